@@ -106,8 +106,8 @@ func TestLoadAppFindsEverything(t *testing.T) {
 	}
 	policy, found := a.Resolve(ResolveOptions{})
 	require.NoError(t, found.Err())
-	require.True(t, policy.Allowed("plugin:window|title", Caller{Window: "main"}))
-	require.False(t, policy.Allowed("greet", Caller{Window: "main"}), "the application has a manifest")
+	require.True(t, policy.Allowed(cmd("plugin:window|title"), Caller{Window: "main"}))
+	require.False(t, policy.Allowed(cmd("greet"), Caller{Window: "main"}), "the application has a manifest")
 }
 
 // An application with nothing but capabilities, by each way to name it.

@@ -10,46 +10,81 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// canonicalCommand returns a command in the form that policies use: "plugin:window|close". It
-// accepts "core:window:close", "window:close", "window|close", permission identifiers such as
-// "core:window:allow-close", the form "window.close" of the messages that the framework prints,
-// also with a name of JavaScript such as "fs.readFile", and the second names of commands. Anything
-// else is a command of the application.
-func canonicalCommand(command string) string {
-	plugin, name, ok := strings.Cut(strings.TrimPrefix(command, "plugin:"), "|")
-	if !ok {
-		at := strings.LastIndexByte(command, ':')
-		switch {
-		case strings.HasPrefix(command, "plugin:"):
-			return command // not a command
-		case at >= 0:
-			plugin, name = command[:at], command[at+1:]
-			name = strings.TrimPrefix(strings.TrimPrefix(name, "allow-"), "deny-")
-		case dottedCommand.MatchString(command):
-			plugin, name, _ = strings.Cut(command, ".")
-			plugin, name = strings.ToLower(plugin), snakeCase(name)
-		default:
-			return strings.ReplaceAll(command, "-", "_")
-		}
+// Command is a command that pages call: one of a plugin, or of the application itself. Get one from
+// [ParseCommand] or [Policy.Commands]. The zero Command is none, which nothing allows. Commands can be
+// compared with ==.
+type Command struct {
+	plugin string // without "core:", "" for the application itself
+	name   string // as in Rust, with underscores
+}
+
+// String returns the command as pages call it: "plugin:window|close", or "greet" of the application
+// itself.
+func (c Command) String() string {
+	if c.plugin == "" {
+		return c.name
 	}
-	plugin = strings.TrimPrefix(plugin, "core:")
-	name = strings.ReplaceAll(name, "-", "_")
-	for _, a := range aliases {
-		if "core:"+plugin == a.plugin && name == strings.ReplaceAll(a.alias, "-", "_") {
-			name = strings.ReplaceAll(a.command, "-", "_")
-		}
+	return "plugin:" + c.plugin + "|" + c.name
+}
+
+// Plugin returns the name of the command's plugin, without "core:"; "" for the application itself.
+func (c Command) Plugin() string { return c.plugin }
+
+// MarshalText returns the same as String.
+func (c Command) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// newCommand returns a command of a manifest's plugin.
+func newCommand(plugin, name string) Command {
+	if plugin == AppManifest {
+		plugin = ""
 	}
-	if rest, ok := strings.CutPrefix(command, "plugin:"+plugin+"|"); ok && rest == name {
-		return command // already canonical; decisions must not allocate
-	}
-	return "plugin:" + plugin + "|" + name
+	return Command{strings.TrimPrefix(plugin, "core:"), name}
 }
 
 var (
+	// dottedCommand describes commands in messages of the framework, "window.set_title", and with a
+	// name of JavaScript, "window.setTitle".
 	dottedCommand = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*\.[A-Za-z_][A-Za-z0-9_]*$`)
-	// ownName describes the names that commands of applications have: those of functions in Rust.
-	ownName = regexp.MustCompile(`^_*[a-z][a-z0-9_]*$`)
+	// wholeCommand describes what commands consist of.
+	wholeCommand = regexp.MustCompile(`^(?:plugin:[^\s:|]+\|)?[^\s:|.]+$`)
+	// functionName describes the names that commands of applications have: those of functions in Rust.
+	functionName = regexp.MustCompile(`^_*[a-z][a-z0-9_]*$`)
 )
+
+// ParseCommand reads a command as pages call it, "plugin:window|close" or "greet", or as it is
+// written elsewhere: "core:window:close", "window:close" or "window|close", a permission identifier
+// such as "core:window:allow-close", and "window.close" in messages of the framework, also with a
+// name of JavaScript such as "window.setTitle". Whether the command exists is not looked at. The
+// error is permanent.
+func ParseCommand(text string) (Command, error) {
+	plugin, name, ok := strings.Cut(strings.TrimPrefix(text, "plugin:"), "|")
+	if !ok {
+		at := strings.LastIndexByte(text, ':')
+		switch {
+		case strings.HasPrefix(text, "plugin:"):
+			name = "" // no command
+		case at >= 0:
+			plugin, name = text[:at], text[at+1:]
+			name = strings.TrimPrefix(strings.TrimPrefix(name, "allow-"), "deny-")
+		case dottedCommand.MatchString(text):
+			plugin, name, _ = strings.Cut(text, ".")
+			plugin, name = strings.ToLower(plugin), snakeCase(name)
+		default:
+			plugin, name = "", text
+		}
+	}
+	c := newCommand(plugin, strings.ReplaceAll(name, "-", "_"))
+	for _, a := range aliases {
+		if "core:"+c.plugin == a.plugin && c.name == strings.ReplaceAll(a.alias, "-", "_") {
+			c.name = strings.ReplaceAll(a.command, "-", "_")
+		}
+	}
+	if !wholeCommand.MatchString(c.String()) {
+		return Command{}, permanentf("%s is not a command; write it as plugin:window|close, window.close, or greet",
+			words.Quote(text))
+	}
+	return c, nil
+}
 
 // snakeCase returns the name in Rust of a name in JavaScript: "set_title" for "setTitle".
 func snakeCase(name string) string {
@@ -63,44 +98,15 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// commandKey returns the name under which a plugin's command is called.
-func commandKey(plugin, command string) string {
-	if plugin == AppManifest {
-		return command
-	}
-	return "plugin:" + strings.TrimPrefix(plugin, "core:") + "|" + command
-}
-
-func splitCommand(command string) (plugin, name string) {
-	if rest, ok := strings.CutPrefix(command, "plugin:"); ok {
-		plugin, name, _ = strings.Cut(rest, "|")
-		return plugin, name
-	}
-	return AppManifest, command
-}
-
-// canonical returns a command in the form that policies use. A name of JavaScript without its
-// plugin is that of the only plugin command that it can mean.
-func (p *Policy) canonical(command string) string {
-	command = canonicalCommand(command)
-	if strings.HasPrefix(command, "plugin:") || p.byCommand().commands[command] != nil {
-		return command
-	}
-	if name := snakeCase(command); name != command {
-		if named, _ := p.named(); len(named[name]) == 1 {
-			return named[name][0]
-		}
-	}
-	return command
-}
+func compareCommands(a, b Command) int { return strings.Compare(a.String(), b.String()) }
 
 // named returns the known commands by their names without the plugin. Commands of the application
 // itself are not among them, nor those of official plugins that no capability mentions. Those that
 // the application's release has are in inRelease too.
-func (p *Policy) named() (commands, inRelease map[string][]string) {
+func (p *Policy) named() (commands, inRelease map[string][]Command) {
 	p.names.once.Do(func() {
-		named, inRelease := make(map[string][]string), make(map[string][]string)
-		add := func(to map[string][]string, name, key string) {
+		named, inRelease := make(map[string][]Command), make(map[string][]Command)
+		add := func(to map[string][]Command, name string, key Command) {
 			if !slices.Contains(to[name], key) {
 				to[name] = append(to[name], key)
 			}
@@ -119,16 +125,16 @@ func (p *Policy) named() (commands, inRelease map[string][]string) {
 			}
 			for _, permission := range m.Permissions {
 				for _, name := range permission.Allow {
-					add(named, name, commandKey(plugin, name))
+					add(named, name, newCommand(plugin, name))
 					if permission.inRelease(p.version) {
-						add(inRelease, name, commandKey(plugin, name))
+						add(inRelease, name, newCommand(plugin, name))
 					}
 				}
 			}
 		}
-		for _, named := range []map[string][]string{named, inRelease} {
+		for _, named := range []map[string][]Command{named, inRelease} {
 			for _, commands := range named {
-				slices.Sort(commands)
+				slices.SortFunc(commands, compareCommands)
 			}
 		}
 		p.names.commands, p.names.inRelease = named, inRelease
@@ -136,38 +142,38 @@ func (p *Policy) named() (commands, inRelease map[string][]string) {
 	return p.names.commands, p.names.inRelease
 }
 
-// own reports whether a name can be a command of the application, of which no manifest tells the
+// mayBeOwn reports whether a name can be a command of the application, where no manifest lists its
 // commands. A name that a plugin's command has is not taken for one.
-func (p *Policy) own(name string) bool {
+func (p *Policy) mayBeOwn(name string) bool {
 	if p.ownCommands != nil {
 		return slices.Contains(p.ownCommands, name)
 	}
-	if !ownName.MatchString(name) {
+	if !functionName.MatchString(name) {
 		return false
 	}
 	named, _ := p.named()
 	return len(named[name]) == 0
 }
 
-// mostMeant limits the suggestions for a command that does not exist.
-const mostMeant = 5
+// maxSuggestions limits the suggestions for a command that does not exist.
+const maxSuggestions = 5
 
-// meant returns the commands of the application's release that an unknown one may mean: those of
-// its plugin, or for a name without one those of the application and of all plugins.
-func (p *Policy) meant(command string) []string {
-	plugin, name := splitCommand(command)
-	name = snakeCase(name)
-	if manifests := p.manifestsOf(command); plugin != AppManifest && len(manifests) > 0 {
-		known, _ := p.allowed(manifests)
+// suggestions returns the commands of the application's release that an unknown one may be a
+// misspelling of: those of its plugin, or for a name without one those of the application and of all
+// plugins.
+func (p *Policy) suggestions(c Command) []Command {
+	name := snakeCase(c.name)
+	known, _ := p.allowed(c)
+	if c.plugin != "" && p.pluginKnown(c) {
 		if like := words.Closest(name, known); like != "" {
-			return []string{commandKey(plugin, like)}
+			return []Command{{c.plugin, like}}
 		}
 		return nil
 	}
-	var similar []string
-	known, _ := p.allowed(p.manifestsOf(name))
+	known, _ = p.allowed(Command{name: name})
+	var similar []Command
 	if like := words.Closest(name, slices.Concat(p.ownCommands, known)); like != "" {
-		similar = append(similar, like)
+		similar = append(similar, Command{name: like})
 	}
 	like := name
 	_, named := p.named()
@@ -175,21 +181,21 @@ func (p *Policy) meant(command string) []string {
 		like = words.Closest(name, slices.Sorted(maps.Keys(named)))
 	}
 	similar = append(similar, named[like]...)
-	return similar[:min(len(similar), mostMeant)]
+	return similar[:min(len(similar), maxSuggestions)]
 }
 
-// allowed returns the commands that permissions of manifests allow in the application's release,
-// in order, and those that permissions of newer releases allow.
-func (p *Policy) allowed(manifests []*Manifest) (commands, newer []string) {
-	for _, m := range manifests {
+// allowed returns the names of commands that permissions of a command's plugin allow in the
+// application's release, in order, and those that permissions of newer releases allow.
+func (p *Policy) allowed(c Command) (names, newer []string) {
+	for _, m := range p.manifestsOf(c) {
 		for _, permission := range m.Permissions {
-			if permission.inRelease(p.version) {
-				commands = append(commands, permission.Allow...)
+			if !p.version.before(permission.Since) {
+				names = append(names, permission.Allow...)
 			} else {
 				newer = append(newer, permission.Allow...)
 			}
 		}
 	}
-	slices.Sort(commands)
-	return commands, newer
+	slices.Sort(names)
+	return names, newer
 }

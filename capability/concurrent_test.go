@@ -23,8 +23,8 @@ func TestConcurrentUse(t *testing.T) {
 				if len(d.Check()) != 3 || d.Root().Get("permissions").Item(1).Position().Line != 1 {
 					t.Error("another judgement than before")
 				}
-				p.Allowed("plugin:window|title", Caller{Window: "m", Origin: remote})
-				_ = p.Explain("plugin:window|title", Caller{Window: "x"}).String()
+				p.Allowed(cmd("plugin:window|title"), Caller{Window: "m", Origin: remote})
+				_ = p.Explain(cmd("plugin:window|title"), Caller{Window: "x"}).String()
 			}
 		})
 	}

@@ -32,12 +32,14 @@ func ExampleLoadApp() {
 	}
 	policy, found := app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
 	fmt.Println(len(app.Documents), "files,", len(found), "problems")
-	fmt.Print(policy.Explain("export_notes", capability.Caller{Window: "main"}))
+	command, err := capability.ParseCommand("export_notes")
+	fmt.Print(policy.Explain(command, capability.Caller{Window: "main"}), err)
 	// Output:
 	// 10 files, 0 problems
 	// allowed: export_notes from window "main", the application's own page, on linux
 	//
 	// by capability "main", capabilities/main.json:11:5, permission allow-export-notes
+	// <nil>
 }
 
 // A program that searches a repository for applications, and files for capabilities, by itself.
@@ -66,11 +68,17 @@ func ExampleResolve() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(policy.Allowed("plugin:window|title", capability.Caller{Window: "settings-1"}))
-	fmt.Println(policy.Allowed("plugin:window|close", capability.Caller{Window: "settings-1"}))
+	for _, text := range []string{"plugin:window|title", "window.close"} {
+		command, err := capability.ParseCommand(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(command, policy.Allowed(command, capability.Caller{Window: "settings-1"}))
+	}
 	// Output:
-	// true
-	// false
+	// plugin:window|title true
+	// plugin:window|close false
 }
 
 func ExamplePolicy_Explain() {
@@ -79,7 +87,12 @@ windows = ["main"]
 permissions = ["core:event:default"]
 `), capability.Options{Name: "a", Format: capability.TOML})
 	policy, _ := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{})
-	fmt.Print(policy.Explain("core:window:close", capability.Caller{Window: "main"}))
+	command, err := capability.ParseCommand("core:window:close")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(policy.Explain(command, capability.Caller{Window: "main"}))
 	// Output:
 	// denied: plugin:window|close from window "main", the application's own page
 	//

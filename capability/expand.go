@@ -93,10 +93,10 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 func newExpanded(plugin string, p *Permission, chain []string) expanded {
 	e := expanded{plugin: plugin, permission: p, chain: chain}
 	for _, command := range p.Allow {
-		e.allow = append(e.allow, commandKey(plugin, command))
+		e.allow = append(e.allow, newCommand(plugin, command))
 	}
 	for _, command := range p.Deny {
-		e.deny = append(e.deny, commandKey(plugin, command))
+		e.deny = append(e.deny, newCommand(plugin, command))
 	}
 	return e
 }

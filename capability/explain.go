@@ -27,7 +27,7 @@ const (
 
 // Explanation explains whether a caller may call a command.
 type Explanation struct {
-	Command  string     `json:"command"` // as it is called: "plugin:window|close"
+	Command  Command    `json:"command"`
 	Window   string     `json:"window"`
 	Webview  string     `json:"webview"`
 	Origin   string     `json:"origin"` // "local" or the URL
@@ -38,7 +38,7 @@ type Explanation struct {
 	Denials  []Grant    `json:"denials,omitempty"`     // those that deny
 	Near     []NearMiss `json:"nearMisses,omitempty"`  // grants that do not match, the nearest first
 	Offers   []string   `json:"permissions,omitempty"` // permissions that would allow the command
-	Meant    []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
+	Similar  []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
 	addToPlace     string
@@ -60,10 +60,8 @@ type NearMiss struct {
 	Problems []string `json:"problems"` // each a clause: "its windows are …"
 }
 
-// Explain decides like [Policy.Allowed] and explains why. It accepts commands in all ways they are
-// written: "plugin:window|close", "core:window:close".
-func (p *Policy) Explain(command string, c Caller) *Explanation {
-	command = p.canonical(command)
+// Explain decides like [Policy.Allowed] and explains why.
+func (p *Policy) Explain(command Command, c Caller) *Explanation {
 	if c.Webview == "" {
 		c.Webview = c.Window
 	}
@@ -97,12 +95,13 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 		x.Near = p.nearMisses(command, a, c)
 		if len(x.Offers) == 0 {
 			x.otherPlatforms = idle
-			_, name := splitCommand(command)
-			_, newer := p.allowed(p.manifestsOf(command))
-			x.newer = len(idle) == 0 && slices.Contains(newer, name)
+			_, newer := p.allowed(command)
+			x.newer = len(idle) == 0 && slices.Contains(newer, command.name)
 		}
 		if x.Verdict = p.verdictWithout(command, x); x.Unknown() {
-			x.Meant = p.meant(command)
+			for _, c := range p.suggestions(command) {
+				x.Similar = append(x.Similar, c.String())
+			}
 		}
 		if own := p.capabilityFor(c); own != nil {
 			x.AddTo = own.Identifier
@@ -151,14 +150,14 @@ func globsOf(patterns []string) []pattern.Glob {
 // placeOf returns "file:line:column", without the file if it has no name.
 func placeOf(v Value) string { return strings.TrimPrefix(v.File()+":"+v.Position().String(), ":") }
 
-func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
+func (p *Policy) verdictWithout(command Command, x *Explanation) Verdict {
 	switch {
 	case len(x.Near) > 0:
 		return NoMatch
 	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer,
-		!strings.HasPrefix(command, "plugin:") && !p.appChecked && p.own(command):
+		command.plugin == "" && !p.appChecked && p.mayBeOwn(command.name):
 		return NotGranted
-	case p.pluginKnown(command), !strings.HasPrefix(command, "plugin:") && !p.appChecked:
+	case p.pluginKnown(command), command.plugin == "" && !p.appChecked:
 		return UnknownCommand
 	default:
 		return UnknownPlugin
@@ -166,10 +165,9 @@ func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
 }
 
 // manifestsOf returns the manifests that a command's plugin name may mean.
-func (p *Policy) manifestsOf(command string) []*Manifest {
-	plugin, _ := splitCommand(command)
+func (p *Policy) manifestsOf(c Command) []*Manifest {
 	var found []*Manifest
-	for _, key := range []string{"core:" + plugin, plugin} {
+	for _, key := range []string{"core:" + c.plugin, cmp.Or(c.plugin, AppManifest)} {
 		if m := p.manifests.Get(key); m != nil {
 			found = append(found, m)
 		}
@@ -177,12 +175,11 @@ func (p *Policy) manifestsOf(command string) []*Manifest {
 	return found
 }
 
-func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
+func (p *Policy) pluginKnown(command Command) bool { return len(p.manifestsOf(command)) > 0 }
 
 // offers returns the permissions and sets that allow a command in the application's release, the
 // narrowest first, and the permissions that would if they were not for other platforms.
-func (p *Policy) offers(command string) (offers, idle []string) {
-	_, name := splitCommand(command)
+func (p *Policy) offers(command Command) (offers, idle []string) {
 	var sets []string
 	for _, m := range p.manifestsOf(command) {
 		direct := make(map[string]bool)
@@ -193,7 +190,7 @@ func (p *Policy) offers(command string) (offers, idle []string) {
 		for _, id := range names {
 			permission := m.Permissions[id]
 			switch {
-			case permission == nil || !permission.inRelease(p.version) || !slices.Contains(permission.Allow, name):
+			case permission == nil || !permission.inRelease(p.version) || !slices.Contains(permission.Allow, command.name):
 			case !permission.on(p.platform):
 				idle = append(idle, fullIdentifier(m.Plugin, id))
 			default:
@@ -210,7 +207,7 @@ func (p *Policy) offers(command string) (offers, idle []string) {
 			}
 		}
 	}
-	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, name) - exactness(a, name) })
+	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, command.name) - exactness(a, command.name) })
 	return append(offers, sets...), idle
 }
 
@@ -222,7 +219,7 @@ func exactness(identifier, command string) int {
 	return 0
 }
 
-func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
+func (p *Policy) nearMisses(command Command, a *access, c Caller) []NearMiss {
 	var near []NearMiss
 	for i := range a.allowed {
 		near = append(near, NearMiss{Grant: a.allowed[i], Problems: p.problems(&a.allowed[i], c)})
@@ -359,8 +356,8 @@ func suggestedPattern(a pattern.Address) string {
 
 // Callable returns the commands that a caller may call, sorted: those that some capability grants.
 // It does not include commands that are not subject to capabilities.
-func (p *Policy) Callable(c Caller) []string {
-	callable := []string{}
+func (p *Policy) Callable(c Caller) []Command {
+	callable := []Command{}
 	for _, command := range p.Commands() {
 		if p.Allowed(command, c) {
 			callable = append(callable, command)

@@ -49,18 +49,17 @@ func (x *Explanation) String() string {
 }
 
 func (x *Explanation) didYouMean(b *strings.Builder) {
-	if len(x.Meant) > 0 {
-		fmt.Fprintf(b, "Did you mean %s?\n", strings.Join(x.Meant, " or "))
+	if len(x.Similar) > 0 {
+		fmt.Fprintf(b, "Did you mean %s?\n", strings.Join(x.Similar, " or "))
 	}
 }
 
 // owner returns "application", or the plugin of the command in the given format.
 func (x *Explanation) owner(format string) string {
-	plugin, _ := splitCommand(x.Command)
-	if plugin == AppManifest {
+	if x.Command.plugin == "" {
 		return "application"
 	}
-	return fmt.Sprintf(format, plugin)
+	return fmt.Sprintf(format, x.Command.plugin)
 }
 
 func (x *Explanation) caller() string {
@@ -154,7 +153,7 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 	if len(x.Offers) == 0 && len(x.otherPlatforms) == 0 {
 		fmt.Fprintf(b, "\nThe application has no manifest, so its own pages may call its commands; since Tauri %s "+
 			"other pages may\nnot. To allow it, list the commands in the build script (AppManifest::commands), and "+
-			"%q in a\ncapability for this page.\n", remoteChecked, "allow-"+strings.ReplaceAll(x.Command, "_", "-"))
+			"%q in a\ncapability for this page.\n", remoteChecked, "allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
 		return
 	}
 	b.WriteString("\nNo capability allows this command.\n")

@@ -24,9 +24,9 @@ func TestCoreTable(t *testing.T) {
 		Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m,
 		ResolveOptions{})
 	require.Empty(t, ds)
-	require.True(t, p.Allowed("plugin:app|tauri_version", Caller{Window: "m"}))
-	require.True(t, p.Allowed("plugin:app|framework_version", Caller{Window: "m"}), "a second name is a spelling")
-	require.False(t, p.Allowed("plugin:window|close", Caller{Window: "m"}))
+	require.True(t, p.Allowed(cmd("plugin:app|tauri_version"), Caller{Window: "m"}))
+	require.True(t, p.Allowed(cmd("plugin:app|framework_version"), Caller{Window: "m"}), "a second name is a spelling")
+	require.False(t, p.Allowed(cmd("plugin:window|close"), Caller{Window: "m"}))
 }
 
 // The core table is that of real builds; identifiers of core in real files exist.

@@ -6,9 +6,6 @@ import "lessonkit.example/capability/internal/pattern"
 // application itself.
 type Origin struct{ address pattern.Address }
 
-// LocalOrigin returns the origin of the application's own pages, the zero Origin.
-func LocalOrigin() Origin { return Origin{} }
-
 // ParseOrigin parses the URL of a remote page by the rules of the WHATWG.
 func ParseOrigin(url string) (Origin, error) {
 	address, err := pattern.ParseAddress(url)

@@ -28,7 +28,7 @@ type Policy struct {
 	ownCommands []string // nil if they are not known
 	names       struct {
 		once                sync.Once
-		commands, inRelease map[string][]string
+		commands, inRelease map[string][]Command
 	}
 }
 
@@ -45,7 +45,7 @@ type granted struct {
 
 // byCommand is what all entries grant and deny, by the commands.
 type byCommand struct {
-	commands map[string]*access
+	commands map[Command]*access
 	scopes   []Scope // the scope numbered 1 comes first
 	global   map[string]*Scope
 }
@@ -58,7 +58,7 @@ type access struct{ allowed, denied []Grant }
 func (p *Policy) byCommand() *byCommand {
 	b := &p.resolved.byCommand
 	p.resolved.once.Do(func() {
-		b.commands, b.global = make(map[string]*access), make(map[string]*Scope)
+		b.commands, b.global = make(map[Command]*access), make(map[string]*Scope)
 		for i := range p.granted {
 			g := &p.granted[i]
 			for k := range g.expansion.permissions {
@@ -121,7 +121,7 @@ func joined(entry, permission []Value) []Value {
 	return slices.Concat(entry, permission)
 }
 
-func (b *byCommand) access(command string) *access {
+func (b *byCommand) access(command Command) *access {
 	a := b.commands[command]
 	if a == nil {
 		a = &access{}
@@ -221,16 +221,11 @@ type Caller struct {
 // Allowed reports whether a caller may call a command. A command that a capability denies is
 // denied, even if others allow it. If the application has no manifest, its own commands, such as
 // "greet", are allowed to its own pages, and in releases before 2.11.1 to all others. A plugin
-// command that nothing grants is never allowed, nor is a name that cannot be a command.
-//
-// Like all methods that take a command it accepts every spelling: "plugin:window|close",
-// "core:window:close", "window:close", "window|close", permission identifiers such as
-// "core:window:allow-close", "window.close" as the framework's messages have it, and names of
-// JavaScript such as "setFullscreen", if only one plugin has the command.
-func (p *Policy) Allowed(command string, c Caller) bool {
-	a := p.find(command)
+// command that nothing grants is never allowed, nor is a name that commands of applications cannot have.
+func (p *Policy) Allowed(command Command, c Caller) bool {
+	a := p.byCommand().commands[command]
 	if a == nil {
-		return p.exempt(p.canonical(command), c.Origin)
+		return p.exempt(command, c.Origin)
 	}
 	if len(a.denied) > 0 && p.denies(a, &c.Origin) {
 		return false
@@ -247,15 +242,6 @@ func (p *Policy) Allowed(command string, c Caller) bool {
 	return false
 }
 
-// find returns what capabilities grant of a command in any spelling, nil if they do not name it.
-func (p *Policy) find(command string) *access {
-	commands := p.byCommand().commands
-	if a := commands[command]; a != nil {
-		return a
-	}
-	return commands[p.canonical(command)]
-}
-
 func (p *Policy) denies(a *access, o *Origin) bool {
 	if !p.denyByOrigin {
 		return true
@@ -264,11 +250,11 @@ func (p *Policy) denies(a *access, o *Origin) bool {
 }
 
 // exempt reports whether a command is not subject to capabilities for pages of an origin.
-func (p *Policy) exempt(command string, o Origin) bool {
-	if strings.HasPrefix(command, "plugin:") {
-		return command == "plugin:__TAURI_CHANNEL__|fetch"
+func (p *Policy) exempt(command Command, o Origin) bool {
+	if command.plugin != "" {
+		return command == Command{"__TAURI_CHANNEL__", "fetch"}
 	}
-	return p.AppOpen(o) && p.own(command)
+	return p.AppOpen(o) && p.mayBeOwn(command.name)
 }
 
 // AppOpen reports whether pages of an origin may call all of the application's own commands,
@@ -279,14 +265,16 @@ func (p *Policy) AppOpen(o Origin) bool {
 }
 
 // Commands returns all commands that some capability allows or denies, in order.
-func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.byCommand().commands)) }
+func (p *Policy) Commands() []Command {
+	return slices.SortedFunc(maps.Keys(p.byCommand().commands), compareCommands)
+}
 
 // Platform returns the target platform, "" for all.
 func (p *Policy) Platform() Platform { return p.platform }
 
 // Denied returns the commands that some capability denies, in order.
-func (p *Policy) Denied() []string {
-	var commands []string
+func (p *Policy) Denied() []Command {
+	var commands []Command
 	if slices.ContainsFunc(p.granted, func(g granted) bool { return g.expansion.denies }) {
 		for command, a := range p.byCommand().commands {
 			if len(a.denied) > 0 {
@@ -294,21 +282,21 @@ func (p *Policy) Denied() []string {
 			}
 		}
 	}
-	slices.Sort(commands)
+	slices.SortFunc(commands, compareCommands)
 	return commands
 }
 
 // Grants returns why a command is allowed, in the order in which capabilities take effect.
-func (p *Policy) Grants(command string) []Grant {
-	if a := p.find(command); a != nil {
+func (p *Policy) Grants(command Command) []Grant {
+	if a := p.byCommand().commands[command]; a != nil {
 		return slices.Clone(a.allowed)
 	}
 	return nil
 }
 
 // Denials returns why a command is denied.
-func (p *Policy) Denials(command string) []Grant {
-	if a := p.find(command); a != nil {
+func (p *Policy) Denials(command Command) []Grant {
+	if a := p.byCommand().commands[command]; a != nil {
 		return slices.Clone(a.denied)
 	}
 	return nil

@@ -8,57 +8,51 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spellings returns all forms in which a command of a core plugin may be written.
-func spellings(namespace, command string) []string {
-	underscored := strings.ReplaceAll(command, "-", "_")
-	var all []string
-	for _, name := range []string{command, underscored} {
-		for _, plugin := range []string{namespace, "core:" + namespace} {
-			all = append(all, "plugin:"+plugin+"|"+name, plugin+"|"+name, plugin+":"+name)
-			all = append(all, plugin+":allow-"+name, plugin+":deny-"+name)
-		}
+// cmd returns a command that a test knows to be well-formed.
+func cmd(text string) Command {
+	c, err := ParseCommand(text)
+	if err != nil {
+		panic(err)
 	}
-	return all
+	return c
 }
 
-// Every question to a policy gives the same answer for every spelling of a command: of all
-// commands of the core, of one that the core does not have, and of a plugin that is not known.
-func TestEveryQuestionTakesEverySpelling(t *testing.T) {
+// All commands of the core are read in all ways in which they are written.
+func TestParseCommandTakesEverySpelling(t *testing.T) {
 	t.Parallel()
-	const text = `{"identifier":"a","windows":["main"],"permissions":["core:default",` +
-		`"core:window:allow-close","core:window:allow-hide","core:window:deny-hide"]}`
-	for _, manifests := range []*Manifests{CoreManifests(), withAppManifest(t)} {
-		p, found := Resolve(capabilities(t, text), manifests, ResolveOptions{})
-		require.NoError(t, found.Err())
-		ask := func(namespace, command string) {
-			canonical := "plugin:" + namespace + "|" + strings.ReplaceAll(command, "-", "_")
-			want := p.Explain(canonical, Caller{Window: "main"})
-			require.Equal(t, len(want.Grants) > 0 && len(want.Denials) == 0, want.Allowed, canonical)
-			for _, spelling := range spellings(namespace, command) {
-				for window, allowed := range map[string]bool{"main": want.Allowed, "other": false} {
-					caller := Caller{Window: window}
-					require.Equal(t, allowed, p.Allowed(spelling, caller), "%s from %s", spelling, window)
-					require.Equal(t, allowed, p.Explain(spelling, caller).Allowed, "%s from %s", spelling, window)
+	commands := 0
+	for line := range strings.Lines(coreTable) {
+		fields := strings.Split(line, "\t")
+		if len(fields) < 2 {
+			continue
+		}
+		commands++
+		namespace, name := fields[0], fields[1]
+		want := cmd("plugin:" + namespace + "|" + strings.ReplaceAll(name, "-", "_"))
+		for _, name := range []string{name, strings.ReplaceAll(name, "-", "_")} {
+			for _, plugin := range []string{namespace, "core:" + namespace} {
+				for _, text := range []string{"plugin:" + plugin + "|" + name, plugin + "|" + name, plugin + ":" + name,
+					plugin + ":allow-" + name, plugin + ":deny-" + name} {
+					require.Equal(t, want, cmd(text), text)
 				}
-				require.Equal(t, p.Grants(canonical), p.Grants(spelling), spelling)
-				require.Equal(t, p.Denials(canonical), p.Denials(spelling), spelling)
 			}
 		}
-		commands := 0
-		for line := range strings.Lines(coreTable) {
-			if fields := strings.Split(line, "\t"); len(fields) > 1 {
-				ask(fields[0], fields[1])
-				commands++
-			}
-		}
-		require.Greater(t, commands, 150)
-		ask("window", "no-such-command")
-		ask("no-such-namespace", "close")
-		require.True(t, p.Allowed("core:app:framework-version", Caller{Window: "main"}),
-			"the second name of a command")
-		require.False(t, p.Allowed("core:window:destroy", Caller{Window: "main"}))
-		require.False(t, p.Allowed("", Caller{Window: "main"}))
-		require.Equal(t, !p.AppChecked(), p.Allowed("greet", Caller{Window: "main"}))
+	}
+	require.Greater(t, commands, 150)
+	for in, want := range map[string]string{
+		"core:app:framework-version":     "plugin:app|tauri_version",
+		"plugin:app|framework_version":   "plugin:app|tauri_version",
+		"my-command":                     "my_command",
+		"fs.read_text_file":              "plugin:fs|read_text_file",
+		"fs.readTextFile":                "plugin:fs|read_text_file",
+		"Window.setTitle":                "plugin:window|set_title",
+		"plugin:__TAURI_CHANNEL__|fetch": "plugin:__TAURI_CHANNEL__|fetch",
+	} {
+		require.Equal(t, want, cmd(in).String(), in)
+	}
+	for _, text := range []string{"", "a.b.c", "plugin:broken", "plugin:x|", "|x", "Invoke the thing!", "a|b|c"} {
+		_, err := ParseCommand(text)
+		require.ErrorContains(t, err, "is not a command", text)
 	}
 }
 
@@ -88,8 +82,8 @@ func TestTooManyGrantsAreNone(t *testing.T) {
 	require.Len(t, found, 1)
 	require.EqualValues(t, "too-large", found[0].Code)
 	require.Equal(t, Error, found[0].Severity)
-	require.False(t, policy.Allowed("plugin:app|version", Caller{Window: "m"}))
-	require.False(t, policy.Allowed("greet", Caller{Window: "m"}))
+	require.False(t, policy.Allowed(cmd("plugin:app|version"), Caller{Window: "m"}))
+	require.False(t, policy.Allowed(cmd("greet"), Caller{Window: "m"}))
 	require.Empty(t, policy.Commands())
 	require.True(t, policy.TooLarge())
 }

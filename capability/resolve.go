@@ -125,7 +125,7 @@ type expanded struct {
 	plugin      string
 	permission  *Permission
 	chain       []string // from the entry's identifier to the permission's, whole identifiers
-	allow, deny []string // command keys
+	allow, deny []Command
 }
 
 // unlisted is the diagnostic about those that the limit leaves out.

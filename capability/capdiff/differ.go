@@ -42,14 +42,14 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 		d.note(Change{Kind: AppUnchecked}, platform)
 	}
 	d.sides = append(d.sides, struct{ old, now access }{was, is})
-	for _, command := range keysOf(was, is) {
+	for command := range union(was, is) {
 		if !maps.EqualFunc(was[command], is[command], scope.equal) &&
-			(!appDiffers || strings.HasPrefix(command, "plugin:")) {
+			(!appDiffers || command.Plugin() != "") {
 			d.compareCommand(command, was[command], is[command], platform)
 		}
 	}
 	before, after := old.GlobalScopes(), now.GlobalScopes()
-	for _, plugin := range keysOf(before, after) {
+	for plugin := range union(before, after) {
 		a, b := newScope(), newScope()
 		a.add(before[plugin])
 		b.add(after[plugin])
@@ -60,12 +60,12 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 }
 
 // compareCommand compares what each audience of a command is granted on both sides.
-func (d *differ) compareCommand(command string, was, is map[audience]scope, platform capability.Platform) {
+func (d *differ) compareCommand(command capability.Command, was, is map[audience]scope, platform capability.Platform) {
 	for _, audiences := range []map[audience]scope{was, is} {
 		for a := range audiences {
 			before, granted := d.at(was, a)
 			after, still := d.at(is, a)
-			c := Change{Commands: []string{command}}
+			c := Change{Commands: []string{command.String()}}
 			others := was
 			switch {
 			case still && !granted:
@@ -114,11 +114,16 @@ func without(values, others map[string]string) (left []string) {
 	return left
 }
 
-// keysOf returns the keys of two maps in order, each once.
-func keysOf[V any](a, b map[string]V) []string {
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
-	slices.Sort(keys)
-	return slices.Compact(keys)
+// union returns the keys of two maps.
+func union[K comparable, V any](a, b map[K]V) map[K]bool {
+	keys := make(map[K]bool)
+	for k := range a {
+		keys[k] = true
+	}
+	for k := range b {
+		keys[k] = true
+	}
+	return keys
 }
 
 // joined puts differences into one change that differ in one thing only: first the platforms, then

@@ -37,7 +37,7 @@ func (s scope) add(values capability.Scope) {
 func (s scope) equal(t scope) bool { return !new(Change).setScopes(s, t) }
 
 // access is what one side grants: for each command the audiences with their scopes.
-type access map[string]map[audience]scope
+type access map[capability.Command]map[audience]scope
 
 // mostCompared bounds a comparison, so that a hostile file cannot make it endless: the pairs of
 // audiences of the commands, and more for each value of a scope.
@@ -168,12 +168,12 @@ func (d *differ) sameEverywhere(added, known string, commands []string) bool {
 	}
 	a, b := audience{label: added}, audience{label: known}
 	for _, s := range d.sides {
-		for _, command := range slices.Concat(slices.Collect(maps.Keys(s.old)), slices.Collect(maps.Keys(s.now))) {
+		for command := range union(s.old, s.now) {
 			_, before := d.at(s.old[command], a)
 			now, granted := d.at(s.now[command], a)
 			was, allowed := d.at(s.old[command], b)
 			is, still := d.at(s.now[command], b)
-			if before || granted != slices.Contains(commands, command) || granted != allowed || granted != still ||
+			if before || granted != slices.Contains(commands, command.String()) || granted != allowed || granted != still ||
 				!now.equal(is) || !was.equal(is) {
 				return false
 			}

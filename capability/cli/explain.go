@@ -49,7 +49,7 @@ func (c *command) resolved(f *callerFlags) ([]*capability.Policy, capability.Cal
 	}
 	if why := p.ownPage(f.url, platform); why != "" {
 		c.note("%s is a page of the application itself, %s", f.url, why)
-		caller.Origin = capability.LocalOrigin()
+		caller.Origin = capability.Origin{}
 	}
 	var policies []*capability.Policy
 	for _, target := range p.Targets(platform) {
@@ -103,14 +103,18 @@ func explain(c *command, args []string) (int, error) {
 			errors.New("explain needs a command and a window, such as: capability explain " +
 				"'plugin:window|close' main")
 	}
+	command, err := capability.ParseCommand(f.command)
+	if err != nil {
+		return 0, err
+	}
 	policies, caller, err := c.resolved(f)
 	if err != nil {
 		return 0, err
 	}
-	x := policies[0].Explain(f.command, caller)
+	x := policies[0].Explain(command, caller)
 	others := []*capability.Explanation{} // of platforms with another decision
 	for _, policy := range policies[1:] {
-		if other := policy.Explain(f.command, caller); other.Allowed != x.Allowed {
+		if other := policy.Explain(command, caller); other.Allowed != x.Allowed {
 			others = append(others, other)
 		}
 	}
@@ -183,7 +187,7 @@ func who(c *command, args []string) (int, error) {
 	}
 	fmt.Fprintln(c.env.Stdout)
 	for _, command := range commands {
-		fmt.Fprintf(c.env.Stdout, "  %s\n", report.Printable(command))
+		fmt.Fprintf(c.env.Stdout, "  %s\n", report.Printable(command.String()))
 	}
 	return ExitClean, nil
 }
@@ -196,13 +200,17 @@ func pageOf(o capability.Origin) string {
 }
 
 // whoMay lists who may call a command, and to whom it is denied.
-func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin bool) (int, error) {
+func (c *command) whoMay(policy *capability.Policy, text string, denyByOrigin bool) (int, error) {
+	command, err := capability.ParseCommand(text)
+	if err != nil {
+		return 0, err
+	}
 	x := policy.Explain(command, capability.Caller{})
 	code := ExitClean
 	if x.Unknown() {
 		code = ExitUsage
 	}
-	grants, denials := policy.Grants(x.Command), policy.Denials(x.Command)
+	grants, denials := policy.Grants(command), policy.Denials(command)
 	if c.format == "json" {
 		return code, report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict,
 			"grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...),
@@ -237,13 +245,13 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 			fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", strings.Join(x.Offers, ", "))
 		case x.Verdict == capability.NotGranted:
 			b.WriteString("  nobody: it is allowed only by permissions of newer releases or for other platforms\n")
-		case len(x.Meant) > 0:
-			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Meant, " or "))
+		case len(x.Similar) > 0:
+			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
 		default:
 			b.WriteString("  nobody: it is not in any capability or manifest\n")
 		}
 	}
-	_, err := fmt.Fprint(c.env.Stdout, printable(b.String()))
+	_, err = fmt.Fprint(c.env.Stdout, printable(b.String()))
 	return code, err
 }
 

@@ -28,7 +28,7 @@ func TestExplainRecognizesCommands(t *testing.T) {
 	}{
 		{"window.close", dir, cli.ExitClean, "allowed: plugin:window|close"},
 		{"window.setTitle", dir, cli.ExitFindings, "denied: plugin:window|set_title"},
-		{"setFullscreen", dir, cli.ExitFindings, "denied: plugin:window|set_fullscreen"},
+		{"setFullscreen", dir, cli.ExitUsage, "Did you mean plugin:window|set_fullscreen?"},
 		{"setTitle", dir, cli.ExitUsage, "Did you mean plugin:tray|set_title or plugin:window|set_title?"},
 		{"fs.read_text_file", dir, cli.ExitFindings, "denied: plugin:fs|read_text_file"},
 		{"pty.write", dir, cli.ExitUsage, "unknown: plugin:pty|write"},

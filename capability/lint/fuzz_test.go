@@ -44,7 +44,7 @@ func FuzzEffort(f *testing.F) {
 			after := &capability.App{Documents: []*capability.Document{d}, Manifests: core}
 			capdiff.Compare(&capability.App{Manifests: core}, after, capability.Linux)
 			policy, _ := capability.Resolve(d.Capabilities(), core, capability.ResolveOptions{Partial: true})
-			_ = policy.Explain("window.close", capability.Caller{Window: "m"}).String()
+			_ = policy.Explain(command("window.close"), capability.Caller{Window: "m"}).String()
 		})
 	})
 }

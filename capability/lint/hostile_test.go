@@ -75,8 +75,8 @@ func allCommands(t *testing.T, name, text string, o capability.Options, manifest
 		d, m := read()
 		policy, _ := capability.Resolve(d.Capabilities(), m, capability.ResolveOptions{Partial: true})
 		caller := capability.Caller{Window: strings.Repeat("a", 100)}
-		_ = policy.Explain("core:window:close", caller).String()
-		_ = policy.Explain("plugin:x|c5", caller).String()
+		_ = policy.Explain(command("core:window:close"), caller).String()
+		_ = policy.Explain(command("plugin:x|c5"), caller).String()
 		policy.Callable(caller)
 	})
 	bounded(t, "diff: "+name, func() {
@@ -85,6 +85,14 @@ func allCommands(t *testing.T, name, text string, o capability.Options, manifest
 		changes := capdiff.Compare(&capability.App{Manifests: m}, after, capability.Linux)
 		_ = report.Changes(io.Discard, changes, report.TextOptions{})
 	})
+}
+
+func command(text string) capability.Command {
+	c, err := capability.ParseCommand(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 const head = `{"identifier":"a","windows":["m"],"permissions":[`
