@@ -36,36 +36,36 @@ func TestErrorMethods(t *testing.T) {
 	}{
 		{
 			"no class", asr.Error{Op: "local", Message: "unexpected answer", Status: 500, Err: cause}, false, 0,
-			"recognize (local): unexpected answer (HTTP 500): cause", "the recogniser failed",
+			"recognise (local): unexpected answer (HTTP 500): cause", "the recogniser failed",
 		},
 		{
 			"permanent cause", asr.Error{Op: "local", Message: "open audio", Err: gone{}}, true, 0,
-			"recognize (local): open audio: gone", "the recording is gone",
+			"recognise (local): open audio: gone", "the recording is gone",
 		},
 		{
 			"unavailable", asr.Error{Class: asr.ErrUnavailable}, false, 15 * time.Second,
-			"recognize: the recogniser is not available", "the recogniser is not available",
+			"recognise: the recogniser is not available", "the recogniser is not available",
 		},
 		{
 			"unavailable with After", asr.Error{Class: asr.ErrUnavailable, After: time.Hour}, false, time.Hour,
-			"recognize: the recogniser is not available", "the recogniser is not available",
+			"recognise: the recogniser is not available", "the recogniser is not available",
 		},
 		{
 			"unusable", asr.Error{Class: asr.ErrUnusableAudio, Message: "it is empty", After: time.Hour}, true, 0,
-			"recognize: the audio cannot be used: it is empty", "the audio cannot be used: it is empty",
+			"recognise: the audio cannot be used: it is empty", "the audio cannot be used: it is empty",
 		},
 		{
 			"misconfigured", asr.Error{Class: asr.ErrMisconfigured, Message: "wrong key", Code: "4002"},
 			false, time.Minute,
-			"recognize: the recogniser is misconfigured: wrong key (code 4002)", "the recogniser is misconfigured",
+			"recognise: the recogniser is misconfigured: wrong key (code 4002)", "the recogniser is misconfigured",
 		},
 		{
 			"permanently misconfigured", asr.Error{Class: asr.ErrMisconfigured, Final: true}, true, 0,
-			"recognize: the recogniser is misconfigured", "the recogniser is misconfigured",
+			"recognise: the recogniser is misconfigured", "the recogniser is misconfigured",
 		},
 		{
 			"refused", asr.Error{Class: asr.ErrRefused, Code: "4004", Status: 200}, false, 10 * time.Minute,
-			"recognize: the account is refused (code 4004, HTTP 200)", "the account is refused",
+			"recognise: the account is refused (code 4004, HTTP 200)", "the account is refused",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,7 +60,7 @@ type Error struct {
 // Error returns the operation, the class, the message, the codes and the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("recognize")
+	b.WriteString("recognise")
 	if e.Op != "" {
 		b.WriteString(" (" + e.Op + ")")
 	}

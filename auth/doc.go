@@ -12,7 +12,7 @@
 //
 // # Sessions
 //
-// A token is 256 random bits with a recognizable prefix. The store holds only its SHA-256, so a
+// A token is 256 random bits with a recognisable prefix. The store holds only its SHA-256, so a
 // copy of the database signs nobody in. A session lasts 30 days from its sign-in
 // ([Config.Lifetime]), however much it is used. A user has at most ten sessions
 // ([Config.MaxSessions]); one more ends the oldest. Nothing is cached: once a session has ended,

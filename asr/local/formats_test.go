@@ -156,5 +156,5 @@ func TestMarkersAndRepeatedPrefixesAreDropped(t *testing.T) {
 	require.Equal(t, "well done", got.Text)
 	rec = connect(t, local.Config{URL: fixed(t, 400, `{"error":"the audio cannot be used: it is empty"}`)})
 	_, err = recognize(t, rec)
-	require.EqualError(t, err, "recognize (local): the audio cannot be used: it is empty (HTTP 400)")
+	require.EqualError(t, err, "recognise (local): the audio cannot be used: it is empty (HTTP 400)")
 }

@@ -196,7 +196,7 @@ func TestTimeLimitIncludesTheConversion(t *testing.T) {
 		before, start := rec.Status(t.Context()), time.Now()
 		_, err := rec.Recognize(t.Context(), audio)
 		require.Equal(t, 200*time.Second, time.Since(start), "the read that had begun ends first")
-		require.EqualError(t, err, "recognize (ffmpeg): not converted within 3m0s: context deadline exceeded")
+		require.EqualError(t, err, "recognise (ffmpeg): not converted within 3m0s: context deadline exceeded")
 		e, _ := errors.AsType[*asr.Error](err)
 		require.NoError(t, e.Class, "the server was not asked")
 		require.Equal(t, before, rec.Status(t.Context()))

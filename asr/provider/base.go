@@ -123,7 +123,7 @@ func (b *Base) Recognize(
 }
 
 func (b *Base) interrupted(ctx context.Context) error {
-	return fmt.Errorf("recognize (%s): %w", b.cfg.Op, ctx.Err())
+	return fmt.Errorf("recognise (%s): %w", b.cfg.Op, ctx.Err())
 }
 
 // Lost records that the recogniser was lost with a recording. Before the next one is sent, probe
