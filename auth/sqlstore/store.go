@@ -12,7 +12,6 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/internal/db"
@@ -21,22 +20,21 @@ import (
 // Store is an [auth.Store] in a database. It is safe for concurrent use, also
 // by several programs on one database.
 type Store struct {
-	db     *db.DB
-	opened bool // by Open, so Close closes it
+	db *db.DB
 }
 
 var _ auth.Store = (*Store)(nil)
 
 // Open opens a database by its address, postgres://… or sqlite:PATH (a file that does not exist
 // is created). It does not connect to PostgreSQL yet: a program may start before its database.
-// A statement on PostgreSQL that takes longer than 20 seconds fails with [auth.ErrUnavailable].
-// Close the store after use.
+// How long a statement may take there is the caller's: limit it by ctx, or use [NewPostgres] on a
+// pool with limits, such as one of pgqueue.PoolConfig. Close the store after use.
 func Open(_ context.Context, address string) (*Store, error) {
 	opened, err := db.Open(address)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
-	return &Store{db: opened, opened: true}, nil
+	return &Store{db: opened}, nil
 }
 
 // NewPostgres returns a store on a pool of pgx's database/sql driver, such as stdlib.OpenDBFromPool
@@ -49,35 +47,21 @@ func NewPostgres(pool *sql.DB) *Store { return &Store{db: db.FromPostgres(pool)}
 func NewSQLite(write, read *sql.DB) *Store { return &Store{db: db.FromSQLite(write, read)} }
 
 // Close closes the database of a store that [Open] returned, and does nothing for others.
-func (s *Store) Close() error {
-	if !s.opened {
-		return nil
-	}
-	return s.db.Close()
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 const migrationsTable = "auth_migrations"
 
 //go:embed migrations
 var migrations embed.FS
 
-// files returns the migrations of the engine.
-func (s *Store) files() fs.FS {
-	files, err := fs.Sub(migrations, "migrations/"+string(s.db.Engine))
-	if err != nil {
-		panic(err) // only an invalid name is an error
-	}
-	return files
-}
-
 // Migrate creates the tables or brings them up to date. Several programs may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.files()))
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.db.Files(migrations)))
 }
 
 // Migrated reports whether the tables are up to date. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	ok, err := s.db.Migrated(ctx, migrationsTable, s.files())
+	ok, err := s.db.Migrated(ctx, migrationsTable, s.db.Files(migrations))
 	return ok, wrap("check migrations", err)
 }
 

@@ -14,7 +14,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"lessonkit.example/feedback"
@@ -39,7 +38,6 @@ type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 // one database.
 type Store struct {
 	db     *db.DB
-	opened bool // by Open, so Close closes it
 	outbox Outbox
 }
 
@@ -54,67 +52,41 @@ func NewPostgres(pool *sql.DB, outbox Outbox) *Store {
 
 // NewSQLite returns a store on two pools of one file, which the caller closes: write with
 // SetMaxOpenConns(1) and immediate transactions, and read for everything else. Both need the pragma
-// foreign_keys(1). [OpenSQLite] returns such pools, and so does DB of a sqlitequeue.Store: the
-// store and the queue can share one file, and should where the outbox adds jobs to the queue. If
-// outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
+// foreign_keys(1). DB of a sqlitequeue.Store returns such pools: the store and the queue can share
+// one file, and should where the outbox adds jobs to the queue; rows of the caller may be in it too.
+// If outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
 func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 	return &Store{db: db.FromSQLite(write, read), outbox: outbox}
 }
 
 // Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
-// The caller closes the store. PostgreSQL need not be reachable yet; a statement that takes longer
-// than 20 seconds there fails with [feedback.ErrUnavailable].
+// The caller closes the store. PostgreSQL need not be reachable yet; how long a statement may take
+// there is the caller's: limit it by ctx, or use [NewPostgres] on a pool with limits, such as one of
+// pgqueue.PoolConfig.
 func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
 	opened, err := db.Open(url)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: opened, opened: true, outbox: outbox}, nil
-}
-
-// OpenSQLite opens the SQLite file at path, and creates a missing one that its owner only can read.
-// The pools are for [NewSQLite], for other stores of this module on the same file, and for
-// transactions of the caller, which begin on write; it has one connection, so a transaction must
-// not use it a second time. read refuses to write. Every commit survives a power failure. The
-// caller closes both.
-func OpenSQLite(path string) (write, read *sql.DB, err error) {
-	opened, err := db.OpenSQLite(path, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	return opened.W, opened.R, nil
+	return &Store{db: opened, outbox: outbox}, nil
 }
 
 // Close closes the database of a store returned by [Open], and does nothing for others.
-func (s *Store) Close() error {
-	if !s.opened {
-		return nil
-	}
-	return s.db.Close()
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 //go:embed migrations
 var migrations embed.FS
 
 const migrationsTable = "feedback_migrations"
 
-// files returns the migrations of the engine.
-func (s *Store) files() fs.FS {
-	files, err := fs.Sub(migrations, "migrations/"+string(s.db.Engine))
-	if err != nil {
-		panic(err) // only an invalid name is an error
-	}
-	return files
-}
-
 // Migrate applies the missing migrations. Several processes may call it concurrently.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.files()))
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.db.Files(migrations)))
 }
 
 // Migrated reports whether all migrations have been applied. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	ok, err := s.db.Migrated(ctx, migrationsTable, s.files())
+	ok, err := s.db.Migrated(ctx, migrationsTable, s.db.Files(migrations))
 	return ok, wrap("check migrations", err)
 }
 

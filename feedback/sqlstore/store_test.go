@@ -29,14 +29,10 @@ func openSQLite(t *testing.T) *fixture {
 }
 
 func openPostgres(t *testing.T) *fixture {
-	pool := pgtest.Pool(t)
-	db := stdlib.OpenDBFromPool(pool)
+	db := stdlib.OpenDBFromPool(pgtest.Pool(t))
 	t.Cleanup(func() { db.Close() })
 	return newFixture(t, db, func(o sqlstore.Outbox) *sqlstore.Store {
-		store, err := sqlstore.Open(t.Context(), pool.Config().ConnString(), o)
-		require.NoError(t, err)
-		t.Cleanup(func() { store.Close() })
-		return store
+		return sqlstore.NewPostgres(db, o)
 	})
 }
 

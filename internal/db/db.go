@@ -31,7 +31,8 @@ type DB struct {
 	// when a transaction begins, so never use W inside a transaction of W; R rejects writes.
 	W, R *sql.DB
 
-	group *group // SQLite only
+	group  *group // SQLite only
+	opened bool   // by this package, so Close closes it
 }
 
 // FromPostgres returns a DB on a pool of pgx's database/sql driver.
@@ -59,15 +60,15 @@ func Open(address string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open postgres with github.com/jackc/pgx/v5/stdlib: %w", err)
 	}
-	return FromPostgres(pool), nil
+	return &DB{Engine: Postgres, W: pool, R: pool, opened: true}, nil
 }
 
-// Close closes the pools.
+// Close closes what [Open] or [OpenSQLite] has opened, and does nothing for pools of the caller.
 func (db *DB) Close() error {
-	if db.R == db.W {
-		return db.W.Close()
+	if !db.opened {
+		return nil
 	}
-	return errors.Join(db.R.Close(), db.W.Close())
+	return errors.Join(db.R.Close(), db.W.Close()) // which may be the same pool
 }
 
 // QueryContext reads outside of a transaction. On SQLite, a query that has begun runs to its end:

@@ -1,4 +1,4 @@
-package db
+package db_test
 
 import (
 	"context"
@@ -11,90 +11,91 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/pgtest"
 )
 
-func engines(t *testing.T, test func(t *testing.T, db *DB)) {
+func engines(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		db, err := Open("sqlite:" + filepath.Join(t.TempDir(), "x.db"))
+		d, err := db.Open("sqlite:" + filepath.Join(t.TempDir(), "x.db"))
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		test(t, db)
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		test(t, d)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		db, err := Open(pgtest.URL(t))
+		d, err := db.Open(pgtest.URL(t))
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		test(t, db)
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		test(t, d)
 	})
 }
 
 func TestTimesKeepTheirMicroseconds(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db *DB) {
-		column := map[bool]string{true: "timestamptz", false: "text"}[db.Engine == "postgres"]
-		_, err := db.W.Exec("create table t (id bigint primary key, at " + column + ")")
+	engines(t, func(t *testing.T, d *db.DB) {
+		column := map[bool]string{true: "timestamptz", false: "text"}[d.Engine == "postgres"]
+		_, err := d.W.Exec("create table t (id bigint primary key, at " + column + ")")
 		require.NoError(t, err)
 		want := time.Date(2026, 2, 28, 23, 59, 59, 123456000, time.FixedZone("east", 8*3600))
-		_, err = db.W.Exec("insert into t values (1, $1), (2, $2)", Time{Time: want}, Time{})
+		_, err = d.W.Exec("insert into t values (1, $1), (2, $2)", db.Time{Time: want}, db.Time{})
 		require.NoError(t, err)
 
-		var got, none Time
-		require.NoError(t, db.R.QueryRow("select at from t where at = $1", Time{Time: want}).Scan(&got))
+		var got, none db.Time
+		require.NoError(t, d.R.QueryRow("select at from t where at = $1", db.Time{Time: want}).Scan(&got))
 		require.True(t, want.Equal(got.Time))
 		require.Equal(t, time.UTC, got.Location())
-		require.NoError(t, db.R.QueryRow("select at from t where id = 2").Scan(&none))
+		require.NoError(t, d.R.QueryRow("select at from t where id = 2").Scan(&none))
 		require.True(t, none.IsZero())
 	})
 }
 
 func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db *DB) {
-		_, err := db.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
+	engines(t, func(t *testing.T, d *db.DB) {
+		_, err := d.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
 		require.NoError(t, err)
 		add := func(q string) error {
-			return db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error {
+			return d.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error {
 				_, err := tx.Exec(q)
 				return err
 			})
 		}
 		require.NoError(t, add("insert into p values (1)"))
-		require.True(t, IsForeignKey(add("insert into c values (9)")))
+		require.True(t, db.IsForeignKey(add("insert into c values (9)")))
 		missing := add("insert into nowhere values (1)")
-		require.True(t, IsUnavailable(missing), "not migrated: %v", missing)
+		require.True(t, db.IsUnavailable(missing), "not migrated: %v", missing)
 		syntax := add("nonsense")
 		require.Error(t, syntax)
-		require.False(t, IsUnavailable(syntax))
+		require.False(t, db.IsUnavailable(syntax))
 	})
 }
 
 func TestLostServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Options{})
-	db, err := Open(s.URL())
+	d, err := db.Open(s.URL())
 	require.NoError(t, err)
-	defer db.Close()
-	require.NoError(t, db.W.Ping())
+	defer d.Close()
+	require.NoError(t, d.W.Ping())
 	s.Kill()
 	for range 3 {
-		err := db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { return nil })
-		require.True(t, IsUnavailable(err), "%v", err)
+		err := d.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { return nil })
+		require.True(t, db.IsUnavailable(err), "%v", err)
 	}
 	s.Restart(t)
-	require.Eventually(t, func() bool { return db.W.Ping() == nil }, time.Minute, 10*time.Millisecond)
-	require.NoError(t, db.Close())
-	require.True(t, IsUnavailable(db.W.Ping()), "closed")
-	require.False(t, IsUnavailable(context.Canceled), "canceled by the caller")
-	require.False(t, IsUnavailable(errors.New("anything")))
+	require.Eventually(t, func() bool { return d.W.Ping() == nil }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, d.Close())
+	require.True(t, db.IsUnavailable(d.W.Ping()), "closed")
+	require.False(t, db.IsUnavailable(context.Canceled), "canceled by the caller")
+	require.False(t, db.IsUnavailable(errors.New("anything")))
 }
 
 func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "mysql://x", "postgres://u:secret@h:notaport/x"} {
-		_, err := Open(bad)
+		_, err := db.Open(bad)
 		require.ErrorContains(t, err, "database address")
 		require.NotContains(t, err.Error(), "secret")
 	}
@@ -102,14 +103,14 @@ func TestOpenRejectsInvalidAddresses(t *testing.T) {
 
 func TestCanceledCallerDoesNotMeanUnavailable(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db *DB) {
+	engines(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := db.Update(ctx, func(_ context.Context, tx *sql.Tx) error {
+		err := d.Update(ctx, func(_ context.Context, tx *sql.Tx) error {
 			cancel()
 			_, err := tx.ExecContext(ctx, "select 1")
 			return err
 		})
 		require.ErrorIs(t, err, context.Canceled)
-		require.False(t, IsUnavailable(err), "%v", err)
+		require.False(t, db.IsUnavailable(err), "%v", err)
 	})
 }

@@ -43,6 +43,16 @@ func (db *DB) Migrate(ctx context.Context, table string, files fs.FS) error {
 	return nil
 }
 
+// Files returns the migrations of the engine, which are in the folder migrations/postgres or
+// migrations/sqlite.
+func (db *DB) Files(migrations fs.FS) fs.FS {
+	files, err := fs.Sub(migrations, "migrations/"+string(db.Engine))
+	if err != nil {
+		panic(err) // only an invalid name is an error
+	}
+	return files
+}
+
 func (db *DB) migrate(ctx context.Context, table string, files fs.FS) error {
 	if _, err := db.pending(ctx, table, files); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package db
+package db_test
 
 import (
 	"path/filepath"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -24,60 +25,60 @@ var both = fstest.MapFS{
 }
 
 // newDatabases runs a test with a way to open further handles on one new database.
-func newDatabases(t *testing.T, test func(t *testing.T, open func() *DB)) {
+func newDatabases(t *testing.T, test func(t *testing.T, open func() *db.DB)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "x.db")
-		test(t, func() *DB {
-			db, err := OpenSQLite(path, nil)
+		test(t, func() *db.DB {
+			d, err := db.OpenSQLite(path, nil)
 			require.NoError(t, err)
-			t.Cleanup(func() { db.Close() })
-			return db
+			t.Cleanup(func() { d.Close() })
+			return d
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		pool := pgtest.Pool(t)
-		test(t, func() *DB {
-			db := FromPostgres(stdlib.OpenDBFromPool(pool))
-			t.Cleanup(func() { db.Close() })
-			return db
+		test(t, func() *db.DB {
+			d := db.FromPostgres(stdlib.OpenDBFromPool(pool))
+			t.Cleanup(func() { d.Close() })
+			return d
 		})
 	})
 }
 
 func TestUpAndPending(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *DB) {
-		db := open()
+	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+		d := open()
 		pending := func(fs fstest.MapFS) bool {
-			migrated, err := db.Migrated(t.Context(), "x_migrations", fs)
+			migrated, err := d.Migrated(t.Context(), "x_migrations", fs)
 			require.NoError(t, err)
 			return !migrated
 		}
 		require.True(t, pending(first), "a new database")
-		require.NoError(t, db.Migrate(t.Context(), "x_migrations", first))
+		require.NoError(t, d.Migrate(t.Context(), "x_migrations", first))
 		require.False(t, pending(first))
-		require.NoError(t, db.Migrate(t.Context(), "x_migrations", first), "again")
+		require.NoError(t, d.Migrate(t.Context(), "x_migrations", first), "again")
 		require.True(t, pending(both), "a newer program")
-		require.NoError(t, db.Migrate(t.Context(), "x_migrations", both))
+		require.NoError(t, d.Migrate(t.Context(), "x_migrations", both))
 		require.False(t, pending(both))
 		require.False(t, pending(first), "an older program on a newer database")
-		_, err := db.W.Exec("insert into one (id, name) values (1, 'x')")
+		_, err := d.W.Exec("insert into one (id, name) values (1, 'x')")
 		require.NoError(t, err)
 	})
 }
 
 func TestStartersAtOnceAllSucceed(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *DB) {
+	newDatabases(t, func(t *testing.T, open func() *db.DB) {
 		var wg sync.WaitGroup
 		for range 6 {
-			db := open()
+			d := open()
 			for _, table := range []string{"x_migrations", "y_migrations"} {
 				fs := fstest.MapFS{"00100_one.sql": {Data: []byte("-- +goose Up\ncreate table " + table +
 					"_t (id bigint);\n")}}
-				wg.Go(func() { require.NoError(t, db.Migrate(t.Context(), table, fs)) })
+				wg.Go(func() { require.NoError(t, d.Migrate(t.Context(), table, fs)) })
 			}
 		}
 		wg.Wait()
@@ -86,26 +87,26 @@ func TestStartersAtOnceAllSucceed(t *testing.T) {
 
 func TestBrokenMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *DB) {
-		db := open()
+	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+		d := open()
 		sql := "-- +goose Up\ncreate table one (id bigint);\nselect nonsense;\n"
 		broken := fstest.MapFS{"00100_one.sql": {Data: []byte(sql)}}
-		require.ErrorContains(t, db.Migrate(t.Context(), "x_migrations", broken), "x_migrations")
-		require.NoError(t, db.Migrate(t.Context(), "x_migrations", first))
+		require.ErrorContains(t, d.Migrate(t.Context(), "x_migrations", broken), "x_migrations")
+		require.NoError(t, d.Migrate(t.Context(), "x_migrations", first))
 	})
 }
 
 func TestDatabaseFromBeforeTheFirstReleaseIsRefused(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *DB) {
-		db := open()
+	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+		d := open()
 		old := fstest.MapFS{"00017_old.sql": {Data: []byte("-- +goose Up\ncreate table old (id bigint);\n")}}
-		require.NoError(t, db.Migrate(t.Context(), "x_migrations", old))
-		err := db.Migrate(t.Context(), "x_migrations", first)
+		require.NoError(t, d.Migrate(t.Context(), "x_migrations", old))
+		err := d.Migrate(t.Context(), "x_migrations", first)
 		require.EqualError(t, err, "migrate x_migrations: the tables were made by a version before the first release; "+
 			"create the database anew")
-		_, err = db.Migrated(t.Context(), "x_migrations", first)
-		require.ErrorIs(t, err, errUnreleased)
-		require.Error(t, db.W.QueryRow("select count(*) from one").Err(), "nothing is changed")
+		_, err = d.Migrated(t.Context(), "x_migrations", first)
+		require.ErrorContains(t, err, "before the first release")
+		require.Error(t, d.W.QueryRow("select count(*) from one").Err(), "nothing is changed")
 	})
 }

@@ -37,7 +37,9 @@ func OpenSQLite(path string, trace Trace) (*DB, error) {
 	// More readers only compete for the processors, and each costs a page cache.
 	r.SetMaxOpenConns(runtime.GOMAXPROCS(0))
 	r.SetMaxIdleConns(runtime.GOMAXPROCS(0))
-	return FromSQLite(w, r), nil
+	db := FromSQLite(w, r)
+	db.opened = true
+	return db, nil
 }
 
 func createFile(path string) error {

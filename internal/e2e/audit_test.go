@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/opendb"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -56,23 +57,29 @@ func auditFiles(t *testing.T, s *service) {
 // sweep makes the hourly job that deletes audio without a row due at the next start.
 func (s *service) sweep(t *testing.T) {
 	t.Helper()
-	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
-	require.NoError(t, err)
-	defer db.Close()
-	jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
-	if db.Pool != nil {
-		jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+	var queue jobqueue.Store
+	if path, ok := strings.CutPrefix(s.value("DATABASE_URL"), "sqlite:"); ok {
+		opened, err := sqlitequeue.Open(path, sqlitequeue.Config{})
+		require.NoError(t, err)
+		defer opened.Close()
+		queue = opened
+	} else {
+		pool, err := pgxpool.New(t.Context(), s.value("DATABASE_URL"))
+		require.NoError(t, err)
+		defer pool.Close()
+		queue = pgqueue.New(pool, pgqueue.Config{})
 	}
+	jobs := jobqueue.NewClient(queue)
 	require.NoError(t, jobs.RunSchedule(t.Context(), "sweep"))
 }
 
 // rows are the hashes of all segments by their audio's key.
 func (s *service) rows(t *testing.T) map[string]string {
 	t.Helper()
-	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
+	opened, err := db.Open(s.value("DATABASE_URL"))
 	require.NoError(t, err)
-	defer db.Close()
-	rows, err := db.R.QueryContext(t.Context(), "select audio_key, sha256, state from feedback_segments")
+	defer opened.Close()
+	rows, err := opened.R.QueryContext(t.Context(), "select audio_key, sha256, state from feedback_segments")
 	require.NoError(t, err)
 	defer rows.Close()
 	hashes := map[string]string{}
@@ -86,18 +93,18 @@ func (s *service) rows(t *testing.T) map[string]string {
 
 	if !s.shared() {
 		var verdict string
-		require.NoError(t, db.R.QueryRowContext(t.Context(), "pragma integrity_check").Scan(&verdict))
+		require.NoError(t, opened.R.QueryRowContext(t.Context(), "pragma integrity_check").Scan(&verdict))
 		require.Equal(t, "ok", verdict)
 	}
 	var jobs int
 	eventually(t, "no job is left", func() bool {
-		require.NoError(t, db.R.QueryRowContext(t.Context(), "select count(*) from jobqueue_job").Scan(&jobs))
+		require.NoError(t, opened.R.QueryRowContext(t.Context(), "select count(*) from jobqueue_job").Scan(&jobs))
 		return jobs == 0
 	})
 	const succeeded = `select count(*), count(distinct cast(args as text))
 		from jobqueue_done where kind = $1 and state = 4`
 	var segments int
-	require.NoError(t, db.R.QueryRowContext(t.Context(), succeeded, string(feedback.TaskTranscribe)).Scan(&jobs,
+	require.NoError(t, opened.R.QueryRowContext(t.Context(), succeeded, string(feedback.TaskTranscribe)).Scan(&jobs,
 		&segments))
 	require.Equal(t, []int{len(hashes), len(hashes)}, []int{jobs, segments}, "jobs that succeeded, and their segments")
 	return hashes

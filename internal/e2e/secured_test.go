@@ -25,7 +25,6 @@ import (
 	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 )
 
 // secured is a service in production mode, with credentials for everything that it calls.
@@ -124,7 +123,7 @@ func (s *secured) spareProfile(t *testing.T) string {
 // expire sets the end of a token's session into the past.
 func (s *secured) expire(t *testing.T, token string) {
 	t.Helper()
-	store, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
+	store, err := db.Open(s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer store.Close()
 	hash := sha256.Sum256([]byte(token))

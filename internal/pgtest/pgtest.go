@@ -18,6 +18,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"lessonkit.example/internal/db/pgpool"
 )
 
 const missing = "PostgreSQL's programs (initdb, postgres) were not found: " +
@@ -47,10 +49,10 @@ func URL(t testing.TB) string {
 	return shared.server.createDatabase(t, name)
 }
 
-// Pool returns a pool on a new, empty database.
+// Pool returns a pool on a new, empty database, with the limits of the programs' pools.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(URL(t))
+	config, err := pgpool.Config(URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
@@ -219,7 +220,7 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 	n.serve(t, command)
 	token, segment := n.teach(t)
 
-	store, err := opendb.Open(t.Context(), n.env["DATABASE_URL"])
+	store, err := db.Open(n.env["DATABASE_URL"])
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	var limit int
@@ -235,7 +236,10 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 		return len(files)
 	}
 	require.Equal(t, 1, recordings())
-	jobs := jobqueue.NewClient(pgqueue.New(store.Pool, pgqueue.Config{}))
+	pool, err := pgxpool.New(t.Context(), n.env["DATABASE_URL"])
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	jobs := jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{}))
 	require.Eventually(t, func() bool {
 		err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the server has stored it
 		return err == nil && recordings() == 0

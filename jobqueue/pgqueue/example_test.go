@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
@@ -34,6 +35,33 @@ func Example() {
 	client := jobqueue.NewClient(store)
 	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
 	fmt.Println(err)
+}
+
+// One pool serves the queue and, by database/sql, the other stores of a program on one database.
+func ExamplePoolConfig() {
+	ctx := context.Background()
+	config, err := pgqueue.PoolConfig("postgres://localhost/app")
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 20
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	store := pgqueue.New(pool, pgqueue.Config{})
+	db := stdlib.OpenDBFromPool(pool) // for sqlstore.NewPostgres of packages feedback and auth
+	err = store.Migrate(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tx.Rollback() // without effect after the commit
+	_, err = store.EnqueueSQL(ctx, tx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
+	fmt.Println(err, tx.Commit())
 }
 
 // The user and the job are committed together or not at all.

@@ -44,14 +44,19 @@ type Config struct {
 	// OnEnqueue is called before jobs are enqueued. With EnqueueTx it must not write to the file by
 	// other means, because the transaction holds its lock.
 	OnEnqueue jobqueue.EnqueueHook
+	// Trace is called before each statement on a file that [Open] has opened, also by others that
+	// use [Store.DB], with its text without arguments. The statement then has the context that it
+	// returns; the function that it returns, which may be nil, is called once when the statement
+	// has ended and its rows are read. It is called concurrently. Neither begin nor commit is
+	// traced, because concurrent callers share transactions.
+	Trace func(ctx context.Context, statement string) (context.Context, func(error))
 }
 
 // Store is a jobqueue.Store. It is safe for concurrent use.
 type Store struct {
-	db     *db.DB
-	opened bool // by Open, so Close closes it
-	clock  func() time.Time
-	hub    wake.Hub
+	db    *db.DB
+	clock func() time.Time
+	hub   wake.Hub
 
 	promoter  *wake.Coalescer // of groups with many jobs
 	onEnqueue jobqueue.EnqueueHook
@@ -66,23 +71,16 @@ var (
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
 // the caller, begin them on the write pool of [Store.DB], or use [New] on an open database.
 func Open(path string, cfg Config) (*Store, error) {
-	opened, err := db.OpenSQLite(path, nil)
+	opened, err := db.OpenSQLite(path, cfg.Trace)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitequeue: %w", err)
 	}
-	s := newStore(opened, cfg)
-	s.opened = true
-	return s, nil
+	return newStore(opened, cfg), nil
 }
 
 // Close closes the file of a store that [Open] returned. It does not close databases given to
 // [New].
-func (s *Store) Close() error {
-	if !s.opened {
-		return nil
-	}
-	return s.db.Close()
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // DB returns the pools that the store uses, for other tables in the same file: transactions begun
 // on write, which has one connection, can enqueue jobs with [Store.EnqueueTx].

@@ -22,7 +22,6 @@ import (
 
 	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/summary"
-	"lessonkit.example/internal/opendb"
 )
 
 // Config configures a [Server]. The zero value serves /health, without a database.
@@ -324,9 +323,9 @@ func (c Config) mistakes() (bad []string) {
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
-	must(c.DatabaseURL == "" || opendb.Check(c.DatabaseURL) == nil, "DATABASE_URL",
+	must(c.DatabaseURL == "" || checkDatabase(c.DatabaseURL) == nil, "DATABASE_URL",
 		"must be a valid postgres://… address or sqlite:PATH")
-	must(c.MigrateDatabaseURL == "" || opendb.Check(c.MigrateDatabaseURL) == nil, "MIGRATE_DATABASE_URL",
+	must(c.MigrateDatabaseURL == "" || checkDatabase(c.MigrateDatabaseURL) == nil, "MIGRATE_DATABASE_URL",
 		"must be a valid postgres://… address or sqlite:PATH")
 	must(isHostPort(c.HTTPAddr), "HTTP_ADDR", "must be host:port, as in 127.0.0.1:8080 or :8080")
 	must(c.OpsAddr == "" || isHostPort(c.OpsAddr) && c.OpsAddr != c.HTTPAddr, "OPS_ADDR",

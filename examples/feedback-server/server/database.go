@@ -5,12 +5,16 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/multitracer"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	authstore "lessonkit.example/auth/sqlstore"
 	"lessonkit.example/feedback"
 	feedbackstore "lessonkit.example/feedback/sqlstore"
-	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -18,11 +22,19 @@ import (
 
 // database is one database with the stores of all packages.
 type database struct {
-	*opendb.DB
+	engine   string  // "postgres" or "sqlite"
+	read     *sql.DB // on PostgreSQL also for writing
 	accounts *authstore.Store
 	lessons  *feedbackstore.Store
 	jobs     jobStore
 	client   *jobqueue.Client // of jobs
+
+	// poolerMisused is true once statements have failed because the database is behind a connection
+	// pooler that its address does not consider.
+	poolerMisused atomic.Bool
+
+	// Close closes the database.
+	Close func() error
 }
 
 // jobStore is implemented by the job stores of both engines.
@@ -32,31 +44,66 @@ type jobStore interface {
 	Migrated(ctx context.Context) (bool, error)
 }
 
-// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
-func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Logger) (*database, error) {
-	opened, err := opendb.OpenTraced(ctx, url, traces.statements(url))
+// checkDatabase returns an error if openDatabase does not accept an address. The error does not
+// contain the address.
+func checkDatabase(address string) error {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok && path != "" {
+		return nil
+	}
+	_, err := pgqueue.PoolConfig(address)
+	return err
+}
+
+// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet: a server
+// may start before its database.
+func openDatabase(ctx context.Context, address string, traces *tracing, log *slog.Logger) (*database, error) {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		return openSQLite(path, traces)
+	}
+	return openPostgres(ctx, address, traces, log)
+}
+
+func openSQLite(path string, traces *tracing) (*database, error) {
+	jobs, err := sqlitequeue.Open(path, sqlitequeue.Config{
+		OnEnqueue: traces.onEnqueue(), Trace: traces.statements("sqlite"),
+	})
 	if err != nil {
 		return nil, err
 	}
-	opened.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + opendb.PoolerAdvice) }
-	if opened.Engine == db.SQLite {
-		jobs := sqlitequeue.New(opened.W, opened.R, sqlitequeue.Config{OnEnqueue: traces.onEnqueue()})
-		return &database{
-			DB:       opened,
-			accounts: authstore.NewSQLite(opened.W, opened.R),
-			lessons:  feedbackstore.NewSQLite(opened.W, opened.R, outbox(jobs.EnqueueTx)),
-			jobs:     jobs,
-			client:   jobqueue.NewClient(jobs),
-		}, nil
-	}
-	jobs := pgqueue.New(opened.Pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
+	write, read := jobs.DB()
 	return &database{
-		DB:       opened,
-		accounts: authstore.NewPostgres(opened.W),
-		lessons:  feedbackstore.NewPostgres(opened.W, outbox(jobs.EnqueueSQL)),
+		engine:   "sqlite",
+		read:     read,
+		accounts: authstore.NewSQLite(write, read),
+		lessons:  feedbackstore.NewSQLite(write, read, outbox(jobs.EnqueueTx)),
 		jobs:     jobs,
 		client:   jobqueue.NewClient(jobs),
+		Close:    jobs.Close,
 	}, nil
+}
+
+func openPostgres(ctx context.Context, address string, traces *tracing, log *slog.Logger) (*database, error) {
+	d := &database{engine: "postgres"}
+	config, err := pgqueue.PoolConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig.Tracer = multitracer.New(config.ConnConfig.Tracer,
+		postgresTracer{trace: traces.statements("postgresql"), poolerMisused: &d.poolerMisused, log: log})
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	jobs := pgqueue.New(pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
+	d.read = stdlib.OpenDBFromPool(pool)
+	d.accounts = authstore.NewPostgres(d.read)
+	d.lessons = feedbackstore.NewPostgres(d.read, outbox(jobs.EnqueueSQL))
+	d.jobs, d.client = jobs, jobqueue.NewClient(jobs)
+	d.Close = func() error {
+		defer pool.Close()
+		return d.read.Close()
+	}
+	return d, nil
 }
 
 type enqueueTx func(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error)
@@ -83,28 +130,26 @@ func (d *database) migrate(ctx context.Context) error {
 // referTeachers adds the foreign keys between the tables of packages that do not know each other: a
 // teacher with profiles cannot be deleted. SQLite cannot add foreign keys to a table.
 func (d *database) referTeachers(ctx context.Context) error {
-	if d.Engine == db.SQLite {
+	if d.engine == "sqlite" {
 		return nil
 	}
-	return d.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for _, table := range []string{"feedback_profiles", "feedback_defaults"} {
-			var exists bool
-			if err := tx.QueryRowContext(ctx, `
-				select exists (select from pg_constraint where conname = $1 and conrelid = to_regclass($2))`,
-				table+"_teacher", table).Scan(&exists); err != nil {
-				return err
-			}
-			if exists {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, `alter table `+table+`
-				drop constraint if exists `+table+`_teacher, -- added by another process since
-				add constraint `+table+`_teacher foreign key (teacher_id) references auth_users (id)`); err != nil {
-				return fmt.Errorf("reference teachers from %s: %w", table, err)
-			}
+	for _, table := range []string{"feedback_profiles", "feedback_defaults"} {
+		var exists bool
+		if err := d.read.QueryRowContext(ctx, `
+			select exists (select from pg_constraint where conname = $1 and conrelid = to_regclass($2))`,
+			table+"_teacher", table).Scan(&exists); err != nil {
+			return err
 		}
-		return nil
-	})
+		if exists {
+			continue
+		}
+		if _, err := d.read.ExecContext(ctx, `alter table `+table+`
+			drop constraint if exists `+table+`_teacher, -- added by another process since
+			add constraint `+table+`_teacher foreign key (teacher_id) references auth_users (id)`); err != nil {
+			return fmt.Errorf("reference teachers from %s: %w", table, err)
+		}
+	}
+	return nil
 }
 
 // migrated reports whether all tables are up to date.

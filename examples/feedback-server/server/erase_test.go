@@ -21,7 +21,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/s3test"
 	"lessonkit.example/jobqueue"
@@ -102,14 +101,14 @@ func recordings(t *testing.T, audio string) int {
 // rowsOfTeachers counts the rows of all tables of packages feedback and auth.
 func rowsOfTeachers(t *testing.T, url string) map[string]int {
 	t.Helper()
-	db, err := opendb.Open(t.Context(), url)
+	opened, err := db.Open(url)
 	require.NoError(t, err)
-	defer db.Close()
+	defer opened.Close()
 	query := `select name from sqlite_schema where type = 'table'`
-	if db.Pool != nil {
+	if opened.Engine == db.Postgres {
 		query = `select table_name from information_schema.tables where table_schema = current_schema()`
 	}
-	rows, err := db.R.QueryContext(t.Context(), query)
+	rows, err := opened.R.QueryContext(t.Context(), query)
 	require.NoError(t, err)
 	defer rows.Close()
 	tables := map[string]int{}
@@ -123,7 +122,7 @@ func rowsOfTeachers(t *testing.T, url string) map[string]int {
 	require.NoError(t, rows.Err())
 	for table := range tables {
 		var n int
-		require.NoError(t, db.R.QueryRowContext(t.Context(), "select count(*) from "+table).Scan(&n))
+		require.NoError(t, opened.R.QueryRowContext(t.Context(), "select count(*) from "+table).Scan(&n))
 		tables[table] = n
 	}
 	return tables
@@ -174,9 +173,9 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 		me, err := c.Me(t.Context())
 		require.NoError(t, err)
 
-		db, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
+		opened, err := db.Open(environment["DATABASE_URL"])
 		require.NoError(t, err)
-		t.Cleanup(func() { db.Close() })
+		t.Cleanup(func() { opened.Close() })
 		queue := queueIn(t, environment["DATABASE_URL"])
 		erase := func() {
 			t.Helper()
@@ -192,10 +191,10 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 		_, err = c.Segment(t.Context(), seg.ID)
 		require.NoError(t, err)
 
-		if db.Pool != nil {
+		if opened.Engine == db.Postgres {
 			return // a foreign key keeps accounts that have data
 		}
-		require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		require.NoError(t, opened.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `delete from auth_users`)
 			return err
 		}))
@@ -243,7 +242,7 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		old, recent := teach(t, c), teach(t, c)
 		require.Equal(t, 2, recordings(t, audio))
 
-		store, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
+		store, err := db.Open(environment["DATABASE_URL"])
 		require.NoError(t, err)
 		t.Cleanup(func() { store.Close() })
 		require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {

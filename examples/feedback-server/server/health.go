@@ -126,8 +126,8 @@ func (h *health) report(ctx context.Context) Report {
 	}
 	state := h.state(ctx)
 	r.Database = DatabaseReport{
-		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: string(h.db.Engine),
-		PoolerMisused: h.db.PoolerMisused(),
+		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: h.db.engine,
+		PoolerMisused: h.db.poolerMisused.Load(),
 	}
 	r.Queue = &state.queue
 	r.Storage = &StorageReport{
@@ -172,7 +172,7 @@ func (h *health) check(ctx context.Context) databaseState {
 	defer cancel()
 	var state databaseState
 	var checks sync.WaitGroup
-	checks.Go(func() { state.reachable = h.db.R.PingContext(ctx) == nil })
+	checks.Go(func() { state.reachable = h.db.read.PingContext(ctx) == nil })
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() { state.queue = countJobs(ctx, h.db.client) })
 	checks.Go(func() {

@@ -16,7 +16,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 )
 
 // Below a path of a proxy, by the keyboard only, and without a message in the browser's console.
@@ -174,7 +173,7 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	url := "http://" + serve(t, s)
 	c, p := withStudent(t, url, "anna")
 	session := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
-	store, err := opendb.Open(t.Context(), database)
+	store, err := db.Open(database)
 	require.NoError(t, err)
 	defer store.Close()
 	require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {

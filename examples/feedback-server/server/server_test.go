@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
-	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -63,13 +63,16 @@ func serve(t *testing.T, s *server.Server) string {
 // queueIn returns the queue in a database.
 func queueIn(t *testing.T, url string) jobqueue.Store {
 	t.Helper()
-	db, err := opendb.Open(t.Context(), url)
-	require.NoError(t, err)
-	t.Cleanup(func() { db.Close() })
-	if db.Pool != nil {
-		return pgqueue.New(db.Pool, pgqueue.Config{})
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		queue, err := sqlitequeue.Open(path, sqlitequeue.Config{})
+		require.NoError(t, err)
+		t.Cleanup(func() { queue.Close() })
+		return queue
 	}
-	return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+	pool, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pgqueue.New(pool, pgqueue.Config{})
 }
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {

@@ -16,7 +16,6 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/opendb"
 )
 
 // The spans follow the semantic conventions of OpenTelemetry. None of them, nor those of package
@@ -74,15 +73,11 @@ func fail(span trace.Span, errorType string) {
 	span.SetStatus(codes.Error, "")
 }
 
-// statements returns what starts the span of a statement of a database. Statements outside of a
+// statements returns what starts the span of a statement of a database system. Statements outside of a
 // trace have none: an idle worker polls its queues every second.
-func (t *tracing) statements(databaseURL string) opendb.Trace {
+func (t *tracing) statements(system string) statementTrace {
 	if t == nil {
 		return nil
-	}
-	system := "postgresql"
-	if strings.HasPrefix(databaseURL, "sqlite:") {
-		system = "sqlite"
 	}
 	return func(ctx context.Context, statement string) (context.Context, func(error)) {
 		if !trace.SpanFromContext(ctx).IsRecording() {

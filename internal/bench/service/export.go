@@ -14,7 +14,6 @@ import (
 
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 )
 
 const (
@@ -61,7 +60,7 @@ func (b *bench) export(ctx context.Context) error {
 
 // recordLessons uploads the recordings, to a lesson of each student of the first teacher.
 func (b *bench) recordLessons(ctx context.Context, ours *process) error {
-	store, err := opendb.Open(ctx, ours.spec.URL)
+	store, err := db.Open(ours.spec.URL)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 )
 
 // serveOurs runs the real server with an empty database that it fills. Only its log is off, as the
@@ -81,7 +80,7 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 		w.Tokens = append(w.Tokens, login.Token)
 		ids = append(ids, login.UserID)
 	}
-	target, err := opendb.Open(ctx, url)
+	target, err := db.Open(url)
 	if err != nil {
 		return w, err
 	}
@@ -126,7 +125,7 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 
 // analyze updates the statistics of PostgreSQL's query planner, as autovacuum does some time after
 // the rows are inserted. Nothing does so in our SQLite files; PocketBase does, and has them here.
-func analyze(ctx context.Context, store *opendb.DB) error {
+func analyze(ctx context.Context, store *db.DB) error {
 	if store.Engine != db.Postgres {
 		return nil
 	}

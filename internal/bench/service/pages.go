@@ -10,7 +10,6 @@ import (
 
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -52,7 +51,7 @@ func (b *bench) pages(ctx context.Context) error {
 // student's records: half of them the first, half from the middle.
 func longList(ctx context.Context, ours *process, teacher, n int) (request, error) {
 	w := ours.world
-	store, err := opendb.Open(ctx, ours.spec.URL)
+	store, err := db.Open(ours.spec.URL)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ import (
 	"lessonkit.example/feedback/feedbackhttp"
 	feedbackstore "lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/httpapi"
-	"lessonkit.example/internal/opendb"
 )
 
 // tracing compares a read by the server, whose tracing is off, with one by the same packages wired
@@ -69,12 +69,12 @@ func readPair(ctx context.Context, w world, c server.Config) (medians [2]float64
 		return medians, err
 	}
 	defer ours.Close()
-	db, err := opendb.Open(ctx, c.DatabaseURL)
+	opened, err := db.Open(c.DatabaseURL)
 	if err != nil {
 		return medians, err
 	}
-	defer db.Close()
-	plain, err := untraced(db, c.AudioStorageDir, log)
+	defer opened.Close()
+	plain, err := untraced(opened, c.AudioStorageDir, log)
 	if err != nil {
 		return medians, err
 	}
@@ -82,8 +82,8 @@ func readPair(ctx context.Context, w world, c server.Config) (medians [2]float64
 }
 
 // untraced wires a service without tracing.
-func untraced(db *opendb.DB, audioDir string, log *slog.Logger) (http.Handler, error) {
-	accounts, err := auth.New(auth.Config{Store: authstore.NewSQLite(db.W, db.R), Logger: log})
+func untraced(opened *db.DB, audioDir string, log *slog.Logger) (http.Handler, error) {
+	accounts, err := auth.New(auth.Config{Store: authstore.NewSQLite(opened.W, opened.R), Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func untraced(db *opendb.DB, audioDir string, log *slog.Logger) (http.Handler, e
 	if err != nil {
 		return nil, err
 	}
-	lessons, err := feedback.New(feedback.Config{Store: feedbackstore.NewSQLite(db.W, db.R, nil), Audio: audio})
+	lessons, err := feedback.New(feedback.Config{Store: feedbackstore.NewSQLite(opened.W, opened.R, nil), Audio: audio})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package opendb
+package pgpool_test
 
 import (
 	"context"
@@ -11,15 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/internal/db"
+	"lessonkit.example/internal/db/pgpool"
 	"lessonkit.example/internal/pgtest"
 )
 
 func TestStatementsHaveATimeout(t *testing.T) {
 	t.Parallel()
-	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	config, err := pgpool.Config(pgtest.URL(t))
 	require.NoError(t, err)
 	const timeout = 3 * time.Second // a busy machine needs one for a commit
-	config.ConnConfig.Tracer = statementTimeout(timeout)
+	config.ConnConfig.Tracer = pgpool.Limit(timeout)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	defer pool.Close()

@@ -154,3 +154,43 @@ func TestKeptStatementsAreBounded(t *testing.T) {
 		require.LessOrEqual(t, conn.open, maxKept)
 	}
 }
+
+// traceKey is the key of a value that a trace adds to the context of a statement.
+type traceKey struct{}
+
+func TestTraceIsCalledOnceForEachStatement(t *testing.T) {
+	t.Parallel()
+	var statements []string
+	var failed []bool
+	trace := func(ctx context.Context, statement string) (context.Context, func(error)) {
+		if ctx.Value(traceKey{}) == nil {
+			return ctx, nil
+		}
+		return ctx, func(err error) {
+			statements, failed = append(statements, statement), append(failed, err != nil)
+		}
+	}
+	db, err := OpenSQLite(filepath.Join(t.TempDir(), "x.db"), trace)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	_, err = db.W.ExecContext(t.Context(), "create table t (id integer primary key) strict")
+	require.NoError(t, err)
+
+	ctx := context.WithValue(t.Context(), traceKey{}, true)
+	tx, err := db.W.Begin()
+	require.NoError(t, err)
+	_, err = tx.ExecContext(ctx, "insert into t values ($1), ($2)", 1, 2)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit())
+	_, err = db.W.ExecContext(ctx, "insert into t values ($1)", 1)
+	require.Error(t, err)
+	rows, err := db.QueryContext(ctx, "select id from t where id >= $1", 1)
+	require.NoError(t, err)
+	require.Len(t, statements, 2, "the third has not ended")
+	require.NoError(t, rows.Close())
+	_, err = db.R.QueryContext(ctx, "select nothing from nowhere")
+	require.Error(t, err)
+	require.Equal(t, []string{"insert into t values ($1), ($2)", "insert into t values ($1)",
+		"select id from t where id >= $1", "select nothing from nowhere"}, statements)
+	require.Equal(t, []bool{false, true, false, true}, failed)
+}

@@ -1,0 +1,17 @@
+package pgqueue
+
+import (
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"lessonkit.example/internal/db/pgpool"
+)
+
+// PoolConfig returns the configuration of a pool for [New] from an address such as
+// postgres://user@host/database. Each statement, and each connect, ends after 20 seconds; without a
+// limit, a half-open connection would block its user until TCP gives up. Migrations, and
+// transactions between their statements, have none.
+//
+// The tracer in ConnConfig sets the limit: use multitracer.New to add another. Other stores of the
+// database share the pool by stdlib.OpenDBFromPool. The error does not contain the address, which
+// may have a password in it.
+func PoolConfig(address string) (*pgxpool.Config, error) { return pgpool.Config(address) }
