@@ -63,8 +63,8 @@ type Tx struct {
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, onFailedTests, wakeTests, inspectTests, scheduleTests,
-		serialTests, groupTests, bulkTests, limitTests, saveTests, hookTests,
+		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, scheduleTests,
+		serialTests, groupTests, bulkTests, limitTests, saveTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -74,6 +74,10 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		}
 	}
 }
+
+// never is a poll interval, or a lease, whose heartbeats also find jobs, that is longer than any
+// test.
+const never = time.Hour
 
 // timeout limits every wait for something that should happen at once. It is generous, for busy
 // machines.
@@ -102,27 +106,35 @@ func fill(t *testing.T, s driver.Store, n int, change ...func(*jobqueue.Params))
 	return ids
 }
 
-// claim claims up to n jobs of a queue directly from the store.
-func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*jobqueue.Job {
+// enqueue enqueues one job and returns its id.
+func enqueue(t *testing.T, s driver.Store, p jobqueue.Params) int64 {
 	t.Helper()
-	res, err := s.Exchange(t.Context(),
-		driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: queue, Limit: n}}})
+	r, err := jobqueue.NewClient(s).Enqueue(t.Context(), p)
 	require.NoError(t, err)
-	return portable(res)
+	require.False(t, r.Duplicate)
+	return r.ID
 }
 
-// portable returns the claimed jobs as a worker passes them to handlers.
-func portable(res driver.ExchangeResponse) []*jobqueue.Job {
-	jobs := make([]*jobqueue.Job, len(res.Jobs))
-	for i, j := range res.Jobs {
-		jobs[i] = &jobqueue.Job{
-			ID: j.ID, Queue: j.Queue, Kind: j.Kind, Priority: j.Priority, Attempt: j.Attempt, MaxAttempts: j.MaxAttempts,
-			Args: j.Args, CreatedAt: j.CreatedAt, RunAt: j.RunAt, SerialKey: j.SerialKey, Group: j.Group,
-			AfterGroup: j.AfterGroup, Meta: j.Meta, Saved: j.Saved, Worker: j.Worker, Fence: j.Fence,
-			ClaimedAt: j.ClaimedAt, State: jobqueue.State(j.State), Cancelling: j.Cancelling,
-		}
-	}
-	return jobs
+func runAt(at time.Time) func(*jobqueue.Params) {
+	return func(p *jobqueue.Params) { p.RunAt = at }
+}
+
+func maxAttempts(n int) func(*jobqueue.Params) {
+	return func(p *jobqueue.Params) { p.MaxAttempts = n }
+}
+
+func exchange(t *testing.T, s driver.Store, x driver.ExchangeRequest) driver.ExchangeResponse {
+	t.Helper()
+	res, err := s.Exchange(t.Context(), x)
+	require.NoError(t, err)
+	return res
+}
+
+// claim claims up to n jobs of a queue directly from the store.
+func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*driver.Job {
+	t.Helper()
+	claims := []driver.ClaimRequest{{Queue: queue, Limit: n}}
+	return exchange(t, s, driver.ExchangeRequest{Worker: worker, Claims: claims}).Jobs
 }
 
 func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
@@ -135,34 +147,62 @@ func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
 // record sends results and returns the ids of those that were not recorded.
 func record(t *testing.T, s driver.Store, worker int64, results ...driver.Result) (lost []int64) {
 	t.Helper()
-	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Results: results})
-	require.NoError(t, err)
-	for _, l := range res.Lost {
+	for _, l := range exchange(t, s, driver.ExchangeRequest{Worker: worker, Results: results}).Lost {
 		lost = append(lost, l.ID)
 	}
 	return lost
 }
 
-func result(j *jobqueue.Job, v driver.Action) driver.Result {
+func result(j *driver.Job, v driver.Action) driver.Result {
 	return driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Action: v}
 }
 
-// records returns the records of jobs.
-func records(t *testing.T, ps ...jobqueue.Params) (rs []driver.Record) {
-	t.Helper()
-	_, err := jobqueue.Insert(t.Context(), nil, ps, func(checked []driver.Record) ([]driver.InsertResult, error) {
-		rs = checked
-		return nil, nil
-	})
-	require.NoError(t, err)
-	return rs
+// leased returns a claimed job for a transaction of the test.
+func leased(j *driver.Job) *jobqueue.Job {
+	return &jobqueue.Job{ID: j.ID, Worker: j.Worker, Fence: j.Fence}
 }
 
-func get(t *testing.T, s driver.Store, id int64) *jobqueue.Job {
+func get(t *testing.T, s driver.Store, id int64) *driver.Job {
 	t.Helper()
-	j, err := jobqueue.NewClient(s).Get(t.Context(), id)
+	j, err := s.Get(t.Context(), id)
 	require.NoError(t, err)
 	return j
+}
+
+func stats(t *testing.T, s driver.Store) driver.Stats {
+	t.Helper()
+	stats, err := s.Stats(t.Context())
+	require.NoError(t, err)
+	return stats
+}
+
+func count(t *testing.T, h Harness, f jobqueue.Filter) int {
+	t.Helper()
+	f.Limit = 1000
+	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), f)
+	require.NoError(t, err)
+	return len(jobs)
+}
+
+// die expires the lease of a worker, as if it had died.
+func die(t *testing.T, s driver.Store, worker int64) {
+	t.Helper()
+	_, alive, err := s.Heartbeat(t.Context(), worker, 0)
+	require.NoError(t, err)
+	require.True(t, alive)
+}
+
+// rescue rescues jobs until it has found want of them.
+func rescue(t *testing.T, s driver.Store, want int) {
+	t.Helper()
+	total := 0
+	poll(t, "rescue", func() bool {
+		n, err := s.Rescue(t.Context(), false)
+		require.NoError(t, err)
+		total += n
+		return total >= want
+	})
+	require.Equal(t, want, total)
 }
 
 // running is a worker under test.
@@ -202,6 +242,14 @@ func (r *running) wait() {
 		r.done <- nil
 	case <-time.After(timeout):
 		require.Fail(r.t, "Run did not return")
+	}
+}
+
+// succeed waits until n jobs have succeeded.
+func (r *running) succeed(n int) {
+	r.t.Helper()
+	for range n {
+		r.next(jobqueue.EventSucceeded)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -17,11 +16,10 @@ import (
 
 var serialTests = map[string]func(*testing.T, Harness){
 	"SerialRunsOneAtATimeInOrder":     serialRunsOneAtATimeInOrder,
-	"SerialKeepsItsTurn":              serialKeepsItsTurn,
+	"SerialWaitsForTheNextAttempt":    serialWaitsForTheNextAttempt,
 	"SerialByHand":                    serialByHand,
 	"SerialSurvivesTheDeathOfAWorker": serialSurvivesTheDeathOfAWorker,
 	"SerialInTransactions":            serialInTransactions,
-	"SerialLostSignalIsRepaired":      serialLostSignalIsRepaired,
 }
 
 func serialKey(key string) func(*jobqueue.Params) {
@@ -32,9 +30,9 @@ func serialKey(key string) func(*jobqueue.Params) {
 // snoozed on the way.
 func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 	const keys, each, enqueuers = 8, 10, 4
-	type run struct{ enqueuer, n int }
 	var mu sync.Mutex
-	busy, ended := map[string]bool{}, map[string][]run{}
+	busy, next := map[string]bool{}, map[string]int{} // by key, and by key and enqueuer
+	total := 0
 	handler := func(_ context.Context, job *jobqueue.Job, a args) error {
 		mu.Lock()
 		if busy[job.SerialKey] {
@@ -42,7 +40,7 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 		}
 		busy[job.SerialKey] = true
 		mu.Unlock()
-		time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+		time.Sleep(time.Duration(job.ID%1000) * time.Microsecond)
 		mu.Lock()
 		defer mu.Unlock()
 		busy[job.SerialKey] = false
@@ -52,16 +50,20 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 		case job.Fence == 1 && a.N%7 == 5:
 			return jobqueue.Snooze(time.Millisecond)
 		}
-		ended[job.SerialKey] = append(ended[job.SerialKey], run{a.N / 1000, a.N % 1000})
+		enqueuer := fmt.Sprint(job.SerialKey, " ", a.N/1000)
+		if n := a.N % 1000; n != next[enqueuer] {
+			t.Errorf("key and enqueuer %s: %d instead of %d", enqueuer, n, next[enqueuer])
+		}
+		next[enqueuer]++
+		total++
 		return nil
 	}
 	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 5}, "b": {}}}
-	var workers []*running
 	for range 3 {
-		workers = append(workers, start(t, h.Again(), cfg, func(w *jobqueue.Worker) {
+		start(t, h.Again(), cfg, func(w *jobqueue.Worker) {
 			jobqueue.Handle(w, "work", handler)
 			jobqueue.Handle(w, "other", handler)
-		}))
+		})
 	}
 	var group sync.WaitGroup
 	for e := range enqueuers {
@@ -83,177 +85,123 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 		})
 	}
 	group.Wait()
-	poll(t, "all jobs end", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		total := 0
-		for _, runs := range ended {
-			total += len(runs)
-		}
-		return total == keys*each*enqueuers
-	})
-	for _, w := range workers {
-		w.wait()
-	}
-	for key, runs := range ended {
-		next := map[int]int{}
-		for _, r := range runs {
-			require.Equal(t, next[r.enqueuer], r.n, "%s: the order of enqueuer %d", key, r.enqueuer)
-			next[r.enqueuer]++
-		}
-	}
-	require.Len(t, ended, keys)
+	poll(t, "all jobs end", func() bool { mu.Lock(); defer mu.Unlock(); return total == keys*each*enqueuers })
 }
 
-// A job has its turn while it waits for another attempt or for RunAt.
-func serialKeepsItsTurn(t *testing.T, h Harness) {
+// The next job of a key waits while one waits for another attempt or for RunAt.
+func serialWaitsForTheNextAttempt(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3, serialKey("k"))
-	free := fill(t, h.Store, 1)[0]
 	w := register(t, h.Store, never)
-	jobs := claim(t, h.Store, w, "default", 10)
-	require.Len(t, jobs, 2)
-	first := jobs[0]
-	if first.ID == free {
-		first = jobs[1]
-	}
-	require.Equal(t, ids[0], first.ID)
-	require.Equal(t, "k", first.SerialKey)
-	retry := result(first, driver.Reschedule)
+	first := claim(t, h.Store, w, "default", 10)
+	require.Len(t, first, 1)
+	require.Equal(t, ids[0], first[0].ID)
+	require.Equal(t, "k", first[0].SerialKey)
+	retry := result(first[0], driver.Reschedule)
 	retry.SerialKey, retry.Delay = "k", time.Hour
 	require.Empty(t, record(t, h.Store, w, retry))
-	require.Empty(t, claim(t, h.Store, w, "default", 10), "its next attempt comes first")
-	require.NoError(t, h.Store.Retry(t.Context(), first.ID))
-	first = claim(t, h.Store, w, "default", 10)[0]
-	require.Equal(t, ids[0], first.ID)
-
-	done := result(first, driver.Complete)
+	require.Empty(t, claim(t, h.Store, w, "default", 10))
+	require.NoError(t, h.Store.Retry(t.Context(), ids[0]))
+	done := result(claim(t, h.Store, w, "default", 10)[0], driver.Complete)
+	require.Equal(t, ids[0], done.ID)
 	done.SerialKey = "k"
-	res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Results: []driver.Result{done},
+	res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Results: []driver.Result{done},
 		Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})
-	require.NoError(t, err)
 	require.Len(t, res.Jobs, 1, "the next one, in the same exchange")
 	require.Equal(t, ids[1], res.Jobs[0].ID)
 
-	late := fill(t, h.Store, 2, serialKey("later"), func(p *jobqueue.Params) {
-		if p.Args.(args).N == 0 {
-			p.RunAt = time.Now().Add(time.Hour)
-		}
-	})
-	require.Equal(t, jobqueue.StateScheduled, get(t, h.Store, late[0]).State)
-	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, late[1]).State)
+	later := fill(t, h.Store, 1, serialKey("later"), runAt(time.Now().Add(time.Hour)))[0]
+	held := fill(t, h.Store, 1, serialKey("later"))[0]
+	require.Equal(t, driver.StateScheduled, get(t, h.Store, later).State)
+	require.Equal(t, driver.StateHeld, get(t, h.Store, held).State)
 }
 
 func serialByHand(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
-	ids := fill(t, h.Store, 4, serialKey("k"))
-	list := func(state jobqueue.State) (got []int64) {
+	ids := fill(t, h.Store, 5, serialKey("k"))
+	expect := func(state jobqueue.State, want ...int64) {
+		t.Helper()
 		jobs, err := c.List(t.Context(), jobqueue.Filter{State: state})
 		require.NoError(t, err)
+		var got []int64
 		for _, j := range jobs {
-			require.Equal(t, state, j.State)
 			require.Equal(t, "k", j.SerialKey)
 			got = append(got, j.ID)
 		}
-		return got
+		require.Equal(t, want, got)
 	}
-	require.Equal(t, []int64{ids[3], ids[2], ids[1]}, list(jobqueue.StateHeld))
-	require.Equal(t, []int64{ids[0]}, list(jobqueue.StateWaiting))
-	require.Empty(t, list(jobqueue.StateRunning))
-	stats, err := c.Stats(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 3, stats.Queues[0].Held)
-	require.Equal(t, 1, stats.Queues[0].Waiting)
-	require.Zero(t, stats.Queues[0].Running)
-	require.Empty(t, stats.Workers)
+	expect(jobqueue.StateHeld, ids[4], ids[3], ids[2], ids[1])
+	expect(jobqueue.StateWaiting, ids[0])
+	expect(jobqueue.StateRunning)
 	require.ErrorIs(t, c.Retry(t.Context(), ids[1]), jobqueue.ErrState)
-
 	require.NoError(t, c.Cancel(t.Context(), ids[1]), "it is held")
-	require.Equal(t, []int64{ids[3], ids[2]}, list(jobqueue.StateHeld))
-	require.NoError(t, c.Cancel(t.Context(), ids[0]), "the next one gets its turn")
-	require.Equal(t, []int64{ids[2]}, list(jobqueue.StateWaiting))
-
-	require.NoError(t, c.Retry(t.Context(), ids[1]), "it gets in line")
-	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, ids[1]).State)
+	expect(jobqueue.StateHeld, ids[4], ids[3], ids[2])
+	require.NoError(t, c.Cancel(t.Context(), ids[0]), "the next one may start")
+	expect(jobqueue.StateWaiting, ids[2])
+	require.NoError(t, c.Retry(t.Context(), ids[1]), "it waits for the others")
+	expect(jobqueue.StateHeld, ids[4], ids[3], ids[1])
 	require.NoError(t, c.Cancel(t.Context(), ids[2]))
-	require.Equal(t, []int64{ids[1]}, list(jobqueue.StateWaiting))
-	require.NoError(t, c.Cancel(t.Context(), ids[1]))
-	require.NoError(t, c.Cancel(t.Context(), ids[3]))
-	require.NoError(t, c.Retry(t.Context(), ids[3]), "nobody is in line")
-	require.Equal(t, []int64{ids[3]}, list(jobqueue.StateWaiting))
+	expect(jobqueue.StateWaiting, ids[1])
+
+	for _, state := range []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateHeld, jobqueue.StateWaiting} {
+		_, _, err := c.CancelMany(t.Context(), jobqueue.Filter{State: state})
+		require.NoError(t, err)
+	}
+	expect(jobqueue.StateCancelled, ids[4], ids[3], ids[2], ids[1], ids[0])
+	n, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	require.Equal(t, 1, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
+	require.Equal(t, 4, count(t, h, jobqueue.Filter{State: jobqueue.StateHeld}))
 }
 
 func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3, serialKey("k"))
 	dead := register(t, h.Store, never)
 	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
-	for _, orphans := range []bool{false, true} {
-		_, err := h.Store.Rescue(t.Context(), orphans)
-		require.NoError(t, err)
-	}
-	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, ids[1]).State, "held jobs have no worker and are not orphans")
+	_, err := h.Store.Rescue(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, driver.StateHeld, get(t, h.Store, ids[1]).State, "held jobs are not orphans")
 	die(t, h.Store, dead)
 	rescue(t, h.Store, 1)
-	var mu sync.Mutex
-	var order []int64
-	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(_ context.Context, job *jobqueue.Job, _ args) error {
-		mu.Lock()
-		defer mu.Unlock()
-		order = append(order, job.ID)
-		return nil
-	}))
-	for range ids {
-		r.next(jobqueue.EventSucceeded)
+	w := register(t, h.Store, never)
+	for _, id := range ids {
+		jobs := claim(t, h.Store, w, "default", 10)
+		require.Len(t, jobs, 1)
+		require.Equal(t, id, jobs[0].ID)
+		done := result(jobs[0], driver.Complete)
+		done.SerialKey = "k"
+		require.Empty(t, record(t, h.Store, w, done))
 	}
-	r.wait()
-	require.Equal(t, ids, order)
 }
 
-// Jobs of a transaction get in line when it commits, and CompleteTx ends a turn.
+// Jobs of a transaction wait in line when it commits, and CompleteTx lets the next one start.
+// Rescue finds those of which nobody was notified.
 func serialInTransactions(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
+		p := jobqueue.Params{Kind: "work", SerialKey: name}
 		var ids []int64
-		require.NoError(t, inTx(t.Context(), func(tx Tx) error {
-			p := jobqueue.Params{Kind: "work", SerialKey: name}
+		insert := func(tx Tx) error {
 			rs, err := tx.Enqueue(p, p, p)
 			for _, r := range rs {
 				ids = append(ids, r.ID)
 			}
 			return err
-		}))
+		}
+		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return errors.Join(insert(tx), errTest) }), errTest)
+		ids = nil
+		require.NoError(t, inTx(t.Context(), insert))
+		_, err := h.Store.Rescue(t.Context(), false)
+		require.NoError(t, err)
+		require.Equal(t, driver.StateWaiting, get(t, h.Store, ids[0]).State)
+		require.Equal(t, driver.StateHeld, get(t, h.Store, ids[1]).State)
 		var order []int64
-		r := start(t, h.Store, jobqueue.WorkerConfig{Lease: time.Hour}, // Rescue comes too late
+		r := start(t, h.Store, jobqueue.WorkerConfig{Lease: never}, // Rescue comes too late
 			handle(func(ctx context.Context, job *jobqueue.Job, _ args) error {
 				order = append(order, job.ID)
 				return inTx(ctx, func(tx Tx) error { return tx.Complete(job) })
 			}))
-		for range ids {
-			r.next(jobqueue.EventSucceeded)
-		}
+		r.succeed(len(ids))
 		r.wait()
 		require.Equal(t, ids, order, name)
-		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error {
-			_, err := tx.Enqueue(jobqueue.Params{Kind: "work", SerialKey: name})
-			return errors.Join(err, errTest)
-		}), errTest)
-		last := fill(t, h.Store, 1, serialKey(name))[0]
-		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, last).State)
-		require.NoError(t, h.Store.Cancel(t.Context(), last))
-	}
-}
-
-// Nobody receives the notification of the transaction.
-func serialLostSignalIsRepaired(t *testing.T, h Harness) {
-	for name, inTx := range h.InTx {
-		var id int64
-		require.NoError(t, inTx(t.Context(), func(tx Tx) error {
-			rs, err := tx.Enqueue(jobqueue.Params{Kind: "work", SerialKey: name})
-			if err == nil {
-				id = rs[0].ID
-			}
-			return err
-		}))
-		_, err := h.Store.Rescue(t.Context(), false)
-		require.NoError(t, err)
-		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, id).State)
 	}
 }
