@@ -109,18 +109,12 @@ func Detect(head []byte) (Type, bool) {
 	return t, ok
 }
 
-// DetectInSamples is [Detect] for content that may be raw samples. Since samples can have the value
-// of the sync word of mp3 and AAC, it requires three consecutive frames of these types, or a tag.
+// DetectInSamples is [Detect] for content that is declared as raw samples. Since samples can have
+// the value of the sync word of mp3 and AAC, it detects these types by their tag only.
 func DetectInSamples(head []byte) (Type, bool) {
 	t, ok := Detect(head)
 	if (t == supported["audio/mpeg"] || t == supported["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
-		for range 3 {
-			n := frameSize(head)
-			if n == 0 {
-				return Type{}, false
-			}
-			head = head[min(n, len(head)):]
-		}
+		return Type{}, false
 	}
 	return t, ok
 }

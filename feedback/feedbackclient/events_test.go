@@ -71,7 +71,7 @@ func TestFollowEndsWithWhatNoConnectionMends(t *testing.T) {
 	answer := func(status int, header http.Header, body string) transport {
 		return func(*http.Request) (int, http.Header, string) { return status, header, body }
 	}
-	fails := func(err error) lossy { return func(*http.Request) error { return err } }
+	fails := func(err error) lossy { return lossy{empty, func(*http.Request) error { return err }} }
 	for name, test := range map[string]struct {
 		answer http.RoundTripper
 		want   string // "" means that it connects again

@@ -40,47 +40,71 @@ const busy = `{"code":"x","retry_after_seconds":7}`
 
 func TestRetries(t *testing.T) {
 	t.Parallel()
+	broken := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	type refusal struct {
+		err    error // of the connection, or nil
+		status int
+		body   string
+		header http.Header
+	}
+	unavailable, tooMany := refusal{status: 503, body: busy}, refusal{status: 429, body: busy}
+	lost := refusal{err: broken}
 	for name, c := range map[string]struct {
 		call     func(t *testing.T, c feedbackclient.Client) error
-		status   int
-		body     string
-		header   http.Header
+		refusal  refusal
 		retries  int
 		requests int // of which all but the third are refused
 		waited   time.Duration
 	}{
-		"a read that is refused twice": {readProfile, 503, busy, nil, 3, 3, 14 * time.Second},
-		"the header of a proxy": {readProfile, 429, `<html>`, http.Header{"Retry-After": {"2"}}, 3, 3,
-			4 * time.Second},
-		"as often as is allowed":       {readProfile, 503, busy, nil, 1, 2, 7 * time.Second},
-		"none by default":              {readProfile, 503, busy, nil, 0, 1, 0},
-		"not without Retry-After":      {readProfile, 503, `{}`, nil, 3, 1, 0},
-		"not for longer than a minute": {readProfile, 503, `{"retry_after_seconds":61}`, nil, 3, 1, 0},
-		"not after other refusals":     {readProfile, 507, busy, nil, 3, 1, 0},
-		"a POST that may have created": {createProfile, 503, busy, nil, 3, 1, 0},
-		"a POST that was not started":  {createProfile, 429, busy, nil, 3, 3, 14 * time.Second},
-		"a record has a key":           {createRecord, 503, busy, nil, 3, 3, 14 * time.Second},
-		"a login code is spent once":   {login, 429, busy, nil, 3, 1, 0},
-		"a file is sent again":         {uploadFile, 503, busy, nil, 3, 3, 14 * time.Second},
-		"a stream is read once":        {uploadStream, 429, busy, nil, 3, 1, 0},
+		"a read that is refused twice": {readProfile, unavailable, 3, 3, 14 * time.Second},
+		"the header of a proxy": {readProfile, refusal{status: 429, body: `<html>`,
+			header: http.Header{"Retry-After": {"2"}}}, 3, 3, 4 * time.Second},
+		"as often as is allowed":       {readProfile, unavailable, 1, 2, 7 * time.Second},
+		"none by default":              {readProfile, unavailable, 0, 1, 0},
+		"not without Retry-After":      {readProfile, refusal{status: 503, body: `{}`}, 3, 1, 0},
+		"not for longer than a minute": {readProfile, refusal{status: 503, body: `{"retry_after_seconds":61}`}, 3, 1, 0},
+		"not after other refusals":     {readProfile, refusal{status: 507, body: busy}, 3, 1, 0},
+		"a POST that may have created": {createProfile, unavailable, 3, 1, 0},
+		"a POST that was not started":  {createProfile, tooMany, 3, 3, 14 * time.Second},
+		"a record has a key":           {createRecord, unavailable, 3, 3, 14 * time.Second},
+		"a login code is spent once":   {login, tooMany, 3, 1, 0},
+		"a file is sent again":         {uploadFile, unavailable, 3, 3, 14 * time.Second},
+		"a stream is read once":        {uploadStream, tooMany, 3, 1, 0},
+
+		"lost: a read":                         {readProfile, lost, 3, 3, 3 * time.Second},
+		"lost: closed without an answer":       {readProfile, refusal{err: io.EOF}, 3, 3, 3 * time.Second},
+		"lost: as often as is allowed":         {readProfile, lost, 1, 2, time.Second},
+		"lost: none by default":                {readProfile, lost, 0, 1, 0},
+		"lost: a POST that may have created":   {createProfile, lost, 3, 1, 0},
+		"lost: a record has a key":             {createRecord, lost, 3, 3, 3 * time.Second},
+		"lost: a login code is spent once":     {login, lost, 3, 1, 0},
+		"lost: a file is sent again":           {uploadFile, lost, 3, 3, 3 * time.Second},
+		"lost: a stream is read once":          {uploadStream, lost, 3, 1, 0},
+		"lost: what is wrong with the request": {readProfile, refusal{err: errors.New("malformed")}, 3, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				requests, bodies, keys := 0, map[string]bool{}, map[string]bool{}
-				client := feedbackclient.Client{Base: "http://test", MaxRetries: c.retries}
-				client.HTTP = &http.Client{Transport: transport(
-					func(r *http.Request) (int, http.Header, string) {
+				answers := transport(func(*http.Request) (int, http.Header, string) {
+					if requests == 3 {
+						return 200, nil, `{}`
+					}
+					return c.refusal.status, c.refusal.header, c.refusal.body
+				})
+				client := feedbackclient.Client{Base: "http://test", MaxRetries: c.retries, HTTP: &http.Client{
+					Transport: lossy{answers, func(r *http.Request) error {
 						requests++
 						body, err := io.ReadAll(r.Body)
 						require.NoError(t, err)
 						bodies[string(body)] = true
 						keys[r.Header.Get("Idempotency-Key")] = true
 						if requests == 3 {
-							return 200, nil, `{}`
+							return nil
 						}
-						return c.status, c.header, c.body
-					})}
+						return c.refusal.err
+					}},
+				}}
 				began := time.Now()
 				err := c.call(t, client)
 				require.Equal(t, c.requests, requests)
@@ -91,75 +115,33 @@ func TestRetries(t *testing.T) {
 					require.NoError(t, err)
 					return
 				}
+				if c.refusal.err != nil {
+					require.ErrorIs(t, err, c.refusal.err)
+					return
+				}
 				var p *feedbackclient.Problem
 				require.ErrorAs(t, err, &p)
-				require.Equal(t, c.status, p.Status)
+				require.Equal(t, c.refusal.status, p.Status)
 			})
 		})
 	}
 }
 
-func TestLostConnections(t *testing.T) {
-	t.Parallel()
-	broken := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
-	for name, c := range map[string]struct {
-		call     func(t *testing.T, c feedbackclient.Client) error
-		err      error
-		retries  int
-		requests int // of which the third is answered
-		waited   time.Duration
-	}{
-		"a read":                         {readProfile, broken, 3, 3, 3 * time.Second},
-		"closed without an answer":       {readProfile, io.EOF, 3, 3, 3 * time.Second},
-		"as often as is allowed":         {readProfile, broken, 1, 2, time.Second},
-		"none by default":                {readProfile, broken, 0, 1, 0},
-		"a POST that may have created":   {createProfile, broken, 3, 1, 0},
-		"a record has a key":             {createRecord, broken, 3, 3, 3 * time.Second},
-		"a login code is spent once":     {login, broken, 3, 1, 0},
-		"a file is sent again":           {uploadFile, broken, 3, 3, 3 * time.Second},
-		"a stream is read once":          {uploadStream, broken, 3, 1, 0},
-		"what is wrong with the request": {readProfile, errors.New("malformed"), 3, 1, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				requests, bodies := 0, map[string]bool{}
-				client := feedbackclient.Client{Base: "http://test", MaxRetries: c.retries, HTTP: &http.Client{
-					Transport: lossy(func(r *http.Request) error {
-						requests++
-						body, err := io.ReadAll(r.Body)
-						require.NoError(t, err)
-						bodies[string(body)] = true
-						if requests == 3 {
-							return nil
-						}
-						return c.err
-					}),
-				}}
-				began := time.Now()
-				err := c.call(t, client)
-				require.Equal(t, c.requests, requests)
-				require.Equal(t, c.waited, time.Since(began))
-				require.Len(t, bodies, 1, "each request has the same body")
-				if c.requests == 3 {
-					require.NoError(t, err)
-				} else {
-					require.ErrorIs(t, err, c.err)
-				}
-			})
-		})
-	}
+// lossy is a transport that fails where its function does.
+type lossy struct {
+	http.RoundTripper
+	fails func(r *http.Request) error
 }
 
-// lossy is a transport that answers {} where it does not fail.
-type lossy func(r *http.Request) error
-
-func (f lossy) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := f(r); err != nil {
+func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := l.fails(r); err != nil {
 		return nil, err
 	}
-	return transport(func(*http.Request) (int, http.Header, string) { return 200, nil, `{}` }).RoundTrip(r)
+	return l.RoundTripper.RoundTrip(r)
 }
+
+// empty answers {}.
+var empty = transport(func(*http.Request) (int, http.Header, string) { return 200, nil, `{}` })
 
 // A transport may go on reading for an attempt that has failed.
 func TestAnUploadThatIsRepeatedIsReadByOneAttempt(t *testing.T) {
@@ -167,7 +149,7 @@ func TestAnUploadThatIsRepeatedIsReadByOneAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left []io.Reader
 		client := feedbackclient.Client{Base: "http://test", MaxRetries: 1, HTTP: &http.Client{
-			Transport: lossy(func(r *http.Request) error {
+			Transport: lossy{empty, func(r *http.Request) error {
 				if left = append(left, r.Body); len(left) == 1 {
 					return io.EOF
 				}
@@ -177,7 +159,7 @@ func TestAnUploadThatIsRepeatedIsReadByOneAttempt(t *testing.T) {
 				require.NoError(t, err)
 				require.Contains(t, string(body), "the whole recording")
 				return nil
-			}),
+			}},
 		}}
 		recording := feedbackclient.Recording{Audio: strings.NewReader("the whole recording")}
 		_, err := client.UploadRecording(t.Context(), "id", recording)

@@ -84,24 +84,6 @@ func TestSessions(t *testing.T) {
 			require.Equal(t, []any{"transcribed", "Said a.", 1500.0, "2026-05-31T09:00:00Z", 1.0},
 				[]any{s["state"], s["text"], s["duration_ms"], s["transcribed_at"], s["attempts"]})
 		},
-		"unfinished segments have their place and an estimate": func(t *testing.T, e *env) {
-			session := e.session(e.profile("Ming"))
-			lesson := e.lesson(session)
-			progress := func() (found [][]any) {
-				a := e.do("GET", "/feedback-sessions/"+session, nil).want(200)
-				for _, s := range a.json["lessons"].([]any)[0].(object)["segments"].([]any) {
-					found = append(found, []any{s.(object)["ahead"], s.(object)["estimated_wait_seconds"]})
-				}
-				return found
-			}
-			e.upload(lesson, recording("a")).want(202)
-			require.Equal(t, [][]any{{0.0, nil}}, progress(), "nothing has been transcribed yet")
-			e.speech.during = func() { e.now.Add(600 * time.Millisecond) }
-			require.Empty(t, filterNil(e.work()))
-			e.upload(lesson, recording("b"), part{name: "duration_ms", value: "60000"}).want(202)
-			e.upload(lesson, recording("c"), part{name: "duration_ms", value: "1000"}).want(202)
-			require.Equal(t, [][]any{{nil, nil}, {0.0, 24.0}, {1.0, 25.0}}, progress(), "0.6 s for 1.5 s, rounded up")
-		},
 		"PUT autosaves what is given": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
 			a := e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "one"}).want(200)

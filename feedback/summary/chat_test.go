@@ -96,8 +96,6 @@ func TestAnswers(t *testing.T) {
 				`{"type":"text","text":"drawn."}]}}]}`, "Well drawn.", ""},
 		{"reasoning is left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`,
 			"Well drawn.", ""},
-		{"control characters are left out", `{"choices":[{"message":{"content":" Well\u0000 drawn.\n\u001b"}}]}`,
-			"Well drawn.", ""},
 		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`,
 			"Well", "length limit"},
 		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},

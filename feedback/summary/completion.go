@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"lessonkit.example/feedback/internal/retryafter"
@@ -215,7 +214,7 @@ func parseAnswer(data []byte) (answer, *failure) {
 	}
 	first := body.Choices[0]
 	text, ok := content(first.Message.Content)
-	text = strings.TrimSpace(strings.Map(visible, thinking.ReplaceAllString(text, "")))
+	text = strings.TrimSpace(thinking.ReplaceAllString(text, ""))
 	switch {
 	case !ok:
 		return answer{}, &failure{reason: "the answer's content is neither text nor a list of text parts"}
@@ -248,11 +247,4 @@ func content(raw json.RawMessage) (string, bool) {
 		}
 	}
 	return text, true
-}
-
-func visible(r rune) rune {
-	if unicode.IsControl(r) && r != '\n' && r != '\t' {
-		return -1
-	}
-	return r
 }

@@ -256,9 +256,18 @@ export type LessonProblem = {
 };
 
 export type LessonRow = {
+    /**
+     * The text is in the feedback already; summaries omit it.
+     */
     applied: boolean;
+    /**
+     * null while recording.
+     */
     finished_at: string | null;
     lesson_id: string;
+    /**
+     * Counts the lessons of the session.
+     */
     number: number;
     started_at: string;
     state: 'recording' | 'finished';
@@ -292,7 +301,7 @@ export type LoginBody = {
 
 export type LoginSession = {
     /**
-     * When the teacher signed in.
+     * When the user signed in.
      */
     created_at: string;
     /**
@@ -525,9 +534,6 @@ export type SegmentEvent = {
 };
 
 export type SegmentList = {
-    /**
-     * By sequence.
-     */
     items: Array<AudioSegment>;
     /**
      * Of the next page; null on the last one.
