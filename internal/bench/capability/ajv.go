@@ -41,56 +41,37 @@ require("readline").createInterface({ input: process.stdin }).on("line", () => {
 
 // startNode installs ajv into a temporary folder, starts node there, and returns a measure of the
 // files that it reads and validates in a second.
-func startNode(h *harness.Harness, schema []byte, files [][]byte) (func() (float64, error), error) {
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		return nil, errors.New("npm is not installed")
-	}
+func startNode(h *harness.Harness, schema []byte, files [][]byte) func() float64 {
 	texts := make([]string, len(files))
 	for i, f := range files {
 		texts[i] = string(f)
 	}
-	list, err := json.Marshal(texts)
-	if err != nil {
-		return nil, err
-	}
+	list := harness.Must(json.Marshal(texts))
 	dir := h.TB.TempDir()
 	for name, text := range map[string][]byte{"schema.json": schema, "files.json": list, "run.js": []byte(script),
 		"package.json": []byte(`{"private": true}`)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return nil, err
-		}
+		harness.Check(os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	install := exec.Command(npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "ajv@"+ajvVersion)
+	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "ajv@"+ajvVersion)
 	install.Dir = dir
 	if text, err := install.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("npm install: %w: %s", err, strings.TrimSpace(string(text)))
+		harness.Check(fmt.Errorf("npm install: %w: %s", err, strings.TrimSpace(string(text))))
 	}
 	node := exec.Command("node", "run.js")
 	node.Dir, node.Stderr = dir, h.Log
-	in, err := node.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := node.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := node.Start(); err != nil {
-		return nil, err
-	}
+	in := harness.Must(node.StdinPipe())
+	out := harness.Must(node.StdoutPipe())
+	harness.Check(node.Start())
 	h.TB.Cleanup(func() {
 		_ = in.Close() // then it ends
 		_ = node.Wait()
 	})
 	lines := bufio.NewScanner(out)
-	return func() (float64, error) {
-		if _, err := io.WriteString(in, "\n"); err != nil {
-			return 0, err
-		}
+	return func() float64 {
+		harness.Must(io.WriteString(in, "\n"))
 		if !lines.Scan() {
-			return 0, errors.New("node ended")
+			harness.Check(errors.New("node ended"))
 		}
-		return strconv.ParseFloat(lines.Text(), 64)
-	}, nil
+		return harness.Must(strconv.ParseFloat(lines.Text(), 64))
+	}
 }

@@ -7,7 +7,9 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os/exec"
 	"runtime"
 	"time"
 
@@ -26,133 +28,87 @@ const turn = 300 * time.Millisecond
 //go:embed schema.json
 var genericSchema []byte
 
-// Run measures all sets of files.
-func Run(h *harness.Harness) error {
-	all, err := sets()
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		if err := validators(h, s); err != nil {
-			return err
-		}
-		if err := decisions(h, s); err != nil {
-			return err
-		}
-	}
-	return nil
+// Run measures the files of CAPABILITY_CORPUS.
+func Run(h *harness.Harness) {
+	files, manifests := read()
+	validators(h, files, manifests)
+	decisions(h, files, manifests)
 }
 
 // each runs do over the files for a while and returns the processor's seconds per file, collecting
 // garbage included. Time on the clock would measure the machine's other work too.
-func each(files [][]byte, do func([]byte) error) (float64, error) {
+func each(files [][]byte, do func([]byte)) float64 {
 	runtime.GC()
 	n := 0
 	start := harness.ProcessorTime()
 	for harness.ProcessorTime()-start < turn {
 		for _, f := range files {
-			if err := do(f); err != nil {
-				return 0, err
-			}
+			do(f)
 		}
 		n += len(files)
 	}
-	return (harness.ProcessorTime() - start).Seconds() / float64(n), nil
+	return (harness.ProcessorTime() - start).Seconds() / float64(n)
 }
 
 // projectSchema returns the schema with the permission identifiers that the manifests contain.
-func projectSchema(m *capability.Manifests) ([]byte, error) {
+func projectSchema(m *capability.Manifests) []byte {
 	type object = map[string]any
 	var schema object
-	if err := json.Unmarshal(genericSchema, &schema); err != nil {
-		return nil, err
-	}
+	harness.Check(json.Unmarshal(genericSchema, &schema))
 	var known []object
 	for _, id := range m.Identifiers() {
 		known = append(known, object{"type": "string", "const": id, "description": m.Description(id)})
 	}
 	schema["definitions"].(object)["Identifier"] = object{"oneOf": known}
-	return json.Marshal(schema)
+	return harness.Must(json.Marshal(schema))
 }
 
 // validate returns a measure of the files that the peer reads and validates in a second.
-func validate(s set, schema []byte) (func() (float64, error), error) {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return nil, err
-	}
+func validate(files [][]byte, schema []byte) func() float64 {
+	v := harness.Must(jsonschema.UnmarshalJSON(bytes.NewReader(schema)))
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("capability.json", v); err != nil {
-		return nil, err
-	}
-	compiled, err := c.Compile("capability.json")
-	if err != nil {
-		return nil, err
-	}
-	return func() (float64, error) {
-		seconds, err := each(s.files, func(f []byte) error {
-			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(f))
-			if err == nil {
-				_ = compiled.Validate(v)
-			}
-			return err
+	harness.Check(c.AddResource("capability.json", v))
+	compiled := harness.Must(c.Compile("capability.json"))
+	return func() float64 {
+		return 1 / each(files, func(f []byte) {
+			_ = compiled.Validate(harness.Must(jsonschema.UnmarshalJSON(bytes.NewReader(f))))
 		})
-		return 1 / seconds, err
-	}, nil
+	}
 }
 
-func validators(h *harness.Harness, s set) error {
-	generic, err := validate(s, genericSchema)
-	if err != nil {
-		return err
-	}
-	text, err := projectSchema(s.manifests)
-	if err != nil {
-		return err
-	}
-	project, err := validate(s, text)
-	if err != nil {
-		return err
-	}
-	plain := func() (float64, error) {
-		seconds, err := each(s.files, func(f []byte) error {
+func validators(h *harness.Harness, files [][]byte, manifests *capability.Manifests) {
+	generic := validate(files, genericSchema)
+	text := projectSchema(manifests)
+	project := validate(files, text)
+	plain := func() float64 {
+		return 1 / each(files, func(f []byte) {
 			capability.Parse(f, capability.Options{}).Check()
-			return nil
 		})
-		return 1 / seconds, err
 	}
 	// What the identifiers of a project's schema add is a part of what lint.Check reports.
-	linted := func() (float64, error) {
-		seconds, err := each(s.files, func(f []byte) error {
+	linted := func() float64 {
+		return 1 / each(files, func(f []byte) {
 			d := capability.Parse(f, capability.Options{})
-			lint.Check([]*capability.Document{d}, s.manifests, lint.Options{})
-			return nil
+			lint.Check([]*capability.Document{d}, manifests, lint.Options{})
 		})
-		return 1 / seconds, err
 	}
-	row := harness.Row{Name: s.name + ": plain schema", Unit: "files/s", PeerName: "santhosh-tekuri", Must: 4}
-	if err := h.Alternate(row, plain, generic); err != nil {
-		return err
-	}
-	row.Name, row.Must = fmt.Sprintf("%s: lint, or a schema with %d identifiers", s.name,
-		len(s.manifests.Identifiers())), 5
-	if err := h.Alternate(row, linted, project); err != nil {
-		return err
-	}
-	ajv, err := startNode(h, text, s.files)
-	if err != nil {
-		fmt.Fprintf(h.Log, "ajv is left out: %v\n", err)
-		return nil
+	row := harness.Row{Name: "plain schema", Unit: "files/s", PeerName: "santhosh-tekuri", Must: 4}
+	h.Alternate(row, plain, generic)
+	row.Name, row.Must = fmt.Sprintf("lint, or a schema with %d identifiers", len(manifests.Identifiers())), 5
+	h.Alternate(row, linted, project)
+	if _, err := exec.LookPath("npm"); err != nil {
+		fmt.Fprintln(h.Log, "npm is not installed: ajv is left out")
+		return
 	}
 	row.PeerName, row.Must = "ajv", 2
-	return h.Alternate(row, linted, ajv)
+	h.Alternate(row, linted, startNode(h, text, files))
 }
 
 // decisions measures resolving a project of 30 capabilities with the first decision, and deciding
 // about calls by it.
-func decisions(h *harness.Harness, s set) error {
+func decisions(h *harness.Harness, files [][]byte, manifests *capability.Manifests) {
 	var capabilities []capability.Capability
-	for i, f := range s.files {
+	for i, f := range files {
 		for _, c := range capability.Parse(f, capability.Options{}).Capabilities() {
 			c.Identifier = fmt.Sprintf("%s-%d", c.Identifier, i)
 			capabilities = append(capabilities, c)
@@ -163,35 +119,23 @@ func decisions(h *harness.Harness, s set) error {
 	}
 	commands := make([]capability.Command, 4)
 	for i, text := range []string{"plugin:window|title", "plugin:event|emit_to", "plugin:window|destroy", "plugin:x|y"} {
-		command, err := capability.ParseCommand(text)
-		if err != nil {
-			return err
-		}
-		commands[i] = command
+		commands[i] = harness.Must(capability.ParseCommand(text))
 	}
 	var policy *capability.Policy
-	err := h.Repeat(harness.Row{
-		Name: fmt.Sprintf("%s: resolve %d capabilities", s.name, len(capabilities)), Unit: "ms",
+	h.Repeat(harness.Row{
+		Name: fmt.Sprintf("resolve %d capabilities", len(capabilities)), Unit: "ms",
 		Better: harness.Lower, Must: 2,
-	}, func() (float64, error) {
-		seconds, err := each([][]byte{nil}, func([]byte) error {
-			policy, _ = capability.Resolve(capabilities, s.manifests,
+	}, func() float64 {
+		return 1e3 * each([][]byte{nil}, func([]byte) {
+			policy, _ = capability.Resolve(capabilities, manifests,
 				capability.ResolveOptions{Platform: capability.Linux, Partial: true})
 			policy.Allowed(commands[0], capability.Caller{Window: "main"}) // sorts the grants
-			return nil
 		})
-		return seconds * 1e3, err
 	})
-	if err != nil {
-		return err
-	}
-	remote, err := capability.ParseOrigin("https://app.example.com/page")
-	if err != nil {
-		return err
-	}
+	remote := harness.Must(capability.ParseOrigin("https://app.example.com/page"))
 	callers := []capability.Caller{{Window: "main"}, {Window: "settings-1"}, {Window: "none"},
 		{Window: "main", Origin: remote}}
-	decide := func() (float64, error) {
+	decide := func() float64 {
 		const rounds = 200_000
 		allowed := 0
 		start := harness.ProcessorTime()
@@ -205,11 +149,11 @@ func decisions(h *harness.Harness, s set) error {
 			}
 		}
 		if allowed == 0 {
-			return 0, fmt.Errorf("%s: no call is allowed", s.name)
+			harness.Check(errors.New("no call is allowed"))
 		}
 		n := float64(rounds * len(commands) * len(callers))
-		return (harness.ProcessorTime() - start).Seconds() * 1e9 / n, nil
+		return (harness.ProcessorTime() - start).Seconds() * 1e9 / n
 	}
-	return h.Repeat(harness.Row{Name: s.name + ": one access decision", Unit: "ns", Better: harness.Lower, Must: 200},
+	h.Repeat(harness.Row{Name: "one access decision", Unit: "ns", Better: harness.Lower, Must: 200},
 		decide)
 }

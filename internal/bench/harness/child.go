@@ -28,42 +28,25 @@ type Child struct {
 
 // StartChild starts a child, whose [RunChild] receives the spec by way of JSON. It is stopped with
 // the other resources of the subject or its part, unless [Child.Stop] has stopped it before.
-func (h *Harness) StartChild(spec any) (*Child, error) {
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return nil, err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(program, h.subject)
-	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+func (h *Harness) StartChild(spec any) *Child {
+	cmd := exec.Command(Must(os.Executable()), h.subject)
+	cmd.Env = append(os.Environ(), childEnv+"="+string(Must(json.Marshal(spec))))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
+	stdin, stdout := Must(cmd.StdinPipe()), Must(cmd.StdoutPipe())
+	Check(cmd.Start())
 	c := &Child{cmd, stdin, stdout, json.NewDecoder(stdout)}
 	h.TB.Cleanup(func() { _ = c.Stop() })
-	return c, nil
+	return c
 }
 
 // Next reads the next report into v. After the last one it returns [io.EOF].
 func (c *Child) Next(v any) error { return c.reports.Decode(v) }
 
 // Send sends a line of text to the child's standard input.
-func (c *Child) Send(line string) error {
+func (c *Child) Send(line string) {
 	_, err := io.WriteString(c.stdin, line+"\n")
-	return err
+	Check(err)
 }
 
 // Stop ends [UntilStopped] in the child, discards further reports, and waits until it has ended. A
@@ -82,16 +65,16 @@ func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
 // RunChild calls run with the spec in a process that [Harness.StartChild] started, and then ends
 // it. In any other process it does nothing.
-func RunChild[Spec any](run func(Spec) error) {
+func RunChild[Spec any](run func(Spec)) {
 	text, ok := os.LookupEnv(childEnv)
 	if !ok {
 		return
 	}
-	var spec Spec
-	err := json.Unmarshal([]byte(text), &spec)
-	if err == nil {
-		err = run(spec)
-	}
+	err := Try(func() {
+		var spec Spec
+		Check(json.Unmarshal([]byte(text), &spec))
+		run(spec)
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -111,7 +94,7 @@ func UntilStopped() context.Context {
 }
 
 // Report sends v to the parent, which receives it with [Child.Next]. It is safe for concurrent use.
-func Report(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
+func Report(v any) { Check(json.NewEncoder(os.Stdout).Encode(v)) }
 
 // ProcessorTime returns the user and system time of this process.
 func ProcessorTime() time.Duration {
@@ -122,18 +105,12 @@ func ProcessorTime() time.Duration {
 
 // Memory returns the resident memory of a process in bytes: VmRSS is the current value, VmHWM the
 // largest since [ResetPeak].
-func Memory(pid int, name string) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
+func Memory(pid int, name string) float64 {
+	text := Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
 	_, after, _ := strings.Cut(string(text), name+":")
 	number, _, _ := strings.Cut(strings.TrimSpace(after), " ")
-	kib, err := strconv.ParseFloat(number, 64)
-	return kib * 1024, err
+	return Must(strconv.ParseFloat(number, 64)) * 1024
 }
 
 // ResetPeak resets VmHWM of a process.
-func ResetPeak(pid int) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-}
+func ResetPeak(pid int) { Check(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)) }

@@ -82,14 +82,14 @@ func New(subject string, args []string) (*Harness, error) {
 // Part is a part of a subject, which can be run alone.
 type Part struct {
 	Name string
-	Run  func(context.Context) error
+	Run  func(context.Context)
 }
 
 // RunParts runs the parts that the arguments name, or all of them.
-func (h *Harness) RunParts(ctx context.Context, parts []Part) error {
+func (h *Harness) RunParts(ctx context.Context, parts []Part) {
 	for _, arg := range h.Args {
 		if !slices.ContainsFunc(parts, func(p Part) bool { return p.Name == arg }) {
-			return fmt.Errorf("unknown part %q", arg)
+			Check(fmt.Errorf("unknown part %q", arg))
 		}
 	}
 	acquired := len(h.TB.cleanups)
@@ -97,46 +97,34 @@ func (h *Harness) RunParts(ctx context.Context, parts []Part) error {
 		if len(h.Args) > 0 && !slices.Contains(h.Args, p.Name) {
 			continue
 		}
-		if err := p.Run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
-		}
+		p.Run(ctx)
 		h.TB.release(acquired)
 	}
-	return nil
 }
 
 // Alternate measures ours and the peer one after the other, changing which goes first, and adds row
 // with the values.
-func (h *Harness) Alternate(row Row, ours, peer func() (float64, error)) error {
+func (h *Harness) Alternate(row Row, ours, peer func() float64) {
 	for i := range h.Pairs {
-		order := []func() (float64, error){ours, peer}
 		values := [2]float64{}
 		for _, k := range []int{i % 2, 1 - i%2} {
-			v, err := order[k]()
-			if err != nil {
-				return fmt.Errorf("%s: %w", row.Name, err)
-			}
-			values[k] = v
+			values[k] = []func() float64{ours, peer}[k]()
 		}
 		h.AddPair(&row, values[0], values[1])
 	}
 	h.Add(row)
-	return nil
 }
 
 // AlternateTurns is like Alternate for measures that the machine's other work, or its disk, would
 // spoil in one piece: within each pair the two sides take turns. A turn returns how much it did and
 // how long that took, and the value of a side is the rate of its turns together.
-func (h *Harness) AlternateTurns(row Row, turns int, ours, peer func() (float64, time.Duration, error)) error {
-	side := [2]func() (float64, time.Duration, error){ours, peer}
+func (h *Harness) AlternateTurns(row Row, turns int, ours, peer func() (float64, time.Duration)) {
+	side := [2]func() (float64, time.Duration){ours, peer}
 	for pair := range h.Pairs {
 		var done, seconds [2]float64
 		for turn := range turns {
 			for _, k := range []int{(pair + turn) % 2, (pair + turn + 1) % 2} {
-				n, took, err := side[k]()
-				if err != nil {
-					return fmt.Errorf("%s: %w", row.Name, err)
-				}
+				n, took := side[k]()
 				done[k] += n
 				seconds[k] += took.Seconds()
 			}
@@ -144,7 +132,6 @@ func (h *Harness) AlternateTurns(row Row, turns int, ours, peer func() (float64,
 		h.AddPair(&row, done[0]/seconds[0], done[1]/seconds[1])
 	}
 	h.Add(row)
-	return nil
 }
 
 // AddPair appends the values of a pair to row, and reports them.
@@ -155,16 +142,11 @@ func (h *Harness) AddPair(row *Row, ours, peer float64) {
 }
 
 // Repeat measures a value that has no peer, as often as there are pairs, and adds row with it.
-func (h *Harness) Repeat(row Row, measure func() (float64, error)) error {
+func (h *Harness) Repeat(row Row, measure func() float64) {
 	for range h.Pairs {
-		v, err := measure()
-		if err != nil {
-			return fmt.Errorf("%s: %w", row.Name, err)
-		}
-		row.Ours = append(row.Ours, v)
+		row.Ours = append(row.Ours, measure())
 	}
 	h.Add(row)
-	return nil
 }
 
 // Add adds a row.
@@ -196,6 +178,38 @@ func (r Row) holds() (ok bool, bound string) {
 		return r.result() >= r.Must, fmt.Sprintf("≥ %.4g", r.Must)
 	}
 	return r.result() <= r.Must, fmt.Sprintf("≤ %.4g", r.Must)
+}
+
+// failure is the value of a panic that ends a run.
+type failure struct{ error }
+
+// Check ends the run if err is not nil, releasing its resources: an error of any part makes all
+// figures worthless.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Must returns v, or ends the run as [Check] does.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// Try calls f and returns the error with which it ended the run.
+func Try(f func()) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case failure:
+			err = v.error
+		default:
+			panic(v)
+		}
+	}()
+	f()
+	return nil
 }
 
 // Finish prints the table. With -check it returns an error that names every row out of bounds.

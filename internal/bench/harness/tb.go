@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -22,11 +23,8 @@ func (t *TB) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 // Skip ends the program: no measure can be skipped.
 func (t *TB) Skip(args ...any) { t.Fatal(args...) }
 
-// Fatal ends the program.
-func (t *TB) Fatal(args ...any) {
-	fmt.Fprintln(os.Stderr, args...)
-	os.Exit(1)
-}
+// Fatal ends the run.
+func (t *TB) Fatal(args ...any) { Check(errors.New(fmt.Sprintln(args...))) }
 
 // TempDir creates a directory that exists until Release.
 func (t *TB) TempDir() string {

@@ -18,39 +18,30 @@ import (
 const mib = 1 << 20
 
 // Run measures everything.
-func Run(h *harness.Harness) error {
+func Run(h *harness.Harness) {
 	harness.RunChild(child)
 	url := serve(&h.TB)
-	dir, err := os.MkdirTemp("/dev/shm", "bench-imagegen") // in memory, so that no disk is measured
-	if err != nil {
-		return err
-	}
+	dir := harness.Must(os.MkdirTemp("/dev/shm", "bench-imagegen")) // in memory, so that no disk is measured
 	h.TB.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for _, c := range []struct{ n, mib int }{{1, 1}, {1, 32}, {4, 32}} {
 		spec := childSpec{URL: url, N: c.n, Bytes: c.mib * mib, Dir: dir}
-		if err := compare(h, fmt.Sprintf("receive %d x %d MiB", c.n, c.mib), spec, 1); err != nil {
-			return err
-		}
+		compare(h, fmt.Sprintf("receive %d x %d MiB", c.n, c.mib), spec, 1)
 	}
 	file := filepath.Join(dir, "reference.png")
-	if err := writeReference(file, 32*mib); err != nil {
-		return err
-	}
-	return compare(h, "send 4 x 32 MiB", childSpec{URL: url, N: 4, File: file, Dir: dir}, 2)
+	writeReference(file, 32*mib)
+	compare(h, "send 4 x 32 MiB", childSpec{URL: url, N: 4, File: file, Dir: dir}, 2)
 }
 
 // compare measures both sides once for each pair. Our memory must be at most most MiB.
-func compare(h *harness.Harness, name string, spec childSpec, most float64) error {
+func compare(h *harness.Harness, name string, spec childSpec, most float64) {
 	memory := harness.Row{Name: name + ", peak memory", Unit: "MiB", PeerName: "openai-go", Better: harness.Lower}
 	cpu := harness.Row{Name: name + ", processor", Unit: "ms", PeerName: "openai-go", Better: harness.Lower}
 	for i := range h.Pairs {
 		var got [2]measurement
 		for _, k := range []int{i % 2, 1 - i%2} {
 			spec.Side = []string{"ours", "openai-go"}[k]
-			var err error
-			if got[k], err = start(h, spec); err != nil {
-				return fmt.Errorf("%s, %s: %w", name, spec.Side, err)
-			}
+			c := h.StartChild(spec)
+			harness.Check(errors.Join(c.Next(&got[k]), c.Stop()))
 		}
 		h.AddPair(&memory, got[0].Peak, got[1].Peak)
 		h.AddPair(&cpu, got[0].CPU, got[1].CPU)
@@ -62,15 +53,4 @@ func compare(h *harness.Harness, name string, spec childSpec, most float64) erro
 		cpu.Must = 1. / 8
 		h.Add(cpu)
 	}
-	return nil
-}
-
-// start runs one side in its own process.
-func start(h *harness.Harness, spec childSpec) (m measurement, err error) {
-	c, err := h.StartChild(spec)
-	if err != nil {
-		return m, err
-	}
-	err = c.Next(&m)
-	return m, errors.Join(c.Stop(), err)
 }

@@ -63,9 +63,9 @@ func answer(w http.ResponseWriter, n, repeats int, text []byte) {
 }
 
 // writeReference writes a file of size bytes that begins like a PNG.
-func writeReference(name string, size int) error {
+func writeReference(name string, size int) {
 	data, _ := block()
-	return os.WriteFile(name, bytes.Repeat(data, size/len(data)+1)[:size], 0o600)
+	harness.Check(os.WriteFile(name, bytes.Repeat(data, size/len(data)+1)[:size], 0o600))
 }
 
 func sizeURL(base string, size int) string {

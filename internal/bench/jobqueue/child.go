@@ -2,7 +2,6 @@ package jobqueue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -24,75 +23,59 @@ type childSpec struct {
 
 // child reports 0 when it is ready, waits for a line, and runs jobs until it is stopped. Whenever
 // the number of completed jobs has changed, it reports that, unless the spec has Latency.
-func child(s childSpec) error {
+func child(s childSpec) {
 	if s.Relay != nil {
-		return runRelay(*s.Relay)
+		runRelay(*s.Relay)
+		return
 	}
 	ctx := context.Background()
-	pool, err := pgxpool.New(ctx, s.URL)
-	if err != nil {
-		return err
-	}
+	pool := harness.Must(pgxpool.New(ctx, s.URL))
 	defer pool.Close()
-	if err := pool.Ping(ctx); err != nil {
-		return err
-	}
-	sys, err := newSystem(s.System, pool)
-	if err != nil {
-		return err
-	}
-	if err := harness.Report(0); err != nil {
-		return err
-	}
+	harness.Check(pool.Ping(ctx))
+	sys := newSystem(s.System, pool)
+	harness.Report(0)
 	var line string
-	if _, err := fmt.Scanln(&line); err != nil {
-		return err
-	}
+	harness.Must(fmt.Scanln(&line))
 	ctx = harness.UntilStopped()
 	if s.Latency {
-		return sys.work(ctx, s.MaxWorkers, func(a Args) {
-			_ = harness.Report(time.Now().UnixNano() - a.Started)
-		}, func() {})
+		harness.Check(sys.work(ctx, s.MaxWorkers, func(a Args) {
+			harness.Report(time.Now().UnixNano() - a.Started)
+		}, func() {}))
+		return
 	}
 	var count atomic.Int64
 	go func() {
 		for last := int64(0); ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
 			if n := count.Load(); n != last {
-				_ = harness.Report(n)
+				harness.Report(n)
 				last = n
 			}
 		}
 	}()
-	return sys.work(ctx, s.MaxWorkers, func(Args) {}, func() { count.Add(1) })
+	harness.Check(sys.work(ctx, s.MaxWorkers, func(Args) {}, func() { count.Add(1) }))
 }
 
 // startWorker starts a worker process and waits until it is ready.
-func (b *bench) startWorker(s childSpec) (*harness.Child, error) {
-	c, err := b.StartChild(s)
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) startWorker(s childSpec) *harness.Child {
+	c := b.StartChild(s)
 	var count int
-	return c, c.Next(&count)
+	harness.Check(c.Next(&count))
+	return c
 }
 
 // workUntil runs worker processes until they have completed n jobs together and returns how long
 // that took.
-func (b *bench) workUntil(n, processes int, s childSpec) (took time.Duration, err error) {
+func (b *bench) workUntil(n, processes int, s childSpec) (took time.Duration) {
 	workers := make([]*harness.Child, processes)
 	for i := range workers {
-		if workers[i], err = b.startWorker(s); err != nil {
-			return 0, err
-		}
+		workers[i] = b.startWorker(s)
 	}
 	var total atomic.Int64
 	done := make(chan struct{})
 	var once sync.Once
 	begin := time.Now()
 	for _, c := range workers {
-		if err := c.Send("go"); err != nil {
-			return 0, err
-		}
+		c.Send("go")
 	}
 	for _, c := range workers {
 		go func() {
@@ -108,10 +91,10 @@ func (b *bench) workUntil(n, processes int, s childSpec) (took time.Duration, er
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		return 0, fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n)
+		harness.Check(fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n))
 	}
 	for _, c := range workers {
-		err = errors.Join(err, c.Stop())
+		harness.Check(c.Stop())
 	}
-	return took, err
+	return took
 }

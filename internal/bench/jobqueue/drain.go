@@ -20,51 +20,36 @@ type contender struct {
 	b    *bench
 }
 
-func (b *bench) contender(ctx context.Context, name, database string) (*contender, error) {
+func (b *bench) contender(ctx context.Context, name, database string) *contender {
 	f := &contender{name: name, b: b}
-	var err error
-	if f.url, err = b.pg.database(ctx, database); err != nil {
-		return nil, err
-	}
-	if f.pool, err = pgxpool.New(ctx, f.url); err != nil {
-		return nil, err
-	}
-	if f.system, err = newSystem(name, f.pool); err != nil {
-		return nil, err
-	}
-	return f, f.migrate(ctx)
+	f.url = b.pg.database(ctx, database)
+	f.pool = harness.Must(pgxpool.New(ctx, f.url))
+	f.system = newSystem(name, f.pool)
+	harness.Check(f.migrate(ctx))
+	return f
 }
 
-func (b *bench) contenders(ctx context.Context, part string) (ours, river *contender, err error) {
-	if ours, err = b.contender(ctx, "ours", part+"_ours"); err != nil {
-		return nil, nil, err
-	}
-	river, err = b.contender(ctx, "river", part+"_river")
-	return ours, river, err
+func (b *bench) contenders(ctx context.Context, part string) (ours, river *contender) {
+	return b.contender(ctx, "ours", part+"_ours"), b.contender(ctx, "river", part+"_river")
 }
 
-func (f *contender) empty(ctx context.Context) error {
-	_, err := f.pool.Exec(ctx, "truncate "+f.tables())
-	return err
+func (f *contender) empty(ctx context.Context) {
+	harness.Must(f.pool.Exec(ctx, "truncate "+f.tables()))
 }
 
 // reset leaves the tables with n jobs.
-func (f *contender) reset(ctx context.Context, n int) error {
-	if err := f.empty(ctx); err != nil {
-		return err
-	}
-	return f.fill(ctx, n)
+func (f *contender) reset(ctx context.Context, n int) {
+	f.empty(ctx)
+	f.fill(ctx, n)
 }
 
 // fill adds n jobs and settles the database.
-func (f *contender) fill(ctx context.Context, n int) error {
+func (f *contender) fill(ctx context.Context, n int) {
 	const chunk = 10_000
 	for ; n > 0; n -= chunk {
-		if err := f.insertFast(ctx, min(n, chunk)); err != nil {
-			return err
-		}
+		harness.Check(f.insertFast(ctx, min(n, chunk)))
 	}
-	return settle(ctx, f.pool)
+	settle(ctx, f.pool)
 }
 
 // result is the result of one drain.
@@ -77,62 +62,45 @@ type result struct {
 const drainJobs = 100_000
 
 // drain runs jobs that are there already.
-func (f *contender) drain(ctx context.Context, jobs, processes int) (r result, err error) {
-	wal0, err := wal(ctx, f.pool)
-	if err != nil {
-		return r, err
-	}
+func (f *contender) drain(ctx context.Context, jobs, processes int) (r result) {
+	wal0 := wal(ctx, f.pool)
 	cpu0 := f.b.pg.cpu()
-	took, err := f.b.workUntil(jobs, processes, childSpec{System: f.name, URL: f.url, MaxWorkers: 2000})
-	if err != nil {
-		return r, err
-	}
-	wal1, err := wal(ctx, f.pool)
+	took := f.b.workUntil(jobs, processes, childSpec{System: f.name, URL: f.url, MaxWorkers: 2000})
+	wal1 := wal(ctx, f.pool)
 	n := float64(jobs)
 	return result{
 		rate: n / took.Seconds(), cpu: float64(f.b.pg.cpu()-cpu0) / n / 1000, walBytes: float64(wal1-wal0) / n,
-	}, err
+	}
 }
 
 // drained returns a measure of the drain of new jobs.
-func (f *contender) drained(ctx context.Context, processes int, results *[]result) func() (float64, error) {
-	return func() (float64, error) {
-		if err := f.reset(ctx, drainJobs); err != nil {
-			return 0, err
-		}
-		r, err := f.drain(ctx, drainJobs, processes)
+func (f *contender) drained(ctx context.Context, processes int, results *[]result) func() float64 {
+	return func() float64 {
+		f.reset(ctx, drainJobs)
+		r := f.drain(ctx, drainJobs, processes)
 		*results = append(*results, r)
-		return r.rate, err
+		return r.rate
 	}
 }
 
 // compareDrains adds a row for each number of processes.
 func (b *bench) compareDrains(ctx context.Context, ours, river *contender, prefix string, must float64,
-	processes ...int) (first, firstRiver []result, err error) {
+	processes ...int) (first, firstRiver []result) {
 	for i, n := range processes {
 		var results, riverResults []result
 		name := fmt.Sprintf("%sdrain, %d processes", prefix, n)
 		row := harness.Row{Name: name, Unit: "jobs/s", PeerName: "River", Must: must}
-		err := b.Alternate(row, ours.drained(ctx, n, &results), river.drained(ctx, n, &riverResults))
-		if err != nil {
-			return nil, nil, err
-		}
+		b.Alternate(row, ours.drained(ctx, n, &results), river.drained(ctx, n, &riverResults))
 		if i == 0 {
 			first, firstRiver = results, riverResults
 		}
 	}
-	return first, firstRiver, nil
+	return first, firstRiver
 }
 
-func (b *bench) drain(ctx context.Context) error {
-	ours, river, err := b.contenders(ctx, "drain")
-	if err != nil {
-		return err
-	}
-	results, riverResults, err := b.compareDrains(ctx, ours, river, "", 3, 1, 2, 4)
-	if err != nil {
-		return err
-	}
+func (b *bench) drain(ctx context.Context) {
+	ours, river := b.contenders(ctx, "drain")
+	results, riverResults := b.compareDrains(ctx, ours, river, "", 3, 1, 2, 4)
 	cpu := harness.Row{Name: "PostgreSQL CPU a job, drain", Unit: "µs", PeerName: "River", Better: harness.Lower,
 		Must: 0.35}
 	log := harness.Row{Name: "WAL a job, drain", Unit: "bytes", PeerName: "River", Better: harness.Lower, Must: 0.40}
@@ -142,25 +110,19 @@ func (b *bench) drain(ctx context.Context) error {
 	}
 	b.Add(cpu)
 	b.Add(log)
-	return nil
 }
 
 // raw compares the drain with plain SQL on one connection: claim 3000, finish 3000, as fast as
 // possible.
-func (b *bench) raw(ctx context.Context) error {
-	f, err := b.contender(ctx, "ours", "raw")
-	if err != nil {
-		return err
-	}
-	raw := func() (float64, error) {
-		if err := f.reset(ctx, drainJobs); err != nil {
-			return 0, err
-		}
+func (b *bench) raw(ctx context.Context) {
+	f := b.contender(ctx, "ours", "raw")
+	raw := func() float64 {
+		f.reset(ctx, drainJobs)
 		return rawRate(ctx, f)
 	}
 	var results []result
 	row := harness.Row{Name: "drain against raw SQL in series", Unit: "jobs/s", PeerName: "raw", Must: 0.85}
-	return b.Alternate(row, f.drained(ctx, 1, &results), raw)
+	b.Alternate(row, f.drained(ctx, 1, &results), raw)
 }
 
 const rawClaim = `
@@ -178,20 +140,14 @@ select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_
   queue, kind, unique_key, args, errors
 from gone`
 
-func rawRate(ctx context.Context, f *contender) (float64, error) {
-	conn, err := f.pool.Acquire(ctx)
-	if err != nil {
-		return 0, err
-	}
+func rawRate(ctx context.Context, f *contender) float64 {
+	conn := harness.Must(f.pool.Acquire(ctx))
 	defer conn.Release()
 	begin := time.Now()
 	total := 0
 	for {
-		rows, err := conn.Query(ctx, rawClaim)
-		if err != nil {
-			return 0, err
-		}
-		ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (int64, error) {
+		rows := harness.Must(conn.Query(ctx, rawClaim))
+		ids := harness.Must(pgx.CollectRows(rows, func(row pgx.CollectableRow) (int64, error) {
 			var id int64
 			var fence, attempt, limit, priority int32
 			var queue, kind string
@@ -199,20 +155,15 @@ func rawRate(ctx context.Context, f *contender) (float64, error) {
 			var runAt, created time.Time
 			err := row.Scan(&id, &fence, &attempt, &limit, &priority, &queue, &kind, &args, &runAt, &created)
 			return id, err
-		})
-		if err != nil {
-			return 0, err
-		}
+		}))
 		if len(ids) == 0 {
 			break
 		}
-		if _, err := conn.Exec(ctx, rawFinish, ids); err != nil {
-			return 0, err
-		}
+		harness.Must(conn.Exec(ctx, rawFinish, ids))
 		total += len(ids)
 	}
 	if total != drainJobs {
-		return 0, fmt.Errorf("raw SQL did %d jobs", total)
+		harness.Check(fmt.Errorf("raw SQL did %d jobs", total))
 	}
-	return float64(total) / time.Since(begin).Seconds(), nil
+	return float64(total) / time.Since(begin).Seconds()
 }

@@ -9,11 +9,8 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-func (b *bench) insert(ctx context.Context) error {
-	ours, river, err := b.contenders(ctx, "insert")
-	if err != nil {
-		return err
-	}
+func (b *bench) insert(ctx context.Context) {
+	ours, river := b.contenders(ctx, "insert")
 	one := func(f *contender, i int) error { return f.insert(ctx, argsOf(i)) }
 	many := func(f *contender, _ int) error { return f.insertMany(ctx, 1000) }
 	fast := func(f *contender, _ int) error { return f.insertFast(ctx, 10_000) }
@@ -27,25 +24,20 @@ func (b *bench) insert(ctx context.Context) error {
 		{"insert 1000 at a time", 40, 1000, many, 1.9},
 		{"insert 10000 at a time, River by COPY", 10, 10_000, fast, 1.2},
 	} {
-		measure := func(f *contender) func() (float64, error) {
-			return func() (float64, error) {
-				if err := f.reset(ctx, 0); err != nil {
-					return 0, err
-				}
-				took, err := concurrently(1, c.calls, func(i int) error { return c.call(f, i) })
-				return float64(c.calls*c.jobs) / took.Seconds(), err
+		measure := func(f *contender) func() float64 {
+			return func() float64 {
+				f.reset(ctx, 0)
+				took := concurrently(1, c.calls, func(i int) error { return c.call(f, i) })
+				return float64(c.calls*c.jobs) / took.Seconds()
 			}
 		}
 		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "River", Must: c.must}
-		if err := b.Alternate(row, measure(ours), measure(river)); err != nil {
-			return err
-		}
+		b.Alternate(row, measure(ours), measure(river))
 	}
-	return nil
 }
 
 // concurrently makes calls calls in each of callers goroutines and returns how long that took.
-func concurrently(callers, calls int, call func(i int) error) (time.Duration, error) {
+func concurrently(callers, calls int, call func(i int) error) time.Duration {
 	begin := time.Now()
 	var group errgroup.Group
 	for range callers {
@@ -58,6 +50,6 @@ func concurrently(callers, calls int, call func(i int) error) (time.Duration, er
 			return nil
 		})
 	}
-	err := group.Wait()
-	return time.Since(begin), err
+	harness.Check(group.Wait())
+	return time.Since(begin)
 }

@@ -20,31 +20,19 @@ const networkDelay = time.Millisecond
 
 // network measures drain and latency with a delay between workers and PostgreSQL. What empties and
 // fills tables and reads the log position is connected directly.
-func (b *bench) network(ctx context.Context) error {
-	ours, river, err := b.contenders(ctx, "network")
-	if err != nil {
-		return err
-	}
+func (b *bench) network(ctx context.Context) {
+	ours, river := b.contenders(ctx, "network")
 	for _, f := range []*contender{ours, river} {
-		if f.url, err = b.startRelay(f.url); err != nil {
-			return err
-		}
+		f.url = b.startRelay(f.url)
 	}
-	if _, _, err := b.compareDrains(ctx, ours, river, "1 ms network: ", 4, 1, 4); err != nil {
-		return err
-	}
+	b.compareDrains(ctx, ours, river, "1 ms network: ", 4, 1, 4)
 	// The program that enqueues is connected through the relay too.
 	for _, f := range []*contender{ours, river} {
-		pool, err := pgxpool.New(ctx, f.url)
-		if err != nil {
-			return err
-		}
+		pool := harness.Must(pgxpool.New(ctx, f.url))
 		defer pool.Close()
-		if f.system, err = newSystem(f.name, pool); err != nil {
-			return err
-		}
+		f.system = newSystem(f.name, pool)
 	}
-	return b.alternateLatency(ctx, ours, river, "1 ms network: enqueue to start", 0.7, 1)
+	b.alternateLatency(ctx, ours, river, "1 ms network: enqueue to start", 0.7, 1)
 }
 
 // relaySpec is the spec of a process that delays connections.
@@ -54,53 +42,33 @@ type relaySpec struct {
 
 // startRelay starts a relay to the server of the database and returns the URL of the database
 // through it. The relay is a process of its own, so that nothing this process does makes it late.
-func (b *bench) startRelay(database string) (string, error) {
-	config, err := pgconn.ParseConfig(database)
-	if err != nil {
-		return "", err
-	}
-	u, err := url.Parse(database)
-	if err != nil {
-		return "", err
-	}
+func (b *bench) startRelay(database string) string {
+	config := harness.Must(pgconn.ParseConfig(database))
+	u := harness.Must(url.Parse(database))
 	network, address := pgconn.NetworkAddress(config.Host, config.Port)
-	c, err := b.StartChild(childSpec{Relay: &relaySpec{network, address}})
-	if err != nil {
-		return "", err
-	}
-	if err := c.Next(&u.Host); err != nil {
-		return "", err
-	}
+	c := b.StartChild(childSpec{Relay: &relaySpec{network, address}})
+	harness.Check(c.Next(&u.Host))
 	q := u.Query()
 	q.Del("host") // the directory of the socket
 	u.RawQuery = q.Encode()
-	return u.String(), nil
+	return u.String()
 }
 
 // runRelay reports its address and forwards connections to the server until it is stopped.
-func runRelay(spec relaySpec) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+func runRelay(spec relaySpec) {
+	l := harness.Must(net.Listen("tcp", "127.0.0.1:0"))
 	go func() {
 		<-harness.UntilStopped().Done()
 		l.Close()
 	}()
-	if err := harness.Report(l.Addr().String()); err != nil {
-		return err
-	}
+	harness.Report(l.Addr().String())
 	for {
 		client, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
-			return nil
-		} else if err != nil {
-			return err
+			return
 		}
-		server, err := net.Dial(spec.Network, spec.Address)
-		if err != nil {
-			return err
-		}
+		harness.Check(err)
+		server := harness.Must(net.Dial(spec.Network, spec.Address))
 		go forward(server, client)
 		go forward(client, server)
 	}

@@ -22,40 +22,28 @@ type server struct {
 	pid int    // of the postmaster
 }
 
-func startServer(ctx context.Context, t *harness.TB) (*server, error) {
+func startServer(ctx context.Context, t *harness.TB) *server {
 	settings := map[string]string{"shared_buffers": "1GB", "max_wal_size": "4GB"}
 	s := &server{url: pgtest.Start(t, pgtest.Options{Durable: true, Settings: settings}).URL()}
-	conn, err := pgx.Connect(ctx, s.url)
-	if err != nil {
-		return nil, err
-	}
+	conn := harness.Must(pgx.Connect(ctx, s.url))
 	defer conn.Close(ctx)
 	const pidSQL = `select split_part(pg_read_file('postmaster.pid'), E'\n', 1)::int`
-	return s, conn.QueryRow(ctx, pidSQL).Scan(&s.pid)
+	harness.Check(conn.QueryRow(ctx, pidSQL).Scan(&s.pid))
+	return s
 }
 
 // database creates an empty database and returns its URL, for a pool of up to 10 connections.
-func (s *server) database(ctx context.Context, name string) (string, error) {
-	conn, err := pgx.Connect(ctx, s.url)
-	if err != nil {
-		return "", err
-	}
+func (s *server) database(ctx context.Context, name string) string {
+	conn := harness.Must(pgx.Connect(ctx, s.url))
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "drop database if exists "+name+" with (force)"); err != nil {
-		return "", err
-	}
-	if _, err := conn.Exec(ctx, "create database "+name); err != nil {
-		return "", err
-	}
-	u, err := url.Parse(s.url)
-	if err != nil {
-		return "", err
-	}
+	harness.Must(conn.Exec(ctx, "drop database if exists "+name+" with (force)"))
+	harness.Must(conn.Exec(ctx, "create database "+name))
+	u := harness.Must(url.Parse(s.url))
 	u.Path = "/" + name
 	q := u.Query()
 	q.Set("pool_max_conns", "10")
 	u.RawQuery = q.Encode()
-	return u.String(), nil
+	return u.String()
 }
 
 // cpu returns the processor time that the server and its backends, including past ones, have used.
@@ -92,16 +80,13 @@ func statTicks(pid int, reaped bool) (ticks int64) {
 }
 
 // settle finishes what the server would do in the background.
-func settle(ctx context.Context, pool *pgxpool.Pool) error {
+func settle(ctx context.Context, pool *pgxpool.Pool) {
 	for _, q := range []string{"vacuum analyze", "checkpoint"} {
-		if _, err := pool.Exec(ctx, q); err != nil {
-			return err
-		}
+		harness.Must(pool.Exec(ctx, q))
 	}
-	return nil
 }
 
-func wal(ctx context.Context, pool *pgxpool.Pool) (bytes int64, err error) {
-	err = pool.QueryRow(ctx, "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").Scan(&bytes)
-	return bytes, err
+func wal(ctx context.Context, pool *pgxpool.Pool) (bytes int64) {
+	harness.Check(pool.QueryRow(ctx, "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").Scan(&bytes))
+	return bytes
 }

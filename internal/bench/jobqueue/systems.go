@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -30,12 +31,11 @@ type system interface {
 	work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error
 }
 
-func newSystem(name string, pool *pgxpool.Pool) (system, error) {
+func newSystem(name string, pool *pgxpool.Pool) system {
 	if name == "ours" {
-		return newOurs(pgqueue.New(pool, pgqueue.Config{})), nil
+		return newOurs(pgqueue.New(pool, pgqueue.Config{}))
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), riverConfig())
-	return &peer{pool: pool, client: client}, err
+	return &peer{pool: pool, client: harness.Must(river.NewClient(riverpgxv5.New(pool), riverConfig()))}
 }
 
 // store is a store of either engine.

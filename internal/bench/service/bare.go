@@ -30,13 +30,10 @@ type bare struct {
 	dir string
 }
 
-func serveBare(ctx context.Context, s spec) error {
+func serveBare(ctx context.Context, s spec) {
 	b := &bare{dir: s.Dir}
 	if s.URL != "" {
-		pool, err := pgxpool.New(ctx, s.URL)
-		if err != nil {
-			return err
-		}
+		pool := harness.Must(pgxpool.New(ctx, s.URL))
 		defer pool.Close()
 		b.db = stdlib.OpenDBFromPool(pool)
 	}
@@ -45,22 +42,16 @@ func serveBare(ctx context.Context, s spec) error {
 	mux.HandleFunc("GET /api/v1/feedback-records", b.records)
 	mux.HandleFunc("POST /api/v1/feedback-records", b.createRecord)
 	mux.HandleFunc("POST /upload", b.upload)
-	l, err := net.Listen("tcp", s.Addr)
-	if err != nil {
-		return err
-	}
-	if err := harness.Report(world{}); err != nil {
-		return err
-	}
+	l := harness.Must(net.Listen("tcp", s.Addr))
+	harness.Report(world{})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
 		server.Close()
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
+		harness.Check(err)
 	}
-	return nil
 }
 
 // teacher looks up the token, or answers 401.
@@ -68,7 +59,7 @@ func (b *bare) teacher(w http.ResponseWriter, r *http.Request) (id string, ok bo
 	hash := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	var created, expires, used time.Time
 	err := b.db.QueryRowContext(r.Context(), `
-		select teacher_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`, hash[:]).
+		select user_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`, hash[:]).
 		Scan(&id, &created, &expires, &used)
 	if err != nil || expires.Before(time.Now()) {
 		w.WriteHeader(http.StatusUnauthorized)

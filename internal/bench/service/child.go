@@ -36,17 +36,16 @@ const (
 )
 
 // child serves until the parent stops it. Its report is its world, when it is listening.
-func child(s spec) error {
+func child(s spec) {
 	ctx := harness.UntilStopped()
 	switch s.Side {
 	case "ours":
-		return serveOurs(ctx, s)
+		serveOurs(ctx, s)
 	case "pocketbase":
-		return servePocketBase(ctx, s)
+		servePocketBase(ctx, s)
 	case "bare":
-		return serveBare(ctx, s)
+		serveBare(ctx, s)
 	}
-	return fmt.Errorf("unknown side %q", s.Side)
 }
 
 // process is a child process with a server.
@@ -57,29 +56,21 @@ type process struct {
 }
 
 // start starts a server with a new directory, and waits until it is listening.
-func (b *bench) start(s spec) (*process, error) {
+func (b *bench) start(s spec) *process {
 	s.Dir = b.TB.TempDir()
 	if s.Side == "ours" && s.URL == "" {
 		s.URL = "sqlite:" + filepath.Join(s.Dir, "feedback.db")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
+	l := harness.Must(net.Listen("tcp", "127.0.0.1:0"))
 	s.Addr = l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
+	harness.Check(l.Close())
 	fmt.Fprintf(b.Log, "starting %s\n", s.Side)
-	c, err := b.StartChild(s)
-	if err != nil {
-		return nil, err
-	}
+	c := b.StartChild(s)
 	p := &process{Child: c, spec: s}
 	if err := c.Next(&p.world); err != nil {
-		return nil, fmt.Errorf("%s did not start: %w", s.Side, err)
+		harness.Check(fmt.Errorf("%s did not start: %w", s.Side, err))
 	}
-	return p, nil
+	return p
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -20,35 +20,19 @@ import (
 
 // serveOurs runs the real server with an empty database that it fills. Only its log is off, as the
 // peer's is.
-func serveOurs(ctx context.Context, s spec) error {
-	config, err := server.ParseConfig(map[string]string{
+func serveOurs(ctx context.Context, s spec) {
+	config := harness.Must(server.ParseConfig(map[string]string{
 		"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr,
 		"LIMIT_SEGMENTS_PER_DAY": "-1", // which the recordings of an export exceed
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	debug.SetGCPercent(400) // as examples/feedback-server does
-	srv, err := server.New(ctx, config, server.Options{Role: server.RoleAPI})
-	if err != nil {
-		return err
-	}
+	srv := harness.Must(server.New(ctx, config, server.Options{Role: server.RoleAPI}))
 	defer srv.Close()
-	if err := srv.Migrate(ctx); err != nil {
-		return err
-	}
-	w, err := seedOurs(ctx, s.URL)
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", s.Addr)
-	if err != nil {
-		return err
-	}
-	if err := harness.Report(w); err != nil {
-		return err
-	}
-	return srv.Run(ctx, l)
+	harness.Check(srv.Migrate(ctx))
+	w := seedOurs(ctx, s.URL)
+	l := harness.Must(net.Listen("tcp", s.Addr))
+	harness.Report(w)
+	harness.Check(srv.Run(ctx, l))
 }
 
 // codes is a platform whose login codes are user names.
@@ -60,108 +44,74 @@ func (codes) Exchange(_ context.Context, code string) (auth.Identity, error) {
 
 // seedOurs fills the tables directly: through the service, a hundred thousand records take a
 // minute.
-func seedOurs(ctx context.Context, url string) (world, error) {
+func seedOurs(ctx context.Context, url string) world {
 	var w world
-	store, err := authstore.Open(ctx, url)
-	if err != nil {
-		return w, err
-	}
+	store := harness.Must(authstore.Open(ctx, url))
 	defer store.Close()
-	signIn, err := auth.New(auth.Config{Store: store, Exchanger: codes{}})
-	if err != nil {
-		return w, err
-	}
+	signIn := harness.Must(auth.New(auth.Config{Store: store, Exchanger: codes{}}))
 	var ids []uuid.UUID
 	for i := range teachers {
-		login, err := signIn.Login(ctx, fmt.Sprint(i))
-		if err != nil {
-			return w, err
-		}
+		login := harness.Must(signIn.Login(ctx, fmt.Sprint(i)))
 		w.Tokens = append(w.Tokens, login.Token)
 		ids = append(ids, login.UserID)
 	}
-	target, err := db.Open(url)
-	if err != nil {
-		return w, err
-	}
+	target := harness.Must(db.Open(url))
 	defer target.Close()
-	tx, err := target.W.BeginTx(ctx, nil)
-	if err != nil {
-		return w, err
-	}
+	tx := harness.Must(target.W.BeginTx(ctx, nil))
 	defer tx.Rollback()
 	now := db.Time{Time: time.Now()}
 	for _, teacher := range ids {
-		profiles, err := seedProfiles(ctx, tx, teacher, now)
-		if err != nil {
-			return w, err
-		}
+		profiles := seedProfiles(ctx, tx, teacher, now)
 		w.Profiles = append(w.Profiles, profiles)
-		lesson, err := seedLesson(ctx, tx, teacher, profiles[0], now)
-		if err != nil {
-			return w, err
-		}
-		w.Lessons = append(w.Lessons, lesson)
+		w.Lessons = append(w.Lessons, seedLesson(ctx, tx, teacher, profiles[0], now))
 	}
-	insert, err := tx.PrepareContext(ctx, `
+	insert := harness.Must(tx.PrepareContext(ctx, `
 		insert into feedback_records
 			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
-		values ($1, $2, $3, $4, $5, null, $6)`)
-	if err != nil {
-		return w, err
-	}
+		values ($1, $2, $3, $4, $5, null, $6)`))
 	for i := range recordCount {
 		teacher := i % teachers
 		profile := w.Profiles[teacher][i/teachers%profilesOf]
-		if _, err := insert.ExecContext(ctx, newID(), ids[teacher], profile, date(i), content(i), now); err != nil {
-			return w, err
-		}
+		harness.Must(insert.ExecContext(ctx, newID(), ids[teacher], profile, date(i), content(i), now))
 	}
-	if err := tx.Commit(); err != nil {
-		return w, err
-	}
-	return w, analyze(ctx, target)
+	harness.Check(tx.Commit())
+	analyze(ctx, target)
+	return w
 }
 
 // analyze updates the statistics of PostgreSQL's query planner, as autovacuum does some time after
 // the rows are inserted. Nothing does so in our SQLite files; PocketBase does, and has them here.
-func analyze(ctx context.Context, store *db.DB) error {
-	if store.Engine != db.Postgres {
-		return nil
+func analyze(ctx context.Context, store *db.DB) {
+	if store.Engine == db.Postgres {
+		harness.Must(store.W.ExecContext(ctx, "vacuum analyze"))
 	}
-	_, err := store.W.ExecContext(ctx, "vacuum analyze")
-	return err
 }
 
-func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now db.Time) ([]string, error) {
+func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now db.Time) []string {
 	var profiles []string
 	for i := range profilesOf {
 		id := newID()
 		name := fmt.Sprintf("student %d", i)
-		if _, err := tx.ExecContext(ctx, `
+		harness.Must(tx.ExecContext(ctx, `
 			insert into feedback_profiles (profile_id, teacher_id, name, name_folded, grade, subject, academic_year,
 				term, guardian_title, start_time, end_time, created_at, updated_at)
 			values ($1, $2, $3, $3, '3', 'Art', 2026, 'spring', 'mother', '09:00', '10:30', $4, $4)`,
-			id, teacher, name, now); err != nil {
-			return nil, err
-		}
+			id, teacher, name, now))
 		profiles = append(profiles, id)
 	}
-	return profiles, nil
+	return profiles
 }
 
 // seedLesson inserts a lesson for uploads.
-func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile string, now db.Time) (string, error) {
+func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile string, now db.Time) string {
 	session, lesson := newID(), newID()
-	if _, err := tx.ExecContext(ctx, `
+	harness.Must(tx.ExecContext(ctx, `
 		insert into feedback_sessions (session_id, teacher_id, profile_id, state, feedback_date, feedback_text,
 			generated_text, version, revision, created_at, updated_at)
 		values ($1, $2, $3, 'completed', '2026-05-31', '', '', 1, 1, $4, $4)`,
-		session, teacher, profile, now); err != nil {
-		return "", err
-	}
-	_, err := tx.ExecContext(ctx, `
+		session, teacher, profile, now))
+	harness.Must(tx.ExecContext(ctx, `
 		insert into feedback_lessons (lesson_id, session_id, teacher_id, number, state, applied, started_at, revision)
-		values ($1, $2, $3, 1, 'recording', $4, $5, 1)`, lesson, session, teacher, false, now)
-	return lesson, err
+		values ($1, $2, $3, 1, 'recording', $4, $5, 1)`, lesson, session, teacher, false, now))
+	return lesson
 }

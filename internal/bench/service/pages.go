@@ -15,92 +15,62 @@ import (
 
 // pages compares the time of a page of a list of a million records with that of a thousand: first
 // pages and pages in the middle, on both engines.
-func (b *bench) pages(ctx context.Context) error {
+func (b *bench) pages(ctx context.Context) {
 	pg := pgtest.Start(&b.TB, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
 	for _, engine := range []string{"sqlite", "postgres"} {
 		s := spec{Side: "ours"}
 		if engine == "postgres" {
 			s.URL = pg.URL()
 		}
-		ours, err := b.start(s)
-		if err != nil {
-			return err
-		}
+		ours := b.start(s)
 		var lists [2]request
 		for i, n := range []int{1_000_000, 1_000} {
-			if lists[i], err = longList(ctx, ours, i, n); err != nil {
-				return err
-			}
+			lists[i] = longList(ctx, ours, i, n)
 		}
-		run := func(next request) func() (float64, error) {
-			return func() (float64, error) {
-				rate, err := load(ours.spec.Addr, 2, 200, next)
-				return 2 * 1000 / rate, err // two at once
-			}
+		run := func(next request) func() float64 {
+			return func() float64 { return 2 * 1000 / harness.Must(load(ours.spec.Addr, 2, 200, next)) } // two at once
 		}
 		row := harness.Row{Name: "list page of 1 000 000 records, " + engine, Unit: "ms", PeerName: "of 1 000",
 			Better: harness.Lower, Must: 1.3}
-		if err := b.Alternate(row, run(lists[0]), run(lists[1])); err != nil {
-			return err
-		}
+		b.Alternate(row, run(lists[0]), run(lists[1]))
 	}
-	return nil
 }
 
 // longList inserts n records of a new student of a teacher, and returns requests for pages of that
 // student's records: half of them the first, half from the middle.
-func longList(ctx context.Context, ours *process, teacher, n int) (request, error) {
+func longList(ctx context.Context, ours *process, teacher, n int) request {
 	w := ours.world
-	store, err := db.Open(ours.spec.URL)
-	if err != nil {
-		return nil, err
-	}
+	store := harness.Must(db.Open(ours.spec.URL))
 	defer store.Close()
 	profile := newID()
 	now := db.Time{Time: time.Now()}
-	tx, err := store.W.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
+	tx := harness.Must(store.W.BeginTx(ctx, nil))
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `
+	harness.Must(tx.ExecContext(ctx, `
 		insert into feedback_profiles
 		select $1, teacher_id, name, name_folded, grade, subject, academic_year, term, guardian_title,
 			start_time, end_time, created_at, updated_at
-		from feedback_profiles where profile_id = $2`, profile, w.Profiles[teacher][0]); err != nil {
-		return nil, err
-	}
-	insert, err := tx.PrepareContext(ctx, `
+		from feedback_profiles where profile_id = $2`, profile, w.Profiles[teacher][0]))
+	insert := harness.Must(tx.PrepareContext(ctx, `
 		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, created_at)
-		select $1, teacher_id, profile_id, $2, $3, $4 from feedback_profiles where profile_id = $5`)
-	if err != nil {
-		return nil, err
-	}
+		select $1, teacher_id, profile_id, $2, $3, $4 from feedback_profiles where profile_id = $5`))
 	for i := range n {
-		if _, err := insert.ExecContext(ctx, newID(), date(i), content(0), now, profile); err != nil {
-			return nil, err
-		}
+		harness.Must(insert.ExecContext(ctx, newID(), date(i), content(0), now, profile))
 	}
-	if err := tx.Commit(); err != nil {
-		return nil, err
-	}
-	if err := analyze(ctx, store); err != nil {
-		return nil, err
-	}
+	harness.Check(tx.Commit())
+	analyze(ctx, store)
 	var middle string
 	var day db.Date
 	var created db.Time
-	if err := store.R.QueryRowContext(ctx, `
+	harness.Check(store.R.QueryRowContext(ctx, `
 		select record_id, feedback_date, created_at from feedback_records where profile_id = $1
 		order by feedback_date desc, created_at desc, record_id desc limit 1 offset $2`, profile, n/2).
-		Scan(&middle, &day, &created); err != nil {
-		return nil, err
-	}
+		Scan(&middle, &day, &created))
 	first := filterPath(profile)
 	paths := []string{first, first + "&cursor=" + cursorAt(string(day), created.Time, middle)}
 	return func(r *rand.Rand, _ int) net.Buffers {
 		return message("GET", paths[r.IntN(2)], w.Tokens[teacher], "")
-	}, nil
+	}
 }
 
 // cursorAt is a next_cursor of the list of records.

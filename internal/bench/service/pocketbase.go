@@ -17,7 +17,7 @@ import (
 
 // servePocketBase serves the same collections with the same indexes and rules. Its request log is
 // off; everything else is the default.
-func servePocketBase(ctx context.Context, s spec) error {
+func servePocketBase(ctx context.Context, s spec) {
 	config := core.BaseAppConfig{DataDir: s.Dir}
 	if s.Full {
 		config.DBConnect = func(path string) (*dbx.DB, error) {
@@ -28,34 +28,20 @@ func servePocketBase(ctx context.Context, s spec) error {
 		}
 	}
 	app := core.NewBaseApp(config)
-	if err := app.Bootstrap(); err != nil {
-		return err
-	}
-	if err := app.RunAllMigrations(); err != nil {
-		return err
-	}
+	harness.Check(app.Bootstrap())
+	harness.Check(app.RunAllMigrations())
 	settings := app.Settings()
 	settings.Logs.MaxDays = 0
-	if err := app.Save(settings); err != nil {
-		return err
-	}
-	w, err := seedPocketBase(app)
-	if err != nil {
-		return err
-	}
+	harness.Check(app.Save(settings))
+	w := seedPocketBase(app)
 	failed := make(chan error, 1)
 	go func() { failed <- apis.Serve(app, apis.ServeConfig{HttpAddr: s.Addr}) }()
-	if err := await(s.Addr); err != nil {
-		return err
-	}
-	if err := harness.Report(w); err != nil {
-		return err
-	}
+	harness.Check(await(s.Addr))
+	harness.Report(w)
 	select {
 	case err := <-failed:
-		return err
+		harness.Check(err)
 	case <-ctx.Done():
-		return nil
 	}
 }
 
@@ -78,7 +64,7 @@ const (
 )
 
 // pocketCollections creates the collections, whose records belong to users.
-func pocketCollections(app core.App, users *core.Collection) error {
+func pocketCollections(app core.App, users *core.Collection) {
 	rule := `owner = @request.auth.id`
 	owned := func(name string) *core.Collection {
 		c := core.NewBaseCollection(name)
@@ -99,9 +85,7 @@ func pocketCollections(app core.App, users *core.Collection) error {
 		&core.TextField{Name: "end_time", Pattern: timeForm},
 		&core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true})
 	profiles.AddIndex("idx_profiles_name", false, "owner, name", "")
-	if err := app.Save(profiles); err != nil {
-		return err
-	}
+	harness.Check(app.Save(profiles))
 	records := owned("records")
 	records.Fields.Add(
 		&core.RelationField{Name: "profile", CollectionId: profiles.Id, MaxSelect: 1, Required: true,
@@ -110,52 +94,38 @@ func pocketCollections(app core.App, users *core.Collection) error {
 		&core.TextField{Name: "content", Required: true, Max: 20_000})
 	records.AddIndex("idx_records_owner", false, "owner, feedback_date, created", "")
 	records.AddIndex("idx_records_profile", false, "owner, profile, feedback_date, created", "")
-	if err := app.Save(records); err != nil {
-		return err
-	}
+	harness.Check(app.Save(records))
 	segments := owned("segments")
 	segments.Fields.Add(&core.TextField{Name: "lesson", Required: true},
 		&core.FileField{Name: "file", MaxSelect: 1, MaxSize: 128 << 20, Required: true})
 	segments.AddIndex("idx_segments_lesson", false, "owner, lesson", "")
-	return app.Save(segments)
+	harness.Check(app.Save(segments))
 }
 
-func seedPocketBase(app core.App) (world, error) {
+func seedPocketBase(app core.App) world {
 	var w world
-	users, err := app.FindCollectionByNameOrId("users")
-	if err != nil {
-		return w, err
-	}
-	if err := pocketCollections(app, users); err != nil {
-		return w, err
-	}
+	users := harness.Must(app.FindCollectionByNameOrId("users"))
+	pocketCollections(app, users)
 	for i := range teachers {
 		user := core.NewRecord(users)
 		user.SetEmail(fmt.Sprintf("t%d@example.org", i))
 		user.SetPassword("a long password")
-		if err := app.Save(user); err != nil {
-			return w, err
-		}
-		token, err := user.NewAuthToken()
-		if err != nil {
-			return w, err
-		}
+		harness.Check(app.Save(user))
+		token := harness.Must(user.NewAuthToken())
 		w.Owners, w.Tokens = append(w.Owners, user.Id), append(w.Tokens, token)
 	}
 	now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
 	id := func(i int) string { return fmt.Sprintf("%015d", i) }
-	return w, app.RunInTransaction(func(tx core.App) error {
+	harness.Check(app.RunInTransaction(func(tx core.App) error {
 		for t, owner := range w.Owners {
 			var profiles []string
 			for i := range profilesOf {
 				p := id(t*profilesOf + i)
-				if _, err := tx.DB().Insert("profiles", dbx.Params{
+				harness.Must(tx.DB().Insert("profiles", dbx.Params{
 					"id": p, "owner": owner, "name": fmt.Sprintf("student %d", i), "grade": "3", "subject": "Art",
 					"academic_year": 2026, "term": "spring", "guardian_title": "mother",
 					"start_time": "09:00", "end_time": "10:30", "created": now, "updated": now,
-				}).Execute(); err != nil {
-					return err
-				}
+				}).Execute())
 				profiles = append(profiles, p)
 			}
 			w.Profiles = append(w.Profiles, profiles)
@@ -170,11 +140,10 @@ func seedPocketBase(app core.App) (world, error) {
 				i++
 			}
 			insert := "insert into records (id, owner, profile, feedback_date, content, created) values "
-			if _, err := tx.DB().NewQuery(insert + strings.Join(rows, ",")).Execute(); err != nil {
-				return err
-			}
+			harness.Must(tx.DB().NewQuery(insert + strings.Join(rows, ",")).Execute())
 		}
 		_, err := tx.DB().NewQuery("analyze").Execute()
 		return err
-	})
+	}))
+	return w
 }

@@ -17,10 +17,10 @@ import (
 
 // Run measures the parts that the arguments name, or all: peer, peer-upload, postgres, upload,
 // memory, pages, export, tracing.
-func Run(h *harness.Harness) error {
+func Run(h *harness.Harness) {
 	harness.RunChild(child)
 	b := &bench{h}
-	return h.RunParts(context.Background(), []harness.Part{
+	h.RunParts(context.Background(), []harness.Part{
 		{Name: "peer", Run: b.peer}, {Name: "peer-upload", Run: b.peerUpload}, {Name: "postgres", Run: b.postgres},
 		{Name: "upload", Run: b.uploads}, {Name: "memory", Run: b.memory}, {Name: "pages", Run: b.pages},
 		{Name: "export", Run: b.export}, {Name: "tracing", Run: b.tracing},
@@ -37,12 +37,12 @@ type side struct {
 }
 
 // compare adds a row with the rates of two servers.
-func (b *bench) compare(name, peer string, must float64, ours, theirs side) error {
-	rate := func(s side) func() (float64, error) {
-		return func() (float64, error) { return load(s.spec.Addr, connections, s.status, s.request) }
+func (b *bench) compare(name, peer string, must float64, ours, theirs side) {
+	rate := func(s side) func() float64 {
+		return func() float64 { return harness.Must(load(s.spec.Addr, connections, s.status, s.request)) }
 	}
 	row := harness.Row{Name: name, Unit: "requests/s", PeerName: peer, Must: must}
-	return b.Alternate(row, rate(ours), rate(theirs))
+	b.Alternate(row, rate(ours), rate(theirs))
 }
 
 // any returns a random teacher's token and one of their students.

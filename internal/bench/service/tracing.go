@@ -33,68 +33,37 @@ import (
 // without any code for tracing. Both log and count the request. What else the server adds, such as
 // more routes and refusing requests while it stops, counts against it. Without a network, the share
 // is largest.
-func (b *bench) tracing(ctx context.Context) error {
+func (b *bench) tracing(ctx context.Context) {
 	dir := b.TB.TempDir()
 	url, audioDir := "sqlite:"+filepath.Join(dir, "feedback.db"), filepath.Join(dir, "audio")
-	config, err := server.ParseConfig(map[string]string{"DATABASE_URL": url, "AUDIO_STORAGE_DIR": audioDir})
-	if err != nil {
-		return err
-	}
-	if err := server.Migrate(ctx, config, slog.New(slog.DiscardHandler)); err != nil {
-		return err
-	}
-	w, err := seedOurs(ctx, url)
-	if err != nil {
-		return err
-	}
+	config := harness.Must(server.ParseConfig(map[string]string{"DATABASE_URL": url, "AUDIO_STORAGE_DIR": audioDir}))
+	harness.Check(server.Migrate(ctx, config, slog.New(slog.DiscardHandler)))
+	w := seedOurs(ctx, url)
 	row := harness.Row{Name: "read one without a network, tracing off", Unit: "µs", PeerName: "no tracing code",
 		Better: harness.Lower, Must: 1.01}
 	for range b.Pairs {
-		values, err := readPair(ctx, w, config)
-		if err != nil {
-			return err
-		}
+		values := readPair(ctx, w, config)
 		b.AddPair(&row, values[0], values[1])
 	}
 	b.Add(row)
-	return nil
 }
 
 // readPair returns the times of readTimes of the server and of one without tracing. It opens both,
 // because where one lies in memory makes a difference of a percent.
-func readPair(ctx context.Context, w world, c server.Config) (medians [2]float64, err error) {
+func readPair(ctx context.Context, w world, c server.Config) (medians [2]float64) {
 	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	ours, err := server.New(ctx, c, server.Options{Role: server.RoleAPI, Logger: log})
-	if err != nil {
-		return medians, err
-	}
+	ours := harness.Must(server.New(ctx, c, server.Options{Role: server.RoleAPI, Logger: log}))
 	defer ours.Close()
-	opened, err := db.Open(c.DatabaseURL)
-	if err != nil {
-		return medians, err
-	}
+	opened := harness.Must(db.Open(c.DatabaseURL))
 	defer opened.Close()
-	plain, err := untraced(opened, c.AudioStorageDir, log)
-	if err != nil {
-		return medians, err
-	}
-	return readTimes(w, ours.Handler(), plain)
+	return readTimes(w, ours.Handler(), untraced(opened, c.AudioStorageDir, log))
 }
 
 // untraced wires a service without tracing.
-func untraced(opened *db.DB, audioDir string, log *slog.Logger) (http.Handler, error) {
-	accounts, err := auth.New(auth.Config{Store: authstore.NewSQLite(opened.W, opened.R), Logger: log})
-	if err != nil {
-		return nil, err
-	}
-	audio, err := audiodir.New(audioDir)
-	if err != nil {
-		return nil, err
-	}
-	lessons, err := feedback.New(feedback.Config{Store: feedbackstore.NewSQLite(opened.W, opened.R, nil), Audio: audio})
-	if err != nil {
-		return nil, err
-	}
+func untraced(opened *db.DB, audioDir string, log *slog.Logger) http.Handler {
+	accounts := harness.Must(auth.New(auth.Config{Store: authstore.NewSQLite(opened.W, opened.R), Logger: log}))
+	audio := harness.Must(audiodir.New(audioDir))
+	lessons := harness.Must(feedback.New(feedback.Config{Store: feedbackstore.NewSQLite(opened.W, opened.R, nil), Audio: audio}))
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: "Lessons", Version: "1"})
 	feedbackhttp.Register(huma.NewGroup(api, "/api/v1"), feedbackhttp.Config{
@@ -107,13 +76,13 @@ func untraced(opened *db.DB, audioDir string, log *slog.Logger) (http.Handler, e
 		Observe: func(method, route string, status int, took time.Duration) {
 			requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 		},
-	}), nil
+	})
 }
 
 // readTimes returns the median time of a read, in microseconds, by each of two handlers. They take
 // turns of less than a millisecond, so that other work on the machine slows both. Which goes first
 // is random: garbage collections come at regular intervals, and would slow the same side.
-func readTimes(w world, handlers ...http.Handler) (medians [2]float64, err error) {
+func readTimes(w world, handlers ...http.Handler) (medians [2]float64) {
 	const turns, reads = 4000, 10
 	var times [2][]float64
 	r := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
@@ -133,7 +102,7 @@ func readTimes(w world, handlers ...http.Handler) (medians [2]float64, err error
 		for _, request := range requests {
 			answer := httptest.NewRecorder()
 			if handlers[side].ServeHTTP(answer, request); answer.Code != http.StatusOK {
-				return medians, fmt.Errorf("read one: status %d: %s", answer.Code, answer.Body)
+				harness.Check(fmt.Errorf("read one: status %d: %s", answer.Code, answer.Body))
 			}
 		}
 		times[side] = append(times[side], float64(time.Since(started).Nanoseconds())/1000/reads)
@@ -142,5 +111,5 @@ func readTimes(w world, handlers ...http.Handler) (medians [2]float64, err error
 		slices.Sort(times[side])
 		medians[side] = harness.Median(times[side])
 	}
-	return medians, nil
+	return medians
 }

@@ -3,7 +3,6 @@ package service
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"syscall"
@@ -35,21 +34,13 @@ func uploadRaw(w world, path func(lesson string) string, size int) request {
 func bareUpload(string) string { return "/upload" }
 
 // uploads compares with a handler that copies, hashes, syncs and renames.
-func (b *bench) uploads(context.Context) error {
-	ours, err := b.start(spec{Side: "ours"})
-	if err != nil {
-		return err
-	}
-	plain, err := b.start(spec{Side: "bare"})
-	if err != nil {
-		return err
-	}
-	if err := b.alternateUploads("upload of 2 MB", "bare copy + hash", 0.8, uploadSize,
+func (b *bench) uploads(context.Context) {
+	ours := b.start(spec{Side: "ours"})
+	plain := b.start(spec{Side: "bare"})
+	b.alternateUploads("upload of 2 MB", "bare copy + hash", 0.8, uploadSize,
 		side{ours, 202, uploadRaw(ours.world, segmentsPath, uploadSize)},
-		side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)}); err != nil {
-		return err
-	}
-	return b.alternateUploads("upload of 100 MB", "bare copy + hash", 0.8, largeSize,
+		side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)})
+	b.alternateUploads("upload of 100 MB", "bare copy + hash", 0.8, largeSize,
 		side{ours, 202, uploadRaw(ours.world, segmentsPath, largeSize)},
 		side{plain, 202, uploadRaw(plain.world, bareUpload, largeSize)})
 }
@@ -57,30 +48,28 @@ func (b *bench) uploads(context.Context) error {
 // alternateUploads compares the rates of two servers. Within each pair they take turns of 128 MB,
 // sent over several connections, or of 100 MB over one: many disks write fast until they have used
 // up a credit, so that in longer turns the side would win that found it refilled.
-func (b *bench) alternateUploads(name, peer string, must float64, size int, ours, theirs side) error {
+func (b *bench) alternateUploads(name, peer string, must float64, size int, ours, theirs side) {
 	turns, conns, count := 10, connections, 4
 	if size == largeSize {
 		turns, conns, count = 5, 1, 1
 	}
-	turn := func(s side) func() (float64, time.Duration, error) {
-		return func() (float64, time.Duration, error) {
+	turn := func(s side) func() (float64, time.Duration) {
+		return func() (float64, time.Duration) {
 			syscall.Sync() // writes of the other side are not part of this turn
 			started := time.Now()
-			err := send(s, conns, count)
-			return float64(conns*count*size) / 1e6, time.Since(started), err
+			send(s, conns, count)
+			return float64(conns*count*size) / 1e6, time.Since(started)
 		}
 	}
-	for _, s := range []side{ours, theirs} {
-		if _, _, err := turn(s)(); err != nil { // warms up
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	for _, s := range []side{ours, theirs} { // warms up
+		turn(s)()
 	}
-	return b.AlternateTurns(harness.Row{Name: name, Unit: "MB/s", PeerName: peer, Must: must}, turns,
+	b.AlternateTurns(harness.Row{Name: name, Unit: "MB/s", PeerName: peer, Must: must}, turns,
 		turn(ours), turn(theirs))
 }
 
 // send sends a number of uploads on each of several connections.
-func send(s side, conns, count int) error {
+func send(s side, conns, count int) {
 	var g errgroup.Group
 	seed := uint64(time.Now().UnixNano())
 	for c := range conns {
@@ -99,32 +88,23 @@ func send(s side, conns, count int) error {
 			return nil
 		})
 	}
-	return g.Wait()
+	harness.Check(g.Wait())
 }
 
 // memory measures how much memory uploads take above that of the idle process.
-func (b *bench) memory(context.Context) error {
-	ours, err := b.start(spec{Side: "ours"})
-	if err != nil {
-		return err
-	}
+func (b *bench) memory(context.Context) {
+	ours := b.start(spec{Side: "ours"})
 	upload := side{ours, 202, uploadRaw(ours.world, segmentsPath, largeSize)}
 	// What the first requests allocate once is not part of the figure.
-	if err := send(side{ours, 202, uploadRaw(ours.world, segmentsPath, 1<<20)}, connections, 1); err != nil {
-		return err
-	}
+	send(side{ours, 202, uploadRaw(ours.world, segmentsPath, 1<<20)}, connections, 1)
 	for _, m := range []struct {
 		name  string
 		conns int
 		must  float64
 	}{{"memory over idle, 100 MB upload", 1, 4}, {"memory over idle, 16 such at once", connections, 32}} {
 		row := harness.Row{Name: m.name, Unit: "MiB", Better: harness.Lower, Must: m.must}
-		if err := b.Repeat(row, func() (float64, error) {
-			over, err := memoryOver(ours.Pid(), func() error { return send(upload, m.conns, 1) })
-			return over / (1 << 20), err
-		}); err != nil {
-			return err
-		}
+		b.Repeat(row, func() float64 {
+			return memoryOver(ours.Pid(), func() { send(upload, m.conns, 1) }) / (1 << 20)
+		})
 	}
-	return nil
 }
