@@ -19,7 +19,7 @@ const (
 )
 
 // corrections returns the names that somebody has put in the place of other words: in saved and in
-// one of the recognised texts, the two words before it and the two after it are equal, as far as
+// one of the recognised texts, the two words before it and the two after it are equal, where
 // there are any. A name is one to three words with a capital letter, or two to four Chinese
 // characters. What was recognised anywhere needs no correction.
 func corrections(recognised []string, saved string) []string {

@@ -18,10 +18,10 @@ import (
 	"lessonkit.example/feedback/sqlstore"
 )
 
-// recogniser always recognises the same text.
-type recogniser struct{}
+// recognizer always recognises the same text.
+type recognizer struct{}
 
-func (recogniser) Transcribe(context.Context, feedback.Audio) (feedback.Transcript, error) {
+func (recognizer) Transcribe(context.Context, feedback.Audio) (feedback.Transcript, error) {
 	return feedback.Transcript{Text: "today we mixed greens", Duration: 3 * time.Second}, nil
 }
 
@@ -45,7 +45,7 @@ func newService() (service *feedback.Service, tasks *[]feedback.Task, remove fun
 	if err != nil {
 		log.Fatal(err)
 	}
-	service, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: recogniser{}})
+	service, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: recognizer{}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (p *provider) answer(ctx context.Context, a feedback.Audio) (feedback.Trans
 
 // A process that dies at any step leaves the task of the recogniser to its successor, which does
 // not pay again.
-func TestRestartResumesTheTaskOfTheRecogniser(t *testing.T) {
+func TestRestartResumesTheTaskOfTheRecognizer(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"before the task", "while waiting"} {
 		t.Run(step, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestRestartResumesTheTaskOfTheRecogniser(t *testing.T) {
 			require.NoError(t, again.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "next", Number: 2}))
 			require.Equal(t, "task/1", e.get(seg).Text)
 			require.Equal(t, 1, p.paid)
-			require.Empty(t, e.get(seg).RecogniserTask)
+			require.Empty(t, e.get(seg).RecognizerTask)
 		})
 	}
 }

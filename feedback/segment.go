@@ -40,8 +40,8 @@ type Segment struct {
 	ErrorCode string
 	// Suspicions counts how often the recogniser was lost while it had this recording.
 	Suspicions int
-	// RecogniserTask is the provider's name of the task for this recording, or "".
-	RecogniserTask string
+	// RecognizerTask is the provider's name of the task for this recording, or "".
+	RecognizerTask string
 
 	AudioKey    string        // of the [AudioStore]
 	Duration    time.Duration // in milliseconds; 0 if unknown

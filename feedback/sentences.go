@@ -11,7 +11,7 @@ import (
 
 // Sentences returns Text as sentences. If the recogniser gives no punctuation at all, each line,
 // which it ends where the speaker pauses, begins with a capital letter and ends with a full stop,
-// as far as its script has these; in English, "i" becomes "I". No word is changed otherwise, and
+// if its script has these; in English, "i" becomes "I". No word is changed otherwise, and
 // text with punctuation is returned as it is.
 func (s Segment) Sentences() string {
 	if isPunctuated(s.Text) {

@@ -139,10 +139,10 @@ type Store interface {
 	// segment is transcribing under this lease token.
 	FinishTranscription(ctx context.Context, id uuid.UUID, leaseToken string, r TranscriptionResult,
 		at time.Time) (Segment, error)
-	// SaveRecogniserTask stores a name of the recogniser's, "" for none. It fails with
+	// SaveRecognizerTask stores a name of the recogniser's, "" for none. It fails with
 	// [ErrSuperseded] unless the segment is transcribing under this lease token. The name stays
 	// until the segment is transcribed.
-	SaveRecogniserTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error
+	SaveRecognizerTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error
 	// FailTranscription marks a segment as failed that is queued or transcribing in this round,
 	// under any lease token. A segment in another state or a later round is returned unchanged.
 	// With keepError, code and message do not replace the error of an earlier attempt.

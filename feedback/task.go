@@ -130,7 +130,7 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.L
 	case errors.Is(err, ErrNotFound):
 		ended("deleted meanwhile", nil)
 		return nil
-	case errors.Is(err, ErrSuperseded): // for ever: rounds only increase
+	case errors.Is(err, ErrSuperseded): // also later: rounds only increase
 		ended("superseded", nil)
 		return permanentError{public: "the newest task of the segment transcribes it, not this one", err: err}
 	case err != nil:
@@ -245,9 +245,9 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 		Language:    cmp.Or(language, s.cfg.Defaults.Language),
 		Words:       words,
 		Open:        func() (io.ReadCloser, error) { return open() },
-		Task:        seg.RecogniserTask,
+		Task:        seg.RecognizerTask,
 		SaveTask: func(ctx context.Context, task string) error {
-			return s.store.SaveRecogniserTask(ctx, seg.ID, leaseToken, task, s.now())
+			return s.store.SaveRecognizerTask(ctx, seg.ID, leaseToken, task, s.now())
 		},
 	}
 	if f, err := open(); err == nil { // raw samples are kept with a header, larger than they were sent
@@ -257,7 +257,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 	return a
 }
 
-// permanentError is an error that another attempt cannot mend.
+// permanentError is an error that another attempt cannot resolve.
 type permanentError struct {
 	code   string // one of FailureCodes, or ""
 	public string

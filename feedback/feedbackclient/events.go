@@ -47,7 +47,7 @@ func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.
 // on if it is "".
 //
 // The sequence ends without an error when ctx ends, and with one that connecting again would not
-// mend: another refusal, as when the session is deleted (404) or the teacher is no longer signed in
+// resolve: another refusal, as when the session is deleted (404) or the teacher is no longer signed in
 // (401), an answer that is not a stream of events, an event that cannot be decoded, a request that
 // cannot be sent, or a certificate of the server that is not valid.
 //
@@ -92,7 +92,7 @@ type permanent struct{ error }
 func (permanent) Permanent() bool { return true }
 func (p permanent) Unwrap() error { return p.error }
 
-// isPermanent reports whether connecting again would not mend err.
+// isPermanent reports whether connecting again would not resolve err.
 func isPermanent(err error) bool {
 	var known interface{ Permanent() bool }
 	if errors.As(err, &known) {

@@ -64,8 +64,8 @@ func TestFollowConnectsAgain(t *testing.T) {
 	})
 }
 
-// TestFollowEndsWithWhatNoConnectionMends: after other answers it connects again.
-func TestFollowEndsWithWhatNoConnectionMends(t *testing.T) {
+// TestFollowEndsWithWhatNoConnectionResolves: after other answers it connects again.
+func TestFollowEndsWithWhatNoConnectionResolves(t *testing.T) {
 	t.Parallel()
 	stream := http.Header{"Content-Type": {"text/event-stream"}}
 	answer := func(status int, header http.Header, body string) transport {

@@ -11,7 +11,7 @@ import (
 )
 
 // gate limits how many requests run at once: those of each teacher, and all. A limit below 0 is
-// none.
+// no limit.
 type gate struct {
 	each, all int
 

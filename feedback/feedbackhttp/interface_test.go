@@ -166,7 +166,7 @@ func TestConventions(t *testing.T) {
 			e.do("GET", "/pupils", nil).want(404)
 			e.do("PATCH", "/profiles", nil).want(405)
 		},
-		"an identifier that is none is 422": func(t *testing.T, e *env) {
+		"an identifier that is not a UUID is 422": func(t *testing.T, e *env) {
 			for _, path := range []string{"/profiles/x", "/feedback-sessions/x", "/audio-segments/x",
 				"/audio-segments/x/audio", "/feedback-sessions/x/events"} {
 				require.Len(t, locations(e.do("GET", path, nil).want(422)), 1, path)

@@ -49,11 +49,11 @@ func MP3(marker string) []byte {
 	return append([]byte("\xff\xfb\x90\x64\x00\x00"), marker...)
 }
 
-const roomy = 1 << 20
+const limit = 1 << 20
 
 func stage(t *testing.T, s feedback.AudioStore, audio []byte) feedback.StagedAudio {
 	t.Helper()
-	a, err := s.Stage(t.Context(), bytes.NewReader(audio), roomy)
+	a, err := s.Stage(t.Context(), bytes.NewReader(audio), limit)
 	require.NoError(t, err)
 	return a
 }
@@ -90,7 +90,7 @@ func later() time.Time { return time.Now().Add(time.Hour) }
 
 func audioRoundTrip(t *testing.T, s feedback.AudioStore) {
 	audio := append([]byte("ID3\x04\x00\x00\x00\x00\x00\x23TSSE"), strings.Repeat("la", 300_000)...)
-	a, err := s.Stage(t.Context(), iotest.HalfReader(bytes.NewReader(audio)), roomy)
+	a, err := s.Stage(t.Context(), iotest.HalfReader(bytes.NewReader(audio)), limit)
 	require.NoError(t, err)
 	sum := sha256.Sum256(audio)
 	require.Equal(t, feedback.AudioInfo{Size: int64(len(audio)), SHA256: hex.EncodeToString(sum[:])}, a.Info())
@@ -134,7 +134,7 @@ func audioLimit(t *testing.T, s feedback.AudioStore) {
 	_, err = s.Stage(t.Context(), &r, 300_000)
 	require.ErrorIs(t, err, feedback.ErrAudioTooLarge)
 	require.LessOrEqual(t, r.read, int64(300_001))
-	_, err = s.Stage(t.Context(), strings.NewReader(""), roomy)
+	_, err = s.Stage(t.Context(), strings.NewReader(""), limit)
 	require.ErrorIs(t, err, feedback.ErrAudioEmpty)
 	require.Empty(t, keys(t, s, later()))
 }
@@ -164,7 +164,7 @@ func audioSILK(t *testing.T, s feedback.AudioStore) {
 func audioBroken(t *testing.T, s feedback.AudioStore) {
 	cut := errors.New("connection reset")
 	r := io.MultiReader(bytes.NewReader(MP3(strings.Repeat("x", 200_000))), iotest.ErrReader(cut))
-	_, err := s.Stage(t.Context(), r, roomy)
+	_, err := s.Stage(t.Context(), r, limit)
 	require.ErrorIs(t, err, feedback.ErrUpload)
 	require.ErrorIs(t, err, cut)
 	require.Empty(t, keys(t, s, later()))
@@ -237,7 +237,7 @@ func audioConcurrent(t *testing.T, s feedback.AudioStore) {
 	for i := range kept {
 		g.Go(func() error {
 			a, err := s.Stage(t.Context(),
-				iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), roomy)
+				iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), limit)
 			if err == nil {
 				kept[i], err = a.Keep(t.Context(), nil)
 			}

@@ -56,7 +56,7 @@ func teacherErased(t *testing.T, f *fixture) {
 	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, time.Time{}))
 	_, err = f.Store.Profile(t.Context(), f.teacher, late.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	require.Empty(t, f.Tasks(t), "not repeated for ever")
+	require.Empty(t, f.Tasks(t), "not repeated")
 
 	_, err = f.Store.Segment(t.Context(), other, keptSegment.ID)
 	require.NoError(t, err, "of another teacher")

@@ -26,7 +26,7 @@ func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence,
 		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
 		&created, &transcribed, &s.Revision, &s.Suspicions,
-		&s.RecogniserTask, &s.Language, &deleted, &s.ErrorCode}, more...)...)
+		&s.RecognizerTask, &s.Language, &deleted, &s.ErrorCode}, more...)...)
 	s.Duration = time.Duration(milliseconds) * time.Millisecond
 	s.CreatedAt, s.TranscribedAt, s.AudioDeletedAt = created.Time, transcribed.Time, deleted.Time
 	return s, err
@@ -76,7 +76,7 @@ func (s *Store) InsertSegment(
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			db.Time{Time: stored.CreatedAt}, db.Time{Time: stored.TranscribedAt}, stored.Revision,
-			stored.Suspicions, stored.RecogniserTask, stored.Language, db.Time{Time: stored.AudioDeletedAt},
+			stored.Suspicions, stored.RecognizerTask, stored.Language, db.Time{Time: stored.AudioDeletedAt},
 			stored.ErrorCode,
 			db.Time{Time: stored.CreatedAt}, stored.Revision,
 			db.Time{Time: turn}); err != nil {

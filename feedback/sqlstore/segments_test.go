@@ -79,7 +79,7 @@ func segmentsNumbers(t *testing.T, f *fixture) {
 	slices.Sort(sequences)
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, sequences)
 	f.segment(l, feedback.MaxSequence)
-	_, _, err := f.Store.InsertSegment(t.Context(), f.newSegment(l, 0, "one too many"), true)
+	_, _, err := f.Store.InsertSegment(t.Context(), f.newSegment(l, 0, "after the greatest"), true)
 	require.Equal(t, "sequence", field(t, err))
 }
 
@@ -277,19 +277,19 @@ func transcriptionTask(t *testing.T, f *fixture) {
 	g := f.segment(f.lessonOf("Ming"), 0)
 	f.begin(g, "one")
 	save := func(token, task string) error {
-		return f.Store.SaveRecogniserTask(t.Context(), g.ID, token, task, f.tick())
+		return f.Store.SaveRecognizerTask(t.Context(), g.ID, token, task, f.tick())
 	}
 	require.NoError(t, save("one", "task/1"))
-	require.Equal(t, "task/1", f.begin(g, "two").RecogniserTask, "the next attempt resumes the task")
+	require.Equal(t, "task/1", f.begin(g, "two").RecognizerTask, "the next attempt resumes the task")
 	require.ErrorIs(t, save("one", "task/2"), feedback.ErrSuperseded)
-	require.ErrorIs(t, f.Store.SaveRecogniserTask(t.Context(), newID(), "one", "x", f.tick()), feedback.ErrNotFound)
+	require.ErrorIs(t, f.Store.SaveRecognizerTask(t.Context(), newID(), "one", "x", f.tick()), feedback.ErrNotFound)
 	require.Equal(t, "task/1", f.end(g, "two",
-		feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Attempts: 1}).RecogniserTask)
+		feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Attempts: 1}).RecognizerTask)
 	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick())
 	require.NoError(t, err)
-	require.Equal(t, "task/1", f.begin(g, "three").RecogniserTask, "so does a retry by the teacher")
+	require.Equal(t, "task/1", f.begin(g, "three").RecognizerTask, "so does a retry by the teacher")
 	done := f.end(g, "three", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "x", Attempts: 1})
-	require.Empty(t, done.RecogniserTask)
+	require.Empty(t, done.RecognizerTask)
 	require.ErrorIs(t, save("three", "task/3"), feedback.ErrSuperseded)
 }
 

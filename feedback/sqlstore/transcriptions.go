@@ -67,7 +67,7 @@ func (s *Store) editSegment(
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), db.Time{Time: g.TranscribedAt}, g.Revision, db.Time{Time: at},
-			db.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS, g.ErrorCode,
+			db.Time{Time: g.turn}, g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
 			db.Time{Time: g.AudioDeletedAt})
 		return err
 	})
@@ -144,20 +144,20 @@ func (s *Store) FinishTranscription(
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}
 		if r.State == feedback.SegmentTranscribed {
-			g.TranscribedAt, g.RecogniserTask, g.Language = at, "", r.Language
+			g.TranscribedAt, g.RecognizerTask, g.Language = at, "", r.Language
 			g.tookMS = max(r.Took.Milliseconds(), 1)
 		}
 		return nil
 	})
 }
 
-// SaveRecogniserTask implements [feedback.Store].
-func (s *Store) SaveRecogniserTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error {
+// SaveRecognizerTask implements [feedback.Store].
+func (s *Store) SaveRecognizerTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error {
 	_, err := s.editSegment(ctx, "save task", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
 			return errTakenOver
 		}
-		g.RecogniserTask = task
+		g.RecognizerTask = task
 		return nil
 	})
 	return err

@@ -29,14 +29,14 @@ type chooser struct {
 	fragment []bool    // of each unit
 	taken    []bool
 	any      bool
-	room     int // in words
+	left     int // in words
 }
 
 // choose reports which units belong to a summary of at most limit words; if none is that short, to
-// one of the best unit alone. Each lesson contributes its best unit first, if there is room.
+// one of the best unit alone. Each lesson contributes its best unit first, if it fits.
 func choose(units []unit, vecs [][]entry, scores []float64, features, limit int) []bool {
 	c := &chooser{
-		units: units, vecs: vecs, room: limit,
+		units: units, vecs: vecs, left: limit,
 		factor:   make([]float64, len(units)),
 		weight:   make([]float64, features),
 		covered:  make([]float64, features),
@@ -67,7 +67,7 @@ func choose(units []unit, vecs [][]entry, scores []float64, features, limit int)
 	for c.takeBest(0, len(units), false) {
 	}
 	if !c.any {
-		c.room = math.MaxInt
+		c.left = math.MaxInt
 		c.takeBest(0, len(units), true)
 	}
 	return c.taken
@@ -81,7 +81,7 @@ func (c *chooser) takeBest(from, to int, fragments bool) bool {
 		top = -1
 	}
 	for i := from; i < to; i++ {
-		if c.taken[i] || c.fragment[i] && !fragments || c.units[i].words > c.room {
+		if c.taken[i] || c.fragment[i] && !fragments || c.units[i].words > c.left {
 			continue
 		}
 		if v := c.value(i); v > top {
@@ -92,7 +92,7 @@ func (c *chooser) takeBest(from, to int, fragments bool) bool {
 		return false
 	}
 	c.taken[at], c.any = true, true
-	c.room -= c.units[at].words
+	c.left -= c.units[at].words
 	for _, e := range c.vecs[at] {
 		c.covered[e.id] = max(c.covered[e.id], e.weight)
 	}

@@ -99,7 +99,7 @@ func features(s string) []feature {
 		if !function {
 			out = append(out, feature{w, weightChar})
 		}
-		if i+1 == len(tokens) || !tokens[i+1].Char || !onlyBlank(s[t.End:tokens[i+1].Start]) {
+		if i+1 == len(tokens) || !tokens[i+1].Char || !onlySpace(s[t.End:tokens[i+1].Start]) {
 			continue
 		}
 		next := s[tokens[i+1].Start:tokens[i+1].End]
@@ -115,7 +115,7 @@ func features(s string) []feature {
 	return out
 }
 
-func onlyBlank(s string) bool { return strings.TrimSpace(s) == "" }
+func onlySpace(s string) bool { return strings.TrimSpace(s) == "" }
 
 func wordFeatures(w string) []feature {
 	w = strings.ReplaceAll(w, "’", "'")
