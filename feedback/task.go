@@ -95,8 +95,7 @@ func (s *Service) FailTask(ctx context.Context, t Task) error {
 
 // CancelTask must be called when somebody has cancelled a task in the queue, on its page for
 // example. It does what FailTask does; the segment's error tells that the transcription was
-// cancelled. A queue may run no handler for a task that it had not started: then list the cancelled
-// ones from time to time. Repeated calls do no harm.
+// cancelled. Repeated calls do no harm.
 func (s *Service) CancelTask(ctx context.Context, t Task) error {
 	return s.failTask(ctx, t, codeCancelled, "the transcription was cancelled; it can be retried", false)
 }

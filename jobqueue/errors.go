@@ -37,7 +37,7 @@ var (
 
 // Causes of the end of a handler's context, besides ErrLeaseLost, and of the failure of a job.
 var (
-	// ErrCancelled is the cause when the job was cancelled.
+	// ErrCancelled is the cause when the job was cancelled, also for an OnFailed callback.
 	ErrCancelled = errors.New("jobqueue: job cancelled")
 	// ErrTimeout is the cause when the attempt has exceeded its timeout.
 	ErrTimeout = errors.New("jobqueue: job timed out")

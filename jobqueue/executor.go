@@ -265,6 +265,9 @@ func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Leas
 		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):
 			e.Type, e.Err = EventLost, ErrLeaseLost
 		}
+		if e.Type == EventCancelled {
+			notify(w.cancelledNow)
+		}
 		w.log(ctx, e)
 		w.emit(e)
 	}
@@ -481,7 +484,7 @@ func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
 	switch r.Action {
 	case driver.Complete:
 		r.Discard = a.queue.retention == KeepNone
-	case driver.Fail, driver.Cancel:
+	case driver.Fail:
 		r.Discard = a.queue.retentionFailed == KeepNone
 	case driver.Reschedule:
 		// The job may be due again before anything else wakes this worker.

@@ -43,10 +43,14 @@ func (w *Worker) purgeLoop(ctx context.Context) {
 		for _, q := range w.byName { // not w.queues: its order changes
 			w.purge(ctx, q.name, driver.StateSucceeded, q.retention)
 			w.purge(ctx, q.name, driver.StateFailed, q.retentionFailed)
-			w.purge(ctx, q.name, driver.StateCancelled, q.retentionFailed)
+			w.purge(ctx, q.name, driver.StateCancelled, max(q.retentionFailed, minCancelled))
 		}
 	}
 }
+
+// minCancelled is how long cancelled jobs stay in the history at least, so that their callbacks can
+// be called.
+const minCancelled = time.Hour
 
 // purgePause returns the time until the next purge.
 func (w *Worker) purgePause() time.Duration {

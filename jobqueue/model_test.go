@@ -294,6 +294,10 @@ func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	return nil, ErrNotFound
 }
 
+func (m *model) NextCancelled(context.Context, []string, time.Duration) (int64, error) {
+	return 0, nil
+}
+
 func (m *model) Usable() error                                              { return nil }
 func (m *model) List(context.Context, driver.Filter) ([]*driver.Job, error) { return nil, nil }
 func (m *model) Stats(context.Context) (driver.Stats, error)                { return driver.Stats{}, nil }

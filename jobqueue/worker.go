@@ -83,7 +83,7 @@ type QueueConfig struct {
 	// that is less, but not more than once a minute.
 	Retention time.Duration
 	// RetentionFailed is how long failed and cancelled jobs stay. Defaults to 30 days; KeepNone and
-	// KeepForever as above.
+	// KeepForever as above. Cancelled jobs stay for an hour at least, for their OnFailed callbacks.
 	RetentionFailed time.Duration
 }
 
@@ -186,6 +186,7 @@ type Worker struct {
 	scheduleNow  chan struct{} // wakes scheduleLoop: a schedule was changed
 	slotsNow     chan struct{} // wakes slotLoop: a queue needs slots
 	saveNow      chan struct{} // wakes saveLoop: there are unsaved states
+	cancelledNow chan struct{} // wakes cancelledLoop: a job may have ended by cancelling
 }
 
 // NewWorker returns a worker; it starts nothing.
@@ -195,7 +196,8 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 		byName: map[string]*queue{}, maxResults: maxResults,
 		rearm: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1),
 		scheduleNow: make(chan struct{}, 1), slotsNow: make(chan struct{}, 1), saveNow: make(chan struct{}, 1),
-		unsaved: map[*attempt]struct{}{},
+		cancelledNow: make(chan struct{}, 1),
+		unsaved:      map[*attempt]struct{}{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {
@@ -254,6 +256,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { w.pollLoop(base) })
 	loops.Go(func() { w.listenLoop(base) })
 	loops.Go(func() { w.scheduleLoop(ctx) })
+	loops.Go(func() { w.cancelledLoop(ctx) })
 	loops.Go(func() { w.slotLoop(base) })
 	loops.Go(func() { w.saveLoop(base) })
 	for range executors {

@@ -86,6 +86,12 @@ type Store interface {
 	// Cancel ends a job that is not running, and has Heartbeat report a running one to its worker.
 	// It returns ErrNotFound or ErrState.
 	Cancel(ctx context.Context, id int64) error
+	// NextCancelled returns the id of a job of one of the kinds that has ended by cancelling and
+	// whose callback is due, 0 if there is none, and makes the callback due once more after again.
+	// It is due as soon as the job is in the history, and until CallbackDone.
+	NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error)
+	// CallbackDone records that the callback of a cancelled job has returned.
+	CallbackDone(ctx context.Context, id int64) error
 	// Schedules returns all schedules by name, and the time now.
 	Schedules(ctx context.Context) (schedules []Schedule, now time.Time, err error)
 	// PutSchedule adds a schedule, or replaces Spec and NextAt of the one of its name if that has
@@ -124,8 +130,9 @@ type Signal struct {
 	// past, so the job may come before others that are waiting.
 	Queue string
 	In    time.Duration
-	// Cancel, when not 0, is the id of a running job that may have to be cancelled; the worker
-	// sends a heartbeat to find out. Queue is empty then.
+	// Cancel, when not 0, is the id of a job that was cancelled. The worker that runs it sends a
+	// heartbeat to find out whether it has to end it; any worker may call its callback. Queue is
+	// empty then.
 	Cancel int64
 	// Schedules is set when a schedule was changed. Queue and Cancel are empty then.
 	Schedules bool

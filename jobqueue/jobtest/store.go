@@ -63,6 +63,8 @@ func (s *store) Heartbeat(context.Context, int64, time.Duration) ([]int64, bool,
 // Save stores nothing: results have the saved states too.
 func (s *store) Save(context.Context, int64, []driver.Saved) error { return nil }
 
+func (s *store) NextCancelled(context.Context, []string, time.Duration) (int64, error) { return 0, nil }
+
 func (s *store) Rescue(context.Context, bool) (int, error) { return 0, nil }
 
 func (s *store) Purge(context.Context, driver.PurgeFilter) (int, error) { return 0, nil }

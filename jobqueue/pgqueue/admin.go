@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -66,8 +67,8 @@ func (s *Store) exists(ctx context.Context, id int64) (unfinished, finished bool
 
 const cancelIdleSQL = `
 with gone as (delete from jobqueue_job where id = $1 and coalesce(worker, 0) = 0 returning *)
-insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
-select id, 6, errors, ` + sharedColumns + ` from gone
+insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `)
+select id, 6, now(), errors, ` + sharedColumns + ` from gone
 returning coalesce(serial_key, ''), coalesce(in_group, '')`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker <> 0 returning id`
@@ -87,6 +88,9 @@ func (s *Store) cancel(ctx context.Context, id int64) error {
 		var serial, group string
 		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&serial, &group)
 		if !errors.Is(err, pgx.ErrNoRows) {
+			if err == nil {
+				s.signal(driver.Signal{Cancel: id})
+			}
 			s.promoteAfter(ctx, []string{serial}, []string{group})
 			return err
 		}
@@ -108,6 +112,30 @@ func (s *Store) cancel(ctx context.Context, id int64) error {
 		}
 	}
 	return errors.New("the job started or stopped at every attempt")
+}
+
+const nextCancelledSQL = `
+update jobqueue_done set callback_at = now() + $2::bigint * interval '1 microsecond'
+where id = (
+  select id from jobqueue_done where callback_at <= now() and kind = any ($1)
+  order by callback_at limit 1 for update skip locked)
+returning id`
+
+// NextCancelled implements driver.Store.
+func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error) {
+	err = s.pool.QueryRow(ctx, s.sql(nextCancelledSQL), kinds, again.Microseconds()).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+const callbackDoneSQL = `update jobqueue_done set callback_at = null where id = $1`
+
+// CallbackDone implements driver.Store.
+func (s *Store) CallbackDone(ctx context.Context, id int64) error {
+	_, err := s.pool.Exec(ctx, s.sql(callbackDoneSQL), id)
+	return err
 }
 
 const purgeBatch = 5000

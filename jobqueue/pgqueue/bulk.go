@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
 )
@@ -77,8 +78,8 @@ func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, er
 const cancelManySQL = `),
 changed as (delete from jobqueue_job where id in (select id from page) returning *, in_group as changed_group),
 added as (
-  insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
-  select id, 6, errors, ` + sharedColumns + ` from changed)` + summarySQL
+  insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `)
+  select id, 6, now(), errors, ` + sharedColumns + ` from changed)` + summarySQL
 
 const cancelManyRunningSQL = `),
 changed as (
@@ -97,7 +98,11 @@ var unfinishedSQL = map[driver.State]string{
 func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	page := `with page as (select id from jobqueue_job where ` + unfinishedSQL[f.State] + filterSQL
 	if f.State != driver.StateRunning {
-		return s.changePage(ctx, page+cancelManySQL, f)
+		p, err := s.changePage(ctx, page+cancelManySQL, f)
+		if p.Changed > 0 {
+			s.signal(driver.Signal{Cancel: p.Last}) // one is enough
+		}
+		return p, err
 	}
 	return s.changePage(ctx, page+cancelManyRunningSQL, f)
 }
@@ -132,7 +137,7 @@ func (s *Store) changePage(
 		return tx.QueryRow(ctx, s.sql(query), args...).Scan(into...)
 	})
 	if err != nil {
-		return driver.Page{}, fmt.Errorf("change jobs that are %v: %w", f.State, err)
+		return driver.Page{}, fmt.Errorf("change jobs that are %v: %w", jobqueue.State(f.State), err)
 	}
 	p.Skipped = total - p.Changed
 	for _, queue := range queues {

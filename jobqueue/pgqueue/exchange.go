@@ -54,8 +54,8 @@ with gone as (
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
     j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args, j.serial_key, j.meta,
     j.in_group, j.after_group, j.saved)
-insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
-select id, state, new_errors, ` + sharedColumns + ` from gone
+insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `)
+select id, state, case when state = 6 then now() end, new_errors, ` + sharedColumns + ` from gone
 returning id`
 
 const rescheduleSQL = `

@@ -3,8 +3,10 @@ package sqlitequeue
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -82,7 +84,7 @@ func stateError(tx *sql.Tx, id int64) error {
 }
 
 const idleSQL = `
-select queue, coalesce(serial_key, ''), coalesce(in_group, '') from jobqueue_job
+select coalesce(serial_key, ''), coalesce(in_group, '') from jobqueue_job
 where id = ? and coalesce(worker, 0) = 0`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
@@ -110,8 +112,8 @@ func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	if err != nil || running {
 		return []driver.Signal{{Cancel: id}}, err
 	}
-	var queue, serial, group string
-	err = tx.QueryRow(idleSQL, id).Scan(&queue, &serial, &group)
+	var serial, group string
+	err = tx.QueryRow(idleSQL, id).Scan(&serial, &group)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -122,7 +124,48 @@ func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	if err == nil {
 		promoted, err = s.promote(context.Background(), tx, now, present(serial), present(group))
 	}
-	return append(promoted, driver.Signal{Queue: queue}), err
+	return append(promoted, driver.Signal{Cancel: id}), err
+}
+
+const nextCancelledSQL = `
+select id from jobqueue_done where callback_at <= ?1 and kind in (select value from json_each(?2))
+order by callback_at limit 1`
+
+const callbackSQL = `update jobqueue_done set callback_at = ?2 where id = ?1`
+
+// NextCancelled implements driver.Store.
+func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error) {
+	names, err := json.Marshal(kinds)
+	if err != nil {
+		return 0, err
+	}
+	next := func(row *sql.Row) error {
+		if err := row.Scan(&id); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		id = 0
+		return nil
+	}
+	// Most of the time there is none, which a reader finds out without waiting for writers.
+	if err := next(s.db.R.QueryRowContext(ctx, nextCancelledSQL, s.now(), string(names))); err != nil || id == 0 {
+		return 0, err
+	}
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
+		err := next(tx.QueryRow(nextCancelledSQL, now, string(names)))
+		if err == nil && id != 0 {
+			_, err = tx.Exec(callbackSQL, id, now+again.Microseconds())
+		}
+		return err
+	})
+	return id, err
+}
+
+// CallbackDone implements driver.Store.
+func (s *Store) CallbackDone(ctx context.Context, id int64) error {
+	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
+		_, err := tx.Exec(callbackSQL, id, nil)
+		return err
+	})
 }
 
 // present returns no name if name is empty.

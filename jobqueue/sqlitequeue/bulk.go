@@ -9,6 +9,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
 )
@@ -96,7 +97,7 @@ func (s *Store) changePage(
 		return nil
 	})
 	if err != nil {
-		return driver.Page{}, fmt.Errorf("change jobs that are %v: %w", f.State, err)
+		return driver.Page{}, fmt.Errorf("change jobs that are %v: %w", jobqueue.State(f.State), err)
 	}
 	s.emit(signals)
 	return p, nil

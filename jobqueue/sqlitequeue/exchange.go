@@ -36,8 +36,8 @@ update jobqueue_job set attempt = case when max_attempts < 0 then attempt else m
 where id = ? and fence = ? and worker = ?`
 
 const archiveOneSQL = `
-insert into jobqueue_done (id, state, finished_at, errors, ` + sharedColumns + `)
-select id, ?, ?, errors, ` + sharedColumns + ` from jobqueue_job where id = ?`
+insert into jobqueue_done (id, state, finished_at, callback_at, errors, ` + sharedColumns + `)
+select id, ?1, ?2, case when ?1 = 6 then ?2 end, errors, ` + sharedColumns + ` from jobqueue_job where id = ?3`
 
 const deleteOneSQL = `delete from jobqueue_job where id = ?`
 

@@ -88,11 +88,15 @@ func newWorker(
 		}
 		return err
 	}
-	// failTask runs for every job that has failed permanently, also for one whose last worker died.
+	// failTask runs for every job that has failed permanently, also for one whose last worker died,
+	// and for every job that an operator has cancelled.
 	failTask := func(ctx context.Context, job *jobqueue.Job, cause error) error {
 		var t feedback.Task
 		if err := json.Unmarshal(job.Args, &t); err != nil {
 			return nil // not a task: there is no segment to mark as failed
+		}
+		if errors.Is(cause, jobqueue.ErrCancelled) {
+			return lessons.CancelTask(ctx, t)
 		}
 		log.WarnContext(ctx, "job given up", "job", job.ID,
 			"segment_id", t.SegmentID, "audio_key", t.AudioKey, "error", cause)

@@ -154,8 +154,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	}
 	if db != nil && o.Role != RoleAPI {
 		worker := newWorker(c, db.jobs, accounts, lessons, traces, metrics.observeJob, log)
-		cancelled := &cancelledJobs{client: db.client, lessons: lessons, log: log, seen: map[int64]time.Time{}}
-		background = append(background, worker.Run, cancelled.run)
+		background = append(background, worker.Run)
 	}
 
 	mux := http.NewServeMux()

@@ -63,7 +63,7 @@ type Tx struct {
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, scheduleTests,
+		enqueueTests, leaseTests, workerTests, cancelledTests, wakeTests, inspectTests, scheduleTests,
 		serialTests, groupTests, bulkTests, limitTests, saveTests,
 	} {
 		for name, test := range group {

@@ -70,11 +70,13 @@ create table jobqueue_done (
     meta          text,
     in_group      text,
     after_group   text,
-    saved         text
+    saved         text,
+    callback_at   integer           -- when to call the callback of a cancelled job; null: no more
 ) strict;
 
 create index jobqueue_done_time on jobqueue_done (finished_at);
 create index jobqueue_done_bad on jobqueue_done (state, id) where state <> 4;
+create index jobqueue_done_callback on jobqueue_done (callback_at) where callback_at is not null;
 create index jobqueue_done_group on jobqueue_done (in_group, state) where in_group is not null;
 
 create table jobqueue_schedule (
