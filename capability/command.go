@@ -79,7 +79,7 @@ func ParseCommand(text string) (Command, error) {
 			c.name = strings.ReplaceAll(a.command, "-", "_")
 		}
 	}
-	if !wholeCommand.MatchString(c.String()) {
+	if ok && plugin == "" || !wholeCommand.MatchString(c.String()) {
 		return Command{}, permanentf("%s is not a command; write it as plugin:window|close, window.close, or greet",
 			words.Quote(text))
 	}

@@ -33,13 +33,16 @@ func ExampleLoadApp() {
 	policy, found := app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
 	fmt.Println(len(app.Documents), "files,", len(found), "problems")
 	command, err := capability.ParseCommand("export_notes")
-	fmt.Print(policy.Explain(command, capability.Caller{Window: "main"}), err)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(policy.Explain(command, capability.Caller{Window: "main"}))
 	// Output:
 	// 10 files, 0 problems
 	// allowed: export_notes from window "main", the application's own page, on linux
 	//
 	// by capability "main", capabilities/main.json:11:5, permission allow-export-notes
-	// <nil>
 }
 
 // A program that searches a repository for applications, and files for capabilities, by itself.
