@@ -49,7 +49,7 @@ func (c *Capability) mobileOnly() bool {
 // Entry is one item of a capability's permissions: a permission or a set of permissions, with an
 // additional scope if it is written as an object.
 type Entry struct {
-	// Identifier names the permission; see [ParseIdentifier].
+	// Identifier names the permission: "core:window:allow-close"; see [SplitIdentifier].
 	Identifier string
 	// Allow and Deny are the scope given with the permission. Nil means that the entry has none,
 	// which is not the same as an empty one.

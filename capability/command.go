@@ -114,7 +114,7 @@ func (p *Policy) named() (commands, inRelease map[string][]Command) {
 		mentioned := make(map[string]bool)
 		for _, c := range p.capabilities {
 			for i := range c.Permissions {
-				plugin, _ := splitIdentifier(c.Permissions[i].Identifier)
+				plugin, _ := SplitIdentifier(c.Permissions[i].Identifier)
 				mentioned[plugin] = true
 			}
 		}

@@ -30,7 +30,7 @@ func (d *Document) permissions(v Value, inArray bool) []Entry {
 // that was probably meant.
 func (d *Document) permissionIdentifier(v Value) string {
 	text := v.Text()
-	_, err := ParseIdentifier(text)
+	err := checkIdentifier(text)
 	if err == nil {
 		return text
 	}

@@ -10,11 +10,11 @@ import (
 func TestErrorsArePermanent(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func() error{
-		"identifier": func() error { _, err := ParseIdentifier("a_b"); return err },
-		"origin":     func() error { _, err := ParseOrigin("nonsense"); return err },
-		"severity":   func() error { return new(Severity).UnmarshalText([]byte("loud")) },
-		"edits":      func() error { _, err := Apply("a", []Edit{{Start: 2, End: 3}}); return err },
-		"file":       func() error { return Parse([]byte("{"), Options{}).Check().Err() },
+		"command":  func() error { _, err := ParseCommand("a b"); return err },
+		"origin":   func() error { _, err := ParseOrigin("nonsense"); return err },
+		"severity": func() error { return new(Severity).UnmarshalText([]byte("loud")) },
+		"edits":    func() error { _, err := Apply("a", []Edit{{Start: 2, End: 3}}); return err },
+		"file":     func() error { return Parse([]byte("{"), Options{}).Check().Err() },
 	} {
 		var permanent interface{ Permanent() bool }
 		require.ErrorAs(t, fail(), &permanent, name)

@@ -103,16 +103,6 @@ permissions = ["core:event:default"]
 	// To allow it, add "core:window:allow-close" to the permissions of the capability "a" (a:3:15).
 }
 
-func ExampleParseIdentifier() {
-	id, err := capability.ParseIdentifier("core:window:allow-close")
-	fmt.Println(id.Plugin(), id.Name(), err)
-	_, err = capability.ParseIdentifier("fs:allow_exists")
-	fmt.Println(err)
-	// Output:
-	// core:window allow-close <nil>
-	// identifiers are written with hyphens, not with underscores
-}
-
 func ExampleValue() {
 	d := capability.Parse([]byte(`{
   "identifier": "main",

@@ -17,7 +17,7 @@ func (r *resolver) expand(identifier string) *expansion {
 	}
 	x := &expansion{}
 	r.expansions[identifier] = x
-	if _, err := ParseIdentifier(identifier); err != nil || r.expanded > mostGrants {
+	if checkIdentifier(identifier) != nil || r.expanded > mostGrants {
 		return x // reported when the file was read, or as too large
 	}
 	r.fill(x, identifier)
@@ -42,7 +42,7 @@ func (r *resolver) expand(identifier string) *expansion {
 }
 
 func (r *resolver) fill(x *expansion, identifier string) {
-	plugin, name := splitIdentifier(identifier)
+	plugin, name := SplitIdentifier(identifier)
 	manifest := r.manifests.Get(plugin)
 	if manifest == nil {
 		r.expandUnknown(x, plugin, name, identifier)
@@ -178,7 +178,7 @@ func (e *expander) fault(code Code, format string, args ...any) {
 // that plugin; otherwise the whole member is a name in the set's own plugin. Unlike in a
 // capability, permissions take precedence over sets.
 func (e *expander) member(m *Manifest, member string, chain []string) bool {
-	if plugin, name := splitIdentifier(member); plugin != AppManifest {
+	if plugin, name := SplitIdentifier(member); plugin != AppManifest {
 		if other := e.r.manifests.Get(plugin); other != nil {
 			m, member = other, name
 		}

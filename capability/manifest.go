@@ -3,7 +3,6 @@ package capability
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // AppManifest is the key of the application's own manifest.
@@ -117,25 +116,9 @@ func (m *Manifests) Identifiers() []string {
 	return ids
 }
 
-func fullIdentifier(plugin, name string) string {
-	if plugin == AppManifest {
-		return name
-	}
-	return plugin + ":" + name
-}
-
-// splitIdentifier returns the manifest's key and the name of a permission.
-func splitIdentifier(identifier string) (plugin, name string) {
-	at := strings.LastIndexByte(identifier, ':')
-	if at < 0 {
-		return AppManifest, identifier
-	}
-	return identifier[:at], identifier[at+1:]
-}
-
 // Description returns what a permission or a set is for, as its plugin says; "" if it is not known.
 func (m *Manifests) Description(identifier string) string {
-	plugin, name := splitIdentifier(identifier)
+	plugin, name := SplitIdentifier(identifier)
 	manifest := m.byKey[plugin]
 	switch {
 	case manifest == nil:

@@ -223,7 +223,7 @@ type unchecked struct {
 type noted struct{ reason, plugin string }
 
 func (r *resolver) leaveUnchecked(e *Entry, reason string) {
-	plugin, _ := splitIdentifier(e.Identifier)
+	plugin, _ := SplitIdentifier(e.Identifier)
 	for i := range r.unchecked {
 		if u := &r.unchecked[i]; u.reason == reason {
 			if !r.once[noted{reason, plugin}] {

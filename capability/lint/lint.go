@@ -173,14 +173,6 @@ func identifierOf(e *capability.Entry) capability.Value {
 	return e.Value().Get("identifier").Or(e.Value())
 }
 
-// split returns the plugin and the name of an identifier.
-func split(identifier string) (plugin, name string) {
-	if i := strings.LastIndexByte(identifier, ':'); i >= 0 {
-		return identifier[:i], identifier[i+1:]
-	}
-	return "", identifier
-}
-
 func (l *linter) capability(c *capability.Capability) {
 	l.reach(c)
 	l.labels(c)

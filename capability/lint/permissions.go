@@ -252,7 +252,7 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 	for i := range capabilities {
 		for k := range capabilities[i].Permissions {
 			e := &capabilities[i].Permissions[k]
-			plugin, _ := split(e.Identifier)
+			plugin, _ := capability.SplitIdentifier(e.Identifier)
 			if plugin == "dialog" {
 				hasScope["fs"] = true
 			}

@@ -91,7 +91,7 @@ func (l *linter) dangers(c *capability.Capability) {
 	})
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
-		plugin, name := split(e.Identifier)
+		plugin, name := capability.SplitIdentifier(e.Identifier)
 		if strings.HasPrefix(name, "deny-") {
 			continue
 		}
@@ -109,7 +109,7 @@ func (l *linter) dangers(c *capability.Capability) {
 
 // scopes reports values that match nearly everything.
 func (l *linter) scopes(e *capability.Entry) {
-	plugin, _ := split(e.Identifier)
+	plugin, _ := capability.SplitIdentifier(e.Identifier)
 	if (plugin == "core" || strings.HasPrefix(plugin, "core:")) && (e.Allow != nil || e.Deny != nil) {
 		l.coreScope(e)
 		return
