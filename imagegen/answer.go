@@ -50,20 +50,18 @@ func parseUsage(raw json.RawMessage) Usage {
 	return Usage{v.Input, v.Output, v.Total, v.Details.Text, v.Details.Image, raw}
 }
 
-// addresses and serviceError decode values whose JSON type differs between services.
+// address and serviceError decode values whose JSON type differs between services. Of several
+// addresses the first counts.
 type (
-	addresses    []string
+	address      string
 	serviceError struct{ Code, Type, Message string }
 )
 
-func (a *addresses) UnmarshalJSON(p []byte) error {
-	var one string
-	if json.Unmarshal(p, &one) == nil {
-		*a = addresses{one}
-	} else {
-		_ = json.Unmarshal(p, (*[]string)(a))
+func (a *address) UnmarshalJSON(p []byte) error {
+	var all []string
+	if json.Unmarshal(p, (*string)(a)) != nil && json.Unmarshal(p, &all) == nil && len(all) > 0 {
+		*a = address(all[0])
 	}
-	*a = slices.DeleteFunc(*a, func(s string) bool { return s == "" })
 	return nil
 }
 
@@ -94,7 +92,7 @@ type document struct {
 
 type item struct {
 	Image   *int          `json:"b64_json"`
-	URL     addresses     `json:"url"`
+	URL     address       `json:"url"`
 	Prompt  string        `json:"revised_prompt"`
 	ID      string        `json:"id"`
 	Status  string        `json:"status"`
@@ -143,7 +141,7 @@ func (l items) first() item {
 }
 
 // hasImage reports whether the item contains an image or a URL of one.
-func (i item) hasImage() bool { return i.Image != nil || len(i.URL) > 0 }
+func (i item) hasImage() bool { return i.Image != nil || i.URL != "" }
 
 // shape is the kind of a response.
 type shape int
@@ -190,7 +188,7 @@ func interpret(meta []byte) (answer, error) {
 	var data, urls bool
 	failure := d.Error
 	for _, i := range a.images {
-		data, urls = data || i.Image != nil, urls || len(i.URL) > 0
+		data, urls = data || i.Image != nil, urls || i.URL != ""
 		failure = cmp.Or(failure, i.Error)
 	}
 	finished := one.Results.images

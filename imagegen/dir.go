@@ -34,15 +34,14 @@ func Dir(dir, pattern string) Sink {
 
 type dirSink struct{ dir, pattern string }
 
-// Prepare checks the pattern, and that dir accepts a file with the longest name the pattern is
-// likely to produce: once the images are paid it would be too late.
+// Prepare checks the pattern, and that dir accepts a file with a long name of it: once the images
+// are paid it would be too late.
 func (s dirSink) Prepare(context.Context, int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
 		return fmt.Errorf("file name pattern %q is not a plain file name", s.pattern)
 	}
 	longest := s.name(Info{Index: 999, Ext: ".webp", TaskID: strings.Repeat("x", maxNameID)})
-	ext := filepath.Ext(longest)
-	b, err := s.open("." + strings.TrimSuffix(longest, ext) + "-99" + ext)
+	b, err := s.open(".-99" + longest)
 	if err != nil {
 		return err
 	}

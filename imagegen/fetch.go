@@ -16,42 +16,33 @@ const (
 	maxRedirects = 3
 )
 
-// fetchImage stores the image at the first of addresses that works; the others are its mirrors.
-// Fetching costs nothing, so network faults are retried freely, each time from the beginning.
+// fetchImage stores the image at address. Fetching costs nothing, so network faults are retried
+// freely, each time from the beginning.
 func (c *call) fetchImage(
-	ctx context.Context, sink Sink, info Info, addresses []string, refresh func(context.Context) ([]item, error),
+	ctx context.Context, sink Sink, info Info, address string, refresh func(context.Context) ([]item, error),
 ) (*incoming, error) {
-	var failure error
-	expired := false
-	for round := 0; ; round++ {
-		for _, address := range addresses {
-			for try := 1; ; try++ {
-				in, e := c.download(ctx, sink, info, address)
-				if e == nil {
-					return in, nil
-				}
-				c.log.LogAttrs(ctx, slog.LevelWarn, "fetch failed", slog.Int("try", try), slog.Any("error", e))
-				failure = e
-				expired = expired || e.Status == 403 || e.Status == 404 || e.Status == 410
-				if ctx.Err() != nil || in != nil && in.sinkFailed || errors.Is(e, ErrTooLarge) {
-					return nil, e
-				}
-				if try == fetchTries || !e.retryFetch() {
-					break
-				}
-				if sleep(ctx, min(max(backoff(try), e.retryAfter), maxBackoff)) != nil {
-					return nil, e
-				}
+	for try := 1; ; try++ {
+		in, e := c.download(ctx, sink, info, address)
+		if e == nil {
+			return in, nil
+		}
+		c.log.LogAttrs(ctx, slog.LevelWarn, "fetch failed", slog.Int("try", try), slog.Any("error", e))
+		if ctx.Err() != nil || in != nil && in.sinkFailed || errors.Is(e, ErrTooLarge) {
+			return nil, e
+		}
+		expired := e.Status == 403 || e.Status == 404 || e.Status == 410
+		switch {
+		case expired && refresh != nil:
+			images, err := refresh(ctx) // a new poll returns newly signed URLs
+			if err != nil || info.Index >= len(images) || images[info.Index].URL == "" {
+				return nil, e
 			}
+			address, refresh = string(images[info.Index].URL), nil
+		case try >= fetchTries || !e.retryFetch():
+			return nil, e
+		case sleep(ctx, min(max(backoff(try), e.retryAfter), maxBackoff)) != nil:
+			return nil, e
 		}
-		if !expired || refresh == nil || round > 0 {
-			return nil, failure
-		}
-		images, err := refresh(ctx) // a new poll returns newly signed URLs
-		if err != nil || info.Index >= len(images) || len(images[info.Index].URL) == 0 {
-			return nil, failure
-		}
-		addresses = images[info.Index].URL
 	}
 }
 

@@ -61,19 +61,6 @@ func extension(kind string) string {
 	return ".bin"
 }
 
-// typeByExtension is the inverse of extension, for files whose type is not detected; "" if unknown.
-func typeByExtension(ext string) string {
-	switch ext = strings.ToLower(ext); ext {
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".png", ".gif", ".webp", ".avif", ".heic", ".bmp", ".tiff":
-		return "image/" + ext[1:]
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return ""
-}
-
 // dimensions finds the width and height in the header of an image that is written to it, without
 // holding it: in a JPEG they may follow hundreds of kilobytes of metadata.
 type dimensions struct {

@@ -162,13 +162,13 @@ func (c *call) collect(
 	for index, item := range got.answer.images {
 		switch {
 		case item.Image != nil:
-		case len(item.URL) == 0 && item.Error != nil:
+		case item.URL == "" && item.Error != nil:
 			failed[index] = errors.New(cmp.Or(c.sanitize(item.Error.Message), noReason))
-		case len(item.URL) == 0:
+		case item.URL == "":
 			failed[index] = ErrNoImages
 		default:
 			info := Info{Index: index, Prompt: item.Prompt, TaskID: r.TaskID}
-			in, err := c.fetchImage(ctx, sink, info, item.URL, refresh)
+			in, err := c.fetchImage(ctx, sink, info, string(item.URL), refresh)
 			if err != nil {
 				failed[index] = err
 				continue

@@ -72,7 +72,7 @@ func URL(address string) Reference {
 	return Reference{name: name, url: address}
 }
 
-// DataURL returns a reference to an image in a data: URL, or in plain base64 text.
+// DataURL returns a reference to an image in a data: URL with base64, or in plain base64 text.
 func DataURL(s string) Reference {
 	mediaType := ""
 	if head, _, ok := strings.Cut(s, ","); ok {
@@ -87,11 +87,6 @@ func DataURL(s string) Reference {
 }
 
 func decodeDataURL(s string) ([]byte, error) {
-	head, body, ok := strings.Cut(s, ",")
-	if ok && strings.HasPrefix(head, dataPrefix) && !strings.HasSuffix(head, ";base64") {
-		text, err := url.PathUnescape(body)
-		return []byte(text), err
-	}
 	var out bytes.Buffer
 	var d base64Decoder
 	d.reset(&out)
@@ -103,7 +98,7 @@ func decodeDataURL(s string) ([]byte, error) {
 }
 
 // Type returns a copy of r with a declared media type, such as "image/png". Without it the type is
-// detected from the data, else from the extension of the name.
+// detected from the data.
 func (r Reference) Type(mediaType string) Reference {
 	r.mediaType = mediaType
 	return r
@@ -166,7 +161,7 @@ func (c *call) load(ctx context.Context, ref Reference) (source, error) {
 }
 
 // detectType checks the size and returns the media type: the declared one, else the one of the
-// data, else the one of the file name.
+// data.
 func (f attachment) detectType(ref Reference) (string, error) {
 	if f.size > maxReferenceBytes {
 		return "", fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, f.size, maxReferenceBytes)
@@ -185,9 +180,7 @@ func (f attachment) detectType(ref Reference) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if mediaType = DetectType(head); mediaType == unknownType {
-			mediaType = typeByExtension(path.Ext(ref.name))
-		}
+		mediaType = DetectType(head)
 	}
 	unprintable := func(r rune) bool { return r <= ' ' || r >= 0x7f }
 	if !isImage(mediaType) || strings.ContainsFunc(mediaType, unprintable) {
@@ -257,25 +250,15 @@ func buffer(r io.Reader) (source, error) {
 // extension agrees with the media type.
 func partName(name, mediaType string, index int) string {
 	name = path.Base(strings.ReplaceAll(name, "\\", "/"))
+	name = strings.TrimSuffix(name, path.Ext(name))
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '"' || r == unicode.ReplacementChar {
 			return '_'
 		}
 		return r
 	}, name)
-	if name == "" || name == "." || name == "/" {
+	if name == "" || name == "/" {
 		name = fmt.Sprintf("image-%d", index+1)
 	}
-	ext := path.Ext(name)
-	switch typeByExtension(ext) {
-	case mediaType:
-		return name
-	case "":
-	default:
-		name = strings.TrimSuffix(name, ext)
-	}
-	if len(name) > 120 {
-		name = strings.ToValidUTF8(name[:120], "")
-	}
-	return name + extension(mediaType)
+	return strings.ToValidUTF8(name[:min(len(name), 120)], "") + extension(mediaType)
 }

@@ -54,14 +54,12 @@ func TestReferencesOfEveryKindAreSentCompletely(t *testing.T) {
 		name, kind string
 		data       []byte
 	}{
-		"file":            {imagegen.File(path), "from file.PNG", "image/png", pngHead},
+		"file":            {imagegen.File(path), "from file.png", "image/png", pngHead},
 		"bytes":           {imagegen.Bytes("a/b\\c\"\n.png", pngHead), "c__.png", "image/png", pngHead},
 		"wrong extension": {imagegen.Bytes("cat.jpg", pngHead), "cat.png", "image/png", pngHead},
 		"no name":         {imagegen.Bytes("", pngHead), "image-1.png", "image/png", pngHead},
 		"declared": {imagegen.Bytes("a", []byte("????")).Type("image/avif"), "a.avif", "image/avif",
 			[]byte("????")},
-		"by extension": {imagegen.Bytes("a.avif", []byte("\x00\x01??")), "a.avif", "image/avif",
-			[]byte("\x00\x01??")},
 		"avif": {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypavif....")), "a.avif", "image/avif",
 			[]byte("\x00\x00\x00\x20ftypavif....")},
 		"heic": {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypheic....")), "a.heic", "image/heic",
@@ -74,8 +72,6 @@ func TestReferencesOfEveryKindAreSentCompletely(t *testing.T) {
 		"data URL":      {imagegen.DataURL("data:image/png;base64," + data), "image-1.png", "image/png", pngHead},
 		"bare base64": {imagegen.DataURL(strings.Join(lines(data, 5), "\n")), "image-1.png", "image/png",
 			pngHead},
-		"data URL in text": {imagegen.DataURL("data:image/svg+xml,%3Csvg/%3E"), "image-1.svg", "image/svg+xml",
-			[]byte("<svg/>")},
 		"address": {imagegen.URL(site.URL + "/moved/cat.png"), "cat.png", "image/png", pngHead},
 	}
 	for name, test := range refs {

@@ -81,7 +81,7 @@ func TestRetryTable(t *testing.T) {
 			"http://elsewhere.test/v1/images/generations")), want: want{0, 1, true, false, 0}},
 		"308 to the same host": {script: steps(imagegentest.Redirect(308,
 			"/v1/images/generations")), want: want{0, 1, true, false, 0}},
-		"HTML instead of JSON": {script: steps(imagegentest.HTML()),
+		"HTML instead of JSON": {script: steps(imagegentest.Raw("<!doctype html><html><body>sleeping</body></html>")),
 			want: want{1, 1, true, true, 0}},
 		"a generation of five minutes is waited for": {script: steps(imagegentest.Slow(5 * time.Minute)),
 			want: want{1, 1, false, false, 0}},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -225,14 +224,8 @@ func cause(err error) error {
 
 // isPermanent reports whether a request failed for a reason that a retry does not change.
 func isPermanent(err error) bool {
-	var (
-		verify    *tls.CertificateVerificationError
-		authority x509.UnknownAuthorityError
-		host      x509.HostnameError
-		invalid   x509.CertificateInvalidError
-		record    tls.RecordHeaderError // the server does not speak TLS
-	)
-	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &host) ||
-		errors.As(err, &invalid) || errors.As(err, &record) ||
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError // the server does not speak TLS
+	return errors.As(err, &certificate) || errors.As(err, &record) ||
 		errors.Is(err, ErrBlockedAddress) || errors.Is(err, ErrTooLarge)
 }

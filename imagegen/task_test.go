@@ -86,15 +86,6 @@ func TestTaskOutcomes(t *testing.T) {
 		require.Equal(t, "not allowed", e.Message)
 		require.Equal(t, 1, fake.Counts().Generations)
 	})
-	synctestRun(t, "completed without images", func(t *testing.T) {
-		_, _, err := run(t, imagegentest.Vanish())
-		require.ErrorIs(t, err, imagegen.ErrNoImages)
-	})
-	synctestRun(t, "an unknown state is polled again", func(t *testing.T) {
-		_, r, err := run(t, imagegentest.UnknownState())
-		require.NoError(t, err)
-		require.Len(t, r.Images, 1)
-	})
 	synctestRun(t, "stuck ends at the limit and can be resumed", func(t *testing.T) {
 		began := time.Now()
 		fake, _, err := run(t, imagegentest.Stuck())
@@ -145,11 +136,10 @@ func TestTasksThatEndedAreNotResumable(t *testing.T) {
 	}
 }
 
-// Empty items for images still to come do not count as images.
-func TestUnknownStateWithEmptyItemsIsPolledAgain(t *testing.T) {
+func TestUnknownStatesArePolledAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := polled(t, `{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
+		r, err := polled(t, `{"data":{"status":"warming_up"}}`, `{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
 			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}}}`).Generate(t.Context(),
 			fox(), imagegen.Memory())
 		require.NoError(t, err)

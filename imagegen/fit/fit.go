@@ -19,7 +19,6 @@ package fit
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -38,11 +37,14 @@ import (
 // other than PNG and JPEG.
 var ErrUnsupported = errors.New("only PNG, JPEG and WebP can be cropped")
 
-// ErrTooManyPixels reports an image of more than [Config].MaxPixels, or one that would take more
+// ErrTooManyPixels reports an image of more than 100 million pixels, or one that would take more
 // than 256 MB of memory.
 var ErrTooManyPixels = errors.New("image has too many pixels to be cropped")
 
-const maxMemory = 256 << 20
+const (
+	maxMemory = 256 << 20
+	maxPixels = 100_000_000
+)
 
 // Config configures cropping.
 type Config struct {
@@ -52,9 +54,6 @@ type Config struct {
 	// Type, if not empty, is the media type to convert to: "image/png" or "image/jpeg", in which
 	// transparent parts become white.
 	Type string
-
-	// MaxPixels limits the images that are decoded. Defaults to 100 million.
-	MaxPixels int
 
 	// OnUncropped, if not nil, is called for each image that could not be cropped or converted and
 	// was stored unchanged. It must be safe for concurrent use if several calls use the sink.
@@ -71,30 +70,6 @@ func (c Config) check() error {
 		return fmt.Errorf("%w to image/png and image/jpeg, not %s", ErrUnsupported, c.Type)
 	}
 	return nil
-}
-
-// Crop returns an encoded image cropped and converted, with its media type. It returns data itself
-// if the image has the ratio and the type already. Errors wrap [ErrUnsupported], [ErrTooManyPixels]
-// or the error of the decoder.
-func Crop(data []byte, c Config) (cropped []byte, mediaType string, err error) {
-	p, err := newPlan(data, c)
-	if err != nil {
-		return nil, "", err
-	}
-	if p.unchanged {
-		return data, p.mediaType, nil
-	}
-	// the encoded image is smaller than its pixels, but the buffer for it grows by doubling
-	const output = 3 * 4
-	if need := p.memory() + output*int64(p.w)*int64(p.h); need > maxMemory {
-		return nil, "", p.tooLarge(need)
-	}
-	var out bytes.Buffer
-	img, err := p.decode(data)
-	if err == nil {
-		err = p.encode(&out, img)
-	}
-	return out.Bytes(), p.mediaType, err
 }
 
 // plan is what will be done with an image, decided by its header.
@@ -139,7 +114,6 @@ func newPlan(data []byte, c Config) (*plan, error) {
 			p.mediaType = mediaType
 		}
 	}
-	maxPixels := cmp.Or(c.MaxPixels, 100_000_000)
 	if w <= 0 || h <= 0 || w > maxPixels/h {
 		return nil, fmt.Errorf("%w: %dx%d, at most %d", ErrTooManyPixels, w, h, maxPixels)
 	}

@@ -173,29 +173,27 @@ func (s *Server) readPost(r *http.Request) (Post, error) {
 		if kind != "multipart/form-data" {
 			return p, fmt.Errorf("content type of an edit is %q", kind)
 		}
-		form, err := r.MultipartReader()
-		if err != nil {
-			return p, err
+		if err := r.ParseMultipartForm(1 << 30); err != nil {
+			return p, fmt.Errorf("form: %w", err)
 		}
-		for {
-			part, err := form.NextPart()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return p, fmt.Errorf("form: %w", err)
-			}
-			data, err := io.ReadAll(part)
-			if err != nil {
-				return p, fmt.Errorf("form: %w", err)
-			}
-			switch partType := part.Header.Get("Content-Type"); {
-			case part.FileName() == "":
-				p.Fields[part.FormName()] = string(data)
-			case part.FormName() != "image[]" || !strings.HasPrefix(partType, "image/"):
-				return p, fmt.Errorf("part %q of type %q", part.FormName(), partType)
-			default:
-				p.Files = append(p.Files, File{part.FileName(), partType, data})
+		for name, values := range r.MultipartForm.Value {
+			p.Fields[name] = values[0]
+		}
+		for name, files := range r.MultipartForm.File {
+			for _, f := range files {
+				kind := f.Header.Get("Content-Type")
+				if name != "image[]" || !strings.HasPrefix(kind, "image/") {
+					return p, fmt.Errorf("part %q of type %q", name, kind)
+				}
+				opened, err := f.Open()
+				if err != nil {
+					return p, err
+				}
+				data, err := io.ReadAll(opened)
+				if err != nil {
+					return p, err
+				}
+				p.Files = append(p.Files, File{f.Filename, kind, data})
 			}
 		}
 		if len(p.Files) == 0 {
@@ -215,17 +213,15 @@ func (s *Server) readPost(r *http.Request) (Post, error) {
 	return p, nil
 }
 
-func (s *Server) count(p Post) int {
-	if n, err := strconv.Atoi(p.Fields["n"]); err == nil {
-		return n
-	}
-	return s.o.Images
+func (p Post) count() int {
+	n, _ := strconv.Atoi(p.Fields["n"])
+	return max(n, 1)
 }
 
 // answer responds with image data or URLs.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Step) {
 	var items []map[string]any
-	for i := range s.count(p) {
+	for i := range p.count() {
 		switch {
 		case step.kind == itemError && step.index == i:
 			filtered := map[string]string{"code": "filtered", "message": "image was filtered"}
@@ -255,26 +251,17 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Ste
 	w.Write(body)
 }
 
-// publish makes an image available and returns its URLs.
+// publish makes an image available and returns its URL.
 func (s *Server) publish(r *http.Request, p Post, index int, step Step) []string {
-	base := "http://" + r.Host
-	if s.o.OtherHost {
-		base = strings.Replace(base, "images.test", FilesHost, 1)
+	f := &file{data: s.o.Image(p, index)}
+	if step.kind == expired {
+		f.refused = step.index
 	}
-	data := s.o.Image(p, index)
-	var all []string
+	name := strconv.FormatUint(rand.Uint64(), 36) + ".png"
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for range s.o.Mirrors {
-		name := strconv.FormatUint(rand.Uint64(), 36) + ".png"
-		f := &file{data: data}
-		if step.kind == expired {
-			f.refused = step.index
-		}
-		s.files[name] = f
-		all = append(all, base+"/files/"+name+"?sig=secret-signature")
-	}
-	return all
+	s.files[name] = f
+	return []string{"http://" + r.Host + "/files/" + name + "?sig=secret-signature"}
 }
 
 // submit responds with a task.
@@ -306,7 +293,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	age := now.Sub(t.began)
 	ended := age >= s.o.Duration && t.step.kind != stuck
-	if !s.o.Hasty && !ended {
+	if !ended {
 		if n == 1 && age < 10*time.Second {
 			s.violation("first poll after %v, not 10 s to 20 s", age)
 		}
@@ -335,12 +322,8 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case ended && t.step.kind == failTask:
 		data["status"], data["error"] = "failed", map[string]string{"message": t.step.text}
-	case ended && t.step.kind == vanish:
-		data["status"], data["result"] = "completed", map[string]any{"images": []any{}}
 	case ended:
 		data["status"], data["result"] = "completed", map[string]any{"images": s.results(r, t)}
-	case t.step.kind == unknownState:
-		data["status"] = "warming_up"
 	case age < s.o.Duration/2:
 		data["status"] = "pending"
 	default:
@@ -352,7 +335,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 // results publishes the images of a task, with new URLs each time.
 func (s *Server) results(r *http.Request, t *task) []map[string]any {
 	var all []map[string]any
-	for i := range s.count(t.Post) {
+	for i := range t.count() {
 		if t.step.kind == itemError && t.step.index == i {
 			all = append(all, map[string]any{"error": map[string]string{"message": "image was filtered"}})
 			continue
@@ -368,10 +351,6 @@ func (s *Server) results(r *http.Request, t *task) []map[string]any {
 }
 
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
-	other := strings.HasPrefix(r.Host, FilesHost)
-	if other && r.Header.Get("Authorization") != "" {
-		s.violation("the API key was sent to another host")
-	}
 	s.mu.Lock()
 	s.state.Files++
 	f := s.files[r.PathValue("name")]

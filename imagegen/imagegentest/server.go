@@ -29,15 +29,9 @@ const (
 // APIKey is the API key the fake accepts.
 const APIKey = "test-key-3f9a"
 
-// FilesHost is the host of results when Options.OtherHost is set.
-const FilesHost = "files.test"
-
 // Options configures a fake. The zero value is a synchronous service.
 type Options struct {
 	Mode Mode
-
-	// Images is the number of images for a request without n. Defaults to 1.
-	Images int
 
 	// Duration is how long a task takes, half of it pending and half processing. Defaults to 25 s.
 	Duration time.Duration
@@ -45,15 +39,6 @@ type Options struct {
 	// Image returns image number index of a request. Defaults to a small PNG of the requested
 	// ratio.
 	Image func(p Post, index int) []byte
-
-	// OtherHost serves results from FilesHost, which must not receive the API key.
-	OtherHost bool
-
-	// Mirrors is the number of URLs for each image. Defaults to 1.
-	Mirrors int
-
-	// Hasty permits clients to poll more often than the interface allows.
-	Hasty bool
 }
 
 // Server is a running fake. Its methods are safe for concurrent use.
@@ -99,9 +84,7 @@ type File struct {
 
 // New starts a fake in memory. It is closed when the test ends.
 func New(t testing.TB, o Options) *Server {
-	o.Images = cmp.Or(o.Images, 1)
 	o.Duration = cmp.Or(o.Duration, 25*time.Second)
-	o.Mirrors = cmp.Or(o.Mirrors, 1)
 	if o.Image == nil {
 		o.Image = defaultImage
 	}

@@ -30,9 +30,7 @@ const (
 	itemError
 	stuck
 	failTask
-	unknownState
 	expired
-	vanish
 )
 
 // OK lets the request succeed.
@@ -70,9 +68,6 @@ func Redirect(code int, location string) Step {
 // Raw responds with status 200 and body, after a generation.
 func Raw(body string) Step { return Step{kind: raw, text: body} }
 
-// HTML responds with status 200 and an HTML page, as some proxies do.
-func HTML() Step { return Raw("<!doctype html><html><body>upstream is sleeping</body></html>") }
-
 // Empty responds with status 200 and no images.
 func Empty() Step { return Raw(`{"created":1,"data":[]}`) }
 
@@ -84,12 +79,6 @@ func Stuck() Step { return Step{kind: stuck} }
 
 // Fail creates a task that fails with a message.
 func Fail(message string) Step { return Step{kind: failTask, text: message} }
-
-// UnknownState creates a task that reports a state the interface does not name.
-func UnknownState() Step { return Step{kind: unknownState} }
-
-// Vanish creates a task that completes without images.
-func Vanish() Step { return Step{kind: vanish} }
 
 // Expired creates results whose first k fetches fail with status 403, until the task is polled
 // again.

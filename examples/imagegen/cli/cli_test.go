@@ -148,7 +148,7 @@ func TestResumeCommandReachesTheSameService(t *testing.T) {
 
 func TestInterruptPrintsHowToResume(t *testing.T) {
 	t.Parallel()
-	p := setup(t, imagegentest.Options{Mode: imagegentest.Async, Hasty: true})
+	p := setup(t, imagegentest.Options{Mode: imagegentest.Async})
 	ctx, cancel := context.WithCancel(t.Context())
 	var stderr bytes.Buffer
 	watch := writerFunc(func(b []byte) (int, error) {
