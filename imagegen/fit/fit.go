@@ -13,8 +13,7 @@
 // invalid data) is never dropped: it is stored unchanged, and [Config].OnUncropped receives the
 // reason.
 //
-// Memory is bounded: an image that would take more than 256 MB is not cropped. That is room for
-// about 60 megapixels of a PNG with 8 bits per channel.
+// Memory is bounded: an image of more than 16 megapixels is not cropped. See [Sink].
 package fit
 
 import (
@@ -22,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	"image/draw"
 	"image/jpeg"
 	"image/png"
@@ -37,13 +35,13 @@ import (
 // other than PNG and JPEG.
 var ErrUnsupported = errors.New("only PNG, JPEG and WebP can be cropped")
 
-// ErrTooManyPixels reports an image of more than 100 million pixels, or one that would take more
-// than 256 MB of memory.
+// ErrTooManyPixels reports an image of more than 16 megapixels, or one for which there is no memory.
 var ErrTooManyPixels = errors.New("image has too many pixels to be cropped")
 
 const (
 	maxMemory = 256 << 20
-	maxPixels = 100_000_000
+	perPixel  = 16 // bytes reserved for decoding, cropping and encoding
+	maxPixels = maxMemory / perPixel
 )
 
 // Config configures cropping.
@@ -77,7 +75,6 @@ type plan struct {
 	unchanged   bool
 	header      image.Config
 	mediaType   string // of the result
-	perPixel    int64  // bytes that the decoder takes for each pixel
 	orientation int
 	x, y, w, h  int // of the result, in the upright image
 }
@@ -121,67 +118,11 @@ func newPlan(data []byte, c Config) (*plan, error) {
 	if p.mediaType == "image/jpeg" && max(p.w, p.h) > maxJPEG {
 		return nil, fmt.Errorf("%w: %dx%d, at most %d on a side of a JPEG", ErrTooManyPixels, p.w, p.h, maxJPEG)
 	}
-	p.perPixel = decoderBytes(data, mediaType, header.ColorModel)
 	return p, nil
 }
 
-// decoderBytes returns an upper bound of the memory that decoding takes for each pixel.
-func decoderBytes(data []byte, mediaType string, model color.Model) int64 {
-	channels := int64(4)
-	switch model {
-	case color.GrayModel:
-		channels = 1
-	case color.Gray16Model:
-		channels = 2
-	case color.YCbCrModel:
-		channels = 3
-	case color.RGBA64Model, color.NRGBA64Model:
-		channels = 8
-	}
-	if _, paletted := model.(color.Palette); paletted {
-		channels = 1
-	}
-	switch mediaType {
-	case "image/png":
-		const interlace = 28 // offset in the file
-		if len(data) > interlace && data[interlace] != 0 {
-			return 2 * channels // the passes are images of their own
-		}
-		return channels
-	case "image/webp":
-		if model == color.YCbCrModel {
-			return channels
-		}
-		return 3 * 4 // transformations work on copies
-	}
-	need := channels
-	if model == color.CMYKModel || model == color.RGBAModel {
-		need = 2 * channels // converted from another image
-	}
-	if bytes.Contains(data, []byte{0xff, 0xc2}) { // progressive: all coefficients are held, as int32
-		need += 4 * channels
-	}
-	return need
-}
-
-// memory returns an upper bound of the memory that decode takes.
-func (p *plan) memory() int64 {
-	const block = 16 // a JPEG is decoded in blocks of up to that many pixels a side
-	need := p.perPixel * int64(p.header.Width+block) * int64(p.header.Height+block)
-	result := int64(p.w) * int64(p.h)
-	if p.orientation > 1 {
-		need += 2 * 4 * result
-	}
-	if p.mediaType == "image/jpeg" {
-		need += 4 * result // for a white background
-	}
-	return need
-}
-
-func (p *plan) tooLarge(need int64) error {
-	return fmt.Errorf("%w: %dx%d takes %d MB of memory, at most %d", ErrTooManyPixels, p.header.Width,
-		p.header.Height, need>>20, maxMemory>>20)
-}
+// memory returns how many bytes decode takes, about; for a progressive JPEG it may be twice as many.
+func (p *plan) memory() int64 { return perPixel * int64(p.header.Width) * int64(p.header.Height) }
 
 // decode returns the pixels of the result.
 func (p *plan) decode(data []byte) (image.Image, error) {

@@ -10,8 +10,9 @@ import (
 )
 
 // Sink returns a sink that crops every image before passing it to next. An image is held in memory,
-// encoded, until it is committed, and its pixels while it is cropped. What would take more than 256
-// MB, of all images of the sink, is passed on unchanged, and so are images of unsupported formats.
+// encoded, until it is committed, and 16 bytes for each of its pixels are reserved while it is
+// cropped. What would take more than 256 MB, of all images of the sink, is passed on unchanged, and
+// so are images of unsupported formats.
 func Sink(next imagegen.Sink, c Config) imagegen.Sink {
 	return &sink{next: next, c: c, room: maxMemory}
 }
@@ -165,7 +166,7 @@ func (b *blob) crop() error {
 	}
 	need := p.memory()
 	if !b.s.reserve(need) {
-		return b.pass(p.tooLarge(need))
+		return b.pass(fmt.Errorf("%w: other images take the memory", ErrTooManyPixels))
 	}
 	defer b.s.release(need)
 	img, err := p.decode(b.data)

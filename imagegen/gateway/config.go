@@ -31,7 +31,7 @@ type Config struct {
 	// Files receives references and has the images: those of the Performer of Tasks.
 	Files *Files
 
-	// Keys identifies callers by their API keys. See [StaticKeys].
+	// Keys identifies callers by their API keys. See [ParseKeys].
 	Keys Keys
 
 	// Mode defaults to Auto.
@@ -70,16 +70,18 @@ const (
 // Callers see their own tasks only.
 type Keys func(key string) (caller string, ok bool)
 
-// StaticKeys accepts the given keys, by caller. It compares digests in constant time, and always
-// all of them. An empty key is an error, and so is an empty map: see [Anyone] for an open gateway.
-func StaticKeys(keys map[string]string) (Keys, error) {
-	if len(keys) == 0 {
-		return nil, errors.New("no keys")
-	}
+// ParseKeys returns the Keys for a list NAME:KEY,NAME:KEY with distinct names of callers. They
+// compare digests in constant time, and always all of them. Errors do not contain keys.
+func ParseKeys(list string) (Keys, error) {
 	digests := map[string][sha256.Size]byte{}
-	for caller, key := range keys {
-		if key == "" {
-			return nil, fmt.Errorf("the key of %q is empty", caller)
+	for i, entry := range strings.Split(list, ",") {
+		caller, key, ok := strings.Cut(strings.TrimSpace(entry), ":")
+		_, duplicate := digests[caller]
+		switch {
+		case !ok || caller == "" || key == "":
+			return nil, fmt.Errorf("entry %d is not NAME:KEY", i+1)
+		case duplicate:
+			return nil, fmt.Errorf("entry %d: duplicate name %q", i+1, caller)
 		}
 		digests[caller] = sha256.Sum256([]byte(key))
 	}
@@ -92,23 +94,6 @@ func StaticKeys(keys map[string]string) (Keys, error) {
 		}
 		return found, ok
 	}, nil
-}
-
-// ParseKeys is StaticKeys for a list NAME:KEY,NAME:KEY with distinct names. Errors do not contain
-// keys.
-func ParseKeys(list string) (Keys, error) {
-	keys := map[string]string{}
-	for i, entry := range strings.Split(list, ",") {
-		caller, key, ok := strings.Cut(strings.TrimSpace(entry), ":")
-		switch {
-		case !ok || caller == "" || key == "":
-			return nil, fmt.Errorf("entry %d is not NAME:KEY", i+1)
-		case keys[caller] != "":
-			return nil, fmt.Errorf("entry %d: duplicate name %q", i+1, caller)
-		}
-		keys[caller] = key
-	}
-	return StaticKeys(keys)
 }
 
 // Anyone accepts every key, and requests without one, as a single caller. Like every Keys that

@@ -45,7 +45,7 @@ func running(t *testing.T, s setup) *gateway.Gateway {
 	tasks := gateway.NewMemoryTasks(performer, max(s.workers, 2))
 	s.Tasks, s.Files = tasks, s.files
 	if s.Keys == nil {
-		keys, err := gateway.StaticKeys(map[string]string{"me": key, "other": "other-key"})
+		keys, err := gateway.ParseKeys("me:" + key + ",other:other-key")
 		require.NoError(t, err)
 		s.Keys = keys
 	}

@@ -14,21 +14,72 @@ import (
 // host.
 func Serve(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
-	l := newPipeListener()
+	l := newListener()
+	newServer(t, h, l)
+	return newHTTPClient(t, func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) })
+}
+
+// newServer serves h on l until the test ends; handlers have returned then, too.
+func newServer(t testing.TB, h http.Handler, l net.Listener) *http.Server {
 	var serving sync.WaitGroup
-	counted := func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0)}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serving.Add(1)
 		defer serving.Done()
 		h.ServeHTTP(w, r)
-	}
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(counted)}
+	})
 	go server.Serve(l)
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
-	transport := &http.Transport{DialContext: dial}
 	t.Cleanup(func() {
-		transport.CloseIdleConnections()
 		server.Close()
 		serving.Wait()
 	})
+	return server
+}
+
+func newHTTPClient(t testing.TB, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
+	transport := &http.Transport{DialContext: dial}
+	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
+
+// listener accepts connections made in memory.
+type listener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newListener() *listener {
+	return &listener{conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (l *listener) dial(ctx context.Context) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *listener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -43,10 +41,10 @@ type Options struct {
 
 // Server is a running fake. Its methods are safe for concurrent use.
 type Server struct {
-	t    testing.TB
-	o    Options
-	http *http.Server
-	pipe *pipeListener
+	t      testing.TB
+	o      Options
+	http   *http.Server
+	memory *listener
 
 	mu     sync.Mutex
 	script []Step
@@ -54,8 +52,6 @@ type Server struct {
 	tasks  map[string]*task
 	files  map[string]*file
 	closed chan struct{}
-
-	serving sync.WaitGroup // handlers
 }
 
 // Counts is what the fake has received.
@@ -88,15 +84,10 @@ func New(t testing.TB, o Options) *Server {
 	if o.Image == nil {
 		o.Image = defaultImage
 	}
-	s := &Server{t: t, o: o, pipe: newPipeListener(), tasks: map[string]*task{}, files: map[string]*file{},
+	s := &Server{t: t, o: o, memory: newListener(), tasks: map[string]*task{}, files: map[string]*file{},
 		closed: make(chan struct{})}
-	s.http = &http.Server{Handler: s.handler(), ErrorLog: log.New(io.Discard, "", 0)}
-	go s.http.Serve(s.pipe)
-	t.Cleanup(func() {
-		close(s.closed)
-		s.http.Close()
-		s.serving.Wait()
-	})
+	s.http = newServer(t, s.handler(), s.memory)
+	t.Cleanup(func() { close(s.closed) }) // before the server waits for its handlers
 	return s
 }
 
@@ -132,9 +123,7 @@ func (s *Server) Listen() string {
 
 // Config returns the configuration of a client for the fake in memory, with its API key.
 func (s *Server) Config() imagegen.Config {
-	t := &http.Transport{DialContext: s.dial}
-	s.t.Cleanup(t.CloseIdleConnections)
-	h := &http.Client{Transport: t}
+	h := newHTTPClient(s.t, s.dial)
 	return imagegen.Config{BaseURL: s.URL(), APIKey: APIKey, HTTPClient: h, FetchClient: h}
 }
 
@@ -161,49 +150,5 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if refused {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
-	return s.pipe.dial(ctx)
+	return s.memory.dial(ctx)
 }
-
-// pipeListener accepts connections made in memory.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newPipeListener() *pipeListener {
-	return &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-}
-
-func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
-
-type pipeAddr struct{}
-
-func (pipeAddr) Network() string { return "pipe" }
-func (pipeAddr) String() string  { return "pipe" }
