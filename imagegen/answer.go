@@ -13,41 +13,16 @@ import (
 // Result is the outcome of a call. Beside a [*PartialError] it contains the images that were
 // stored.
 type Result struct {
-	Images    []Info    // stored images, by index; may be more or fewer than requested
-	Usage     Usage     // as far as the service reports it
-	Created   time.Time // zero if the service does not report it
-	TaskID    string    // empty for a synchronous response
-	RequestID string    // of the response to the request for images
-	Attempts  int       // requests for images that were sent
+	Images    []Info          // stored images, by index; may be more or fewer than requested
+	Usage     json.RawMessage // consumption, as the service reports it; nil if it does not
+	Created   time.Time       // zero if the service does not report it
+	TaskID    string          // empty for a synchronous response
+	RequestID string          // of the response to the request for images
+	Attempts  int             // requests for images that were sent
 
 	// Ambiguous counts earlier attempts of this call that ended without a response: the service may
 	// have run, and charged, them too.
 	Ambiguous int
-}
-
-// Usage is the consumption the service reports. Numbers it does not report are 0; Raw is its own
-// object, with everything else.
-type Usage struct {
-	InputTokens, OutputTokens, TotalTokens int64
-	TextTokens, ImageTokens                int64 // of the input; ImageTokens is 0 without references
-	Raw                                    json.RawMessage
-}
-
-func parseUsage(raw json.RawMessage) Usage {
-	var v struct {
-		Input   int64 `json:"input_tokens"`
-		Output  int64 `json:"output_tokens"`
-		Total   int64 `json:"total_tokens"`
-		Details struct {
-			Text  int64 `json:"text_tokens"`
-			Image int64 `json:"image_tokens"`
-		} `json:"input_tokens_details"`
-	}
-	if len(raw) == 0 || string(raw) == "null" {
-		return Usage{}
-	}
-	_ = json.Unmarshal(raw, &v) // usage of another shape is available in Raw
-	return Usage{v.Input, v.Output, v.Total, v.Details.Text, v.Details.Image, raw}
 }
 
 // address and serviceError decode values whose JSON type differs between services. Of several
@@ -160,7 +135,7 @@ type answer struct {
 	state   State
 	images  []item
 	err     serviceError
-	usage   Usage
+	usage   json.RawMessage
 	created time.Time
 }
 
@@ -174,8 +149,11 @@ func interpret(meta []byte) (answer, error) {
 		return answer{}, fmt.Errorf("%w: %w", errSyntax, err)
 	}
 	one := d.Data.first()
-	a := answer{usage: parseUsage(d.Usage), images: d.Data, state: State(strings.ToLower(one.Status)),
+	a := answer{usage: d.Usage, images: d.Data, state: State(strings.ToLower(one.Status)),
 		id: one.ID}
+	if string(d.Usage) == "null" {
+		a.usage = nil
+	}
 	if d.Created > 0 {
 		a.created = time.Unix(d.Created, 0).UTC()
 	}

@@ -22,7 +22,6 @@ type Event struct {
 	Attempt int      // requests for images sent so far by this call
 	TaskID  string
 	State   State
-	Polls   int // polls answered so far by this call
 	Image   *Info
 	Bytes   int64
 	Wait    time.Duration

@@ -1,19 +1,11 @@
 package imagegen_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
-	"image/png"
 	"log"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"path"
-	"slices"
 
 	"lessonkit.example/imagegen"
 )
@@ -79,72 +71,10 @@ func ExampleBuffers() {
 	}
 }
 
-// uploads is a Sink that sends each image to another server.
-type uploads struct{ url string }
-
-func (u uploads) Open(_ context.Context, info imagegen.Info) (imagegen.Blob, error) {
-	return &upload{url: fmt.Sprintf("%s/%d%s", u.url, info.Index+1, info.Ext), mediaType: info.Type}, nil
-}
-
-type upload struct {
-	bytes.Buffer
-	url, mediaType string
-}
-
-// Commit is called once the whole response has been read: a response that breaks off leaves no
-// image behind.
-func (u *upload) Commit() error {
-	req, err := http.NewRequest(http.MethodPut, u.url, u)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", u.mediaType)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("upload: %s", resp.Status)
-	}
-	return nil
-}
-
-func (u *upload) Abort() error { return nil }
-
-// Describe completes the Info in the Result.
-func (u *upload) Describe(info *imagegen.Info) { info.Path = path.Base(u.url) }
-
-// A caller's own Sink sends the images where they belong.
-func ExampleSink() {
-	service := imageService()
-	defer service.Close()
-	storage := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		fmt.Println(r.Method, r.URL.Path, r.Header.Get("Content-Type"))
-	}))
-	defer storage.Close()
-
-	client, _ := imagegen.New(imagegen.Config{BaseURL: service.URL})
-	request := &imagegen.Request{Prompt: "a red fox", N: 2}
-	result, err := client.Generate(context.Background(), request, uploads{storage.URL})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(result.Images[0].Path, result.Images[1].Path)
-	// Output:
-	// PUT /1.png image/png
-	// PUT /2.png image/png
-	// 1.png 2.png
-}
-
 // An event says which request it belongs to, so one function can follow all calls of a Client.
 func ExampleConfig_onEvent() {
-	service := imageService()
-	defer service.Close()
-	client, _ := imagegen.New(imagegen.Config{BaseURL: service.URL, OnEvent: func(e imagegen.Event) {
+	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example", OnEvent: func(e imagegen.Event) {
 		switch e.Kind {
-		case imagegen.EventAttempt:
-			fmt.Printf("%s: attempt %d\n", e.Request.Prompt, e.Attempt)
 		case imagegen.EventRetry:
 			fmt.Printf("%s: again in %v: %v\n", e.Request.Prompt, e.Wait, e.Err)
 		case imagegen.EventTask:
@@ -153,29 +83,7 @@ func ExampleConfig_onEvent() {
 			fmt.Printf("%s: image %d, %dx%d\n", e.Request.Prompt, e.Image.Index+1, e.Image.Width, e.Image.Height)
 		}
 	}})
-	for _, prompt := range []string{"a red fox", "an owl"} {
-		request := &imagegen.Request{Prompt: prompt}
-		if _, err := client.Generate(context.Background(), request, imagegen.Memory()); err != nil {
-			log.Fatal(err)
-		}
-	}
-	// Output:
-	// a red fox: attempt 1
-	// a red fox: image 1, 4x3
-	// an owl: attempt 1
-	// an owl: image 1, 4x3
-}
-
-// imageService starts a service for the examples, whose images have 4 by 3 pixels.
-func imageService() *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request := struct{ N int }{1}
-		_ = json.NewDecoder(r.Body).Decode(&request)
-		var data bytes.Buffer
-		_ = png.Encode(&data, image.NewGray(image.Rect(0, 0, 4, 3)))
-		items := slices.Repeat([]map[string][]byte{{"b64_json": data.Bytes()}}, request.N)
-		_ = json.NewEncoder(w).Encode(map[string]any{"data": items})
-	}))
+	_, _ = client.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox"}, imagegen.Memory())
 }
 
 func ExampleError() {

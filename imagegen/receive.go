@@ -44,11 +44,7 @@ func (c *call) receive(
 	if sink != nil {
 		open = func(index int) imageWriter {
 			in := c.incoming(ctx, sink, Info{Index: index, TaskID: taskID})
-			if resp.ContentLength > 0 { // an estimate of the image's share of what is left
-				left := max(n-len(got.images), 1)
-				in.info.Size = (resp.ContentLength-body.n+scanBuffer)/4*3/int64(left) + 3
-				in.info.Size = min(in.info.Size, resp.ContentLength/4*3+3)
-			}
+			in.info.Size = max(resp.ContentLength, 0) / 4 * 3 / int64(max(n, 1))
 			got.images[index] = in
 			return in
 		}
@@ -103,14 +99,9 @@ func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) e
 		return e
 	}
 	text, _ := io.ReadAll(io.LimitReader(body, 64<<10))
-	var d struct{ Error *serviceError }
-	var top serviceError
+	var d struct{ Error serviceError }
 	if json.Unmarshal(text, &d) == nil {
-		if d.Error == nil {
-			_ = json.Unmarshal(text, &top)
-			d.Error = &top
-		}
-		reported := c.sanitizeError(*d.Error)
+		reported := c.sanitizeError(d.Error)
 		e.Code, e.Type, e.Message = reported.Code, reported.Type, reported.Message
 	}
 	if _, isText := cutText(http.DetectContentType(text)); e.Message == "" && isText && len(text) > 0 {
@@ -207,7 +198,6 @@ type bodyReader struct {
 	idle  time.Duration
 	timer *time.Timer
 	ended atomic.Bool // by the timer
-	n     int64
 	head  []byte
 }
 
@@ -228,7 +218,6 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	if len(b.head) < maxMessage { // more than an error shows, so that it shows no part of a key
 		b.head = append(b.head, p[:min(n, maxMessage-len(b.head))]...)
 	}
-	b.n += int64(n)
 	if err != nil && err != io.EOF {
 		err = timeLimit(b.ctx, b.ctx, b.limit, err)
 		if b.ended.Load() {

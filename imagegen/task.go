@@ -41,7 +41,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 	defer cancel()
 	task := slog.String("task", clean(id, 128))
 	pause := c.config.FirstPoll + jitter(c.config.FirstPoll/2)
-	for polls := 0; ; {
+	for {
 		if sleep(ctx, pause) != nil {
 			return nil, c.stopWaiting(parent, id, nil)
 		}
@@ -50,8 +50,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 		var e *Error
 		switch {
 		case err == nil:
-			polls++
-			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state, Polls: polls})
+			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
 				slog.String("state", clean(string(got.state), 64)))
 			if got.state.Done() {
@@ -71,7 +70,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			if e != nil {
 				pause = max(pause, e.retryAfter)
 			}
-			c.event(Event{Kind: EventPoll, TaskID: id, Polls: polls, Err: err})
+			c.event(Event{Kind: EventPoll, TaskID: id, Err: err})
 			c.log.LogAttrs(ctx, slog.LevelWarn, "poll failed", task, slog.Any("error", err))
 		}
 	}

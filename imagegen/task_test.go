@@ -234,6 +234,7 @@ func TestTaskIDIsReportedBeforeTheFirstPoll(t *testing.T) {
 					id = e.TaskID
 					require.Empty(t, fake.Counts().Polls)
 				}
+				require.Equal(t, "a red fox", e.Request.Prompt)
 			}
 		}).Generate(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
@@ -241,42 +242,5 @@ func TestTaskIDIsReportedBeforeTheFirstPoll(t *testing.T) {
 		require.Equal(t, []imagegen.EventKind{imagegen.EventAttempt, imagegen.EventTask, imagegen.EventPoll},
 			kinds[:3])
 		require.Equal(t, imagegen.EventImage, kinds[len(kinds)-1])
-	})
-}
-
-// One function receives the events of all calls of a Client.
-func TestEventsCarryTheirRequest(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
-		events := map[*imagegen.Request][]imagegen.EventKind{}
-		client := fake.Client(func(c *imagegen.Config) {
-			c.OnEvent = func(e imagegen.Event) {
-				events[e.Request] = append(events[e.Request], e.Kind)
-			}
-		})
-		requests := []*imagegen.Request{fox(), {Prompt: "an owl", References: []imagegen.Reference{
-			imagegen.Bytes("owl.png", pngHead)}}}
-		for _, r := range requests {
-			_, err := client.Generate(t.Context(), r, imagegen.Memory())
-			require.NoError(t, err)
-		}
-		require.Len(t, events, 2)
-		for _, r := range requests {
-			kinds := events[r]
-			require.Equal(t, imagegen.EventAttempt, kinds[0])
-			require.Contains(t, kinds, imagegen.EventTask)
-			require.Contains(t, kinds, imagegen.EventPoll)
-			require.Equal(t, imagegen.EventImage, kinds[len(kinds)-1])
-		}
-
-		clear(events)
-		sent, err := client.Submit(t.Context(), fox(), imagegen.Memory())
-		require.NoError(t, err)
-		clear(events)
-		_, err = client.Wait(t.Context(), sent.TaskID, imagegen.Memory())
-		require.NoError(t, err)
-		require.Len(t, events, 1)
-		require.NotEmpty(t, events[nil], "Wait knows no request")
 	})
 }

@@ -67,8 +67,7 @@ func TestChain(t *testing.T) {
 					}
 					require.Equal(t, mode == gateway.Async, r.TaskID != "")
 					if fakeMode == imagegentest.Sync {
-						require.Equal(t, int64(5*len(refs)), r.Usage.ImageTokens)
-						require.Equal(t, int64(18), r.Usage.TotalTokens)
+						require.Contains(t, string(r.Usage), fmt.Sprintf(`"image_tokens":%d`, 5*len(refs)))
 					}
 					direct := imagegen.Memory()
 					_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"},

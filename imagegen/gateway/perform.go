@@ -179,7 +179,7 @@ func (p Performer) end(t *Task, images []File, r *imagegen.Result, err error, sa
 		t.Failure, t.Images = explain(err), nil
 		p.log().Warn("task failed", "task", t.ID, "code", t.Failure.Code, "error", err)
 	} else {
-		t.Usage = r.Usage.Raw
+		t.Usage = r.Usage
 		for _, info := range r.Images {
 			if info.Index < len(t.Images) {
 				t.Images[info.Index].Prompt = info.Prompt

@@ -103,7 +103,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 		r, err = client.Generate(ctx, o.request, sink)
 	}
 	if r != nil {
-		out.TaskID, out.Attempts, out.Ambiguous, out.Usage = r.TaskID, r.Attempts, r.Ambiguous, r.Usage.Raw
+		out.TaskID, out.Attempts, out.Ambiguous, out.Usage = r.TaskID, r.Attempts, r.Ambiguous, r.Usage
 		for _, i := range r.Images {
 			out.Images = append(out.Images, imageOutcome{i.Index, i.Path, i.Type, i.Width, i.Height, i.Size, i.Prompt})
 		}
