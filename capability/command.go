@@ -112,9 +112,9 @@ func (p *Policy) named() (commands, inRelease map[string][]Command) {
 			}
 		}
 		mentioned := make(map[string]bool)
-		for _, c := range p.capabilities {
-			for i := range c.Permissions {
-				plugin, _ := SplitIdentifier(c.Permissions[i].Identifier)
+		for _, source := range p.sources {
+			for _, e := range source.capability.Permissions {
+				plugin, _ := SplitIdentifier(e.Identifier)
 				mentioned[plugin] = true
 			}
 		}

@@ -23,13 +23,13 @@ func (r *resolver) expand(identifier string) *expansion {
 	r.fill(x, identifier)
 	for i := range x.permissions {
 		p := &x.permissions[i]
-		commands, values := len(p.allow)+len(p.deny), len(p.permission.ScopeAllow)+len(p.permission.ScopeDeny)
-		if !p.permission.on(r.options.Platform) {
+		commands, values := len(p.Allow)+len(p.Deny), len(p.Permission.ScopeAllow)+len(p.Permission.ScopeDeny)
+		if !p.Permission.on(r.options.Platform) {
 			x.others++
 			continue
 		}
 		x.commands += commands
-		x.denies = x.denies || len(p.deny) > 0
+		x.denies = x.denies || len(p.Deny) > 0
 		x.others += values
 		if commands == 0 {
 			x.others++
@@ -87,16 +87,16 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 	} else {
 		return
 	}
-	x.permissions = append(x.permissions, newExpanded(plugin, p, []string{identifier}))
+	x.permissions = append(x.permissions, newExpansion(plugin, p, []string{identifier}))
 }
 
-func newExpanded(plugin string, p *Permission, chain []string) expanded {
-	e := expanded{plugin: plugin, permission: p, chain: chain}
+func newExpansion(plugin string, p *Permission, chain []string) Expansion {
+	e := Expansion{plugin: plugin, Permission: p, Chain: chain}
 	for _, command := range p.Allow {
-		e.allow = append(e.allow, newCommand(plugin, command))
+		e.Allow = append(e.Allow, newCommand(plugin, command))
 	}
 	for _, command := range p.Deny {
-		e.deny = append(e.deny, newCommand(plugin, command))
+		e.Deny = append(e.Deny, newCommand(plugin, command))
 	}
 	return e
 }
@@ -134,7 +134,7 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 		return len(chain) > 0 // the set did not have it yet
 	}
 	e.x.permissions = append(e.x.permissions,
-		newExpanded(m.Plugin, p, slices.Concat(chain, []string{fullIdentifier(m.Plugin, name)})))
+		newExpansion(m.Plugin, p, slices.Concat(chain, []string{fullIdentifier(m.Plugin, name)})))
 	return true
 }
 
@@ -308,19 +308,21 @@ func (r *resolver) closest(name string, names []string) string {
 // Expansion is a permission to which an identifier of a capability expands.
 type Expansion struct {
 	Permission *Permission
+	// Allow and Deny are the commands of the permission.
+	Allow, Deny []Command
 	// Chain contains the identifiers that lead through sets to the permission, both ends included.
 	Chain []string
+
+	plugin string
 }
 
 // Expand returns the permissions of an identifier: one, or those of a set. It reports whether they
 // are complete: whether the identifier and all members of its sets exist. Permissions of a plugin
-// without a manifest are derived from their names, as by ResolveOptions.Partial.
+// without a manifest are derived from their names, as by ResolveOptions.Partial. The caller must not
+// change them.
 func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
 	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
 	r.faults = limit.Most // the messages are not used
 	x := r.expand(identifier)
-	for _, p := range x.permissions {
-		expansions = append(expansions, Expansion{p.permission, p.chain})
-	}
-	return expansions, len(x.faults) == 0
+	return x.permissions, len(x.faults) == 0
 }

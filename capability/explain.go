@@ -121,30 +121,15 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 // capabilityFor returns the first capability that applies to a caller, regardless of what it
 // grants; nil if there is none.
 func (p *Policy) capabilityFor(caller Caller) *Capability {
-	for _, c := range p.capabilities {
-		local := Grant{source: &grantSource{capability: c, windows: globsOf(c.Windows), webviews: globsOf(c.Webviews)}}
-		fits := c.Local && local.originMatches(&caller.Origin)
-		for _, url := range c.Remote {
-			if r, err := pattern.CompileURL(url); err == nil {
-				fits = fits || !caller.Origin.IsLocal() && r.Match(caller.Origin.address)
-			}
-		}
-		if fits && c.on(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
-			return c
+	for _, source := range p.sources {
+		if source.capability.on(p.platform) && slices.ContainsFunc(source.contexts, func(remote *pattern.URL) bool {
+			g := Grant{source: source, remote: remote}
+			return g.originMatches(&caller.Origin) && g.labelMatches(caller.Window, caller.Webview)
+		}) {
+			return source.capability
 		}
 	}
 	return nil
-}
-
-// globsOf compiles the patterns that are well-formed.
-func globsOf(patterns []string) []pattern.Glob {
-	var globs []pattern.Glob
-	for _, text := range patterns {
-		if g, err := pattern.CompileGlob(text); err == nil {
-			globs = append(globs, g)
-		}
-	}
-	return globs
 }
 
 // placeOf returns "file:line:column", without the file if it has no name.
@@ -221,21 +206,34 @@ func exactness(identifier, command string) int {
 
 func (p *Policy) nearMisses(command Command, a *access, c Caller) []NearMiss {
 	var near []NearMiss
-	for i := range a.allowed {
-		near = append(near, NearMiss{Grant: a.allowed[i], Problems: p.problems(&a.allowed[i], c)})
-	}
-	if p.platform != "" && len(p.inactive) > 0 {
-		idle := make([]Capability, len(p.inactive))
-		for i, c := range p.inactive {
-			idle[i] = *c
-		}
-		other, _ := Resolve(idle, p.manifests, ResolveOptions{Partial: true, Version: p.version})
-		for _, g := range other.Grants(command) {
-			near = append(near, NearMiss{Grant: g, Problems: p.problems(&g, c)})
-		}
+	for _, g := range append(slices.Clip(a.allowed), p.inactive(command)...) {
+		near = append(near, NearMiss{Grant: g, Problems: p.problems(&g, c)})
 	}
 	slices.SortStableFunc(near, func(a, b NearMiss) int { return len(a.Problems) - len(b.Problems) })
 	return nearestOfEntry(near, c.Origin.IsLocal())
+}
+
+// inactive returns the grants of a command by capabilities that are for other platforms.
+func (p *Policy) inactive(command Command) (grants []Grant) {
+	if p.platform == "" {
+		return nil
+	}
+	for _, source := range p.sources {
+		if source.capability.on(p.platform) {
+			continue
+		}
+		for i, e := range source.capability.Permissions {
+			expansions, _ := p.manifests.Expand(e.Identifier)
+			for k := range expansions {
+				if x := &expansions[k]; x.Permission.inRelease(p.version) && slices.Contains(x.Allow, command) {
+					for _, remote := range source.contexts {
+						grants = append(grants, Grant{source: source, remote: remote, expanded: x, entry: int32(i)})
+					}
+				}
+			}
+		}
+	}
+	return grants
 }
 
 // nearestOfEntry leaves out what others of the same entry make irrelevant, as an entry makes a

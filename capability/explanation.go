@@ -83,8 +83,8 @@ func writeGrants(b *strings.Builder, grants []Grant) {
 	seen := make(map[string]bool)
 	for _, g := range grants {
 		line := fmt.Sprintf("\nby %s\n", grantText(g))
-		if len(g.expanded.chain) > 1 {
-			line += fmt.Sprintf("   %s\n", strings.Join(g.expanded.chain, " → "))
+		if len(g.expanded.Chain) > 1 {
+			line += fmt.Sprintf("   %s\n", strings.Join(g.expanded.Chain, " → "))
 		}
 		if !seen[line] {
 			b.WriteString(line)

@@ -16,8 +16,7 @@ type Policy struct {
 	denyByOrigin bool
 	appChecked   bool
 	manifests    *Manifests
-	capabilities []*Capability // in the order they take effect
-	inactive     []*Capability // those of them that are not for the platform
+	sources      []*grantSource // in the order they take effect, also those that are not for the platform
 	granted      []granted
 	resolved     struct {
 		once sync.Once
@@ -40,7 +39,6 @@ type granted struct {
 	source    *grantSource
 	entry     int32
 	expansion *expansion
-	contexts  []*pattern.URL // nil for the application's own pages
 }
 
 // byCommand is what all entries grant and deny, by the commands.
@@ -64,8 +62,8 @@ func (p *Policy) byCommand() *byCommand {
 			for k := range g.expansion.permissions {
 				x := &g.expansion.permissions[k]
 				switch {
-				case !x.permission.on(p.platform):
-				case len(x.allow) == 0 && len(x.deny) == 0:
+				case !x.Permission.on(p.platform):
+				case len(x.Allow) == 0 && len(x.Deny) == 0:
 					b.addGlobal(g, x)
 				default:
 					b.add(g, x)
@@ -77,23 +75,23 @@ func (p *Policy) byCommand() *byCommand {
 }
 
 // add adds the grants and denials of one permission.
-func (b *byCommand) add(g *granted, x *expanded) {
+func (b *byCommand) add(g *granted, x *Expansion) {
 	e := &g.source.capability.Permissions[g.entry]
 	scope := 0
-	if e.Allow != nil || e.Deny != nil || x.permission.ScopeAllow != nil || x.permission.ScopeDeny != nil {
+	if e.Allow != nil || e.Deny != nil || x.Permission.ScopeAllow != nil || x.Permission.ScopeDeny != nil {
 		b.scopes = append(b.scopes, Scope{
-			Allow: joined(e.Allow, x.permission.ScopeAllow),
-			Deny:  joined(e.Deny, x.permission.ScopeDeny),
+			Allow: joined(e.Allow, x.Permission.ScopeAllow),
+			Deny:  joined(e.Deny, x.Permission.ScopeDeny),
 		})
 		scope = len(b.scopes)
 	}
-	for _, context := range g.contexts {
+	for _, context := range g.source.contexts {
 		grant := Grant{source: g.source, remote: context, expanded: x, entry: g.entry, scope: int32(scope)}
-		for _, command := range x.allow {
+		for _, command := range x.Allow {
 			a := b.access(command)
 			a.allowed = append(a.allowed, grant)
 		}
-		for _, command := range x.deny {
+		for _, command := range x.Deny {
 			a := b.access(command)
 			a.denied = append(a.denied, grant)
 		}
@@ -101,7 +99,7 @@ func (b *byCommand) add(g *granted, x *expanded) {
 }
 
 // addGlobal adds the scope of a permission without commands to that of its plugin.
-func (b *byCommand) addGlobal(g *granted, x *expanded) {
+func (b *byCommand) addGlobal(g *granted, x *Expansion) {
 	e := &g.source.capability.Permissions[g.entry]
 	key := strings.TrimPrefix(x.plugin, "core:")
 	scope := b.global[key]
@@ -109,8 +107,8 @@ func (b *byCommand) addGlobal(g *granted, x *expanded) {
 		scope = &Scope{}
 		b.global[key] = scope
 	}
-	scope.Allow = append(append(scope.Allow, e.Allow...), x.permission.ScopeAllow...)
-	scope.Deny = append(append(scope.Deny, e.Deny...), x.permission.ScopeDeny...)
+	scope.Allow = append(append(scope.Allow, e.Allow...), x.Permission.ScopeAllow...)
+	scope.Deny = append(append(scope.Deny, e.Deny...), x.Permission.ScopeDeny...)
 }
 
 // joined returns the values of both lists. All permissions of a set share the scope of their entry.
@@ -142,6 +140,7 @@ type Scope struct {
 type grantSource struct {
 	capability        *Capability
 	windows, webviews []pattern.Glob
+	contexts          []*pattern.URL // nil for the application's own pages
 }
 
 // Grant is one reason why a command is allowed, or denied: an entry of a capability, for one
@@ -149,7 +148,7 @@ type grantSource struct {
 type Grant struct {
 	source   *grantSource
 	remote   *pattern.URL
-	expanded *expanded
+	expanded *Expansion
 	entry    int32
 	scope    int32
 }
@@ -161,11 +160,11 @@ func (g Grant) Capability() *Capability { return g.source.capability }
 func (g Grant) Entry() *Entry { return &g.source.capability.Permissions[g.entry] }
 
 // permission returns the whole identifier of the permission that grants.
-func (g Grant) permission() string { return g.expanded.chain[len(g.expanded.chain)-1] }
+func (g Grant) permission() string { return g.expanded.Chain[len(g.expanded.Chain)-1] }
 
 // Chain returns the identifiers that lead from the capability's entry through sets to the
 // permission, both ends included.
-func (g Grant) Chain() []string { return slices.Clone(g.expanded.chain) }
+func (g Grant) Chain() []string { return slices.Clone(g.expanded.Chain) }
 
 // Local reports whether the grant is for the application's own pages.
 func (g Grant) Local() bool { return g.remote == nil }

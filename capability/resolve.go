@@ -63,11 +63,11 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			(c.Identifier != "" || c.value.Get("identifier").Kind() == String) {
 			r.duplicateCapability(ordered[i-1], c)
 		}
-		r.policy.capabilities = append(r.policy.capabilities, c)
-		if c.on(o.Platform) {
-			r.capability(c)
-		} else {
-			r.policy.inactive = append(r.policy.inactive, c)
+		active := c.on(o.Platform)
+		source := r.source(c, active)
+		r.policy.sources = append(r.policy.sources, source)
+		if active {
+			r.capability(source)
 		}
 	}
 	r.reportUnchecked()
@@ -105,7 +105,7 @@ type resolver struct {
 
 // expansion is the result of expanding a permission identifier.
 type expansion struct {
-	permissions []expanded
+	permissions []Expansion
 	commands    int  // that they allow and deny on the platform
 	denies      bool // they deny some
 	others      int  // permissions without commands on the platform, and scope values of all
@@ -120,18 +120,9 @@ type fault struct {
 	meant   string
 }
 
-// expanded is one permission with the sets that led to it.
-type expanded struct {
-	plugin      string
-	permission  *Permission
-	chain       []string // from the entry's identifier to the permission's, whole identifiers
-	allow, deny []Command
-}
-
 // unlisted is the diagnostic about those that the limit leaves out.
 func unlisted(rest *limit.Rest[Value], severity Severity) Diagnostic {
-	d := NewDiagnostic(rest.First, Code(rest.Rule), severity, rest.Message())
-	return d
+	return NewDiagnostic(rest.First, Code(rest.Rule), severity, rest.Message())
 }
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
@@ -155,10 +146,14 @@ func (r *resolver) duplicateCapability(a, b *Capability) {
 	}
 }
 
-func (r *resolver) capability(c *Capability) {
-	o := &r.options
-	g := &grantSource{capability: c}
-	contexts := r.contexts(c)
+// source compiles the patterns of a capability and reports the malformed ones if it is active.
+func (r *resolver) source(c *Capability, report bool) *grantSource {
+	return &grantSource{capability: c, contexts: r.contexts(c, report), windows: r.globs(c, "windows", c.Windows, report),
+		webviews: r.globs(c, "webviews", c.Webviews, report)}
+}
+
+func (r *resolver) capability(source *grantSource) {
+	c := source.capability
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		x := r.expand(e.Identifier)
@@ -166,7 +161,7 @@ func (r *resolver) capability(c *Capability) {
 			r.policy.appChecked = true
 		}
 		for _, f := range x.faults {
-			if f.code == codeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
+			if f.code == codeUnknownPlugin && f.meant == "" && r.options.Platform == "" && c.mobileOnly() {
 				f = fault{code: codeUncheckedPlugin,
 					message: "manifests of a desktop build do not contain plugins for mobile; build for mobile, " +
 						"and check again"}
@@ -184,11 +179,8 @@ func (r *resolver) capability(c *Capability) {
 				d.Fix.Guess = true
 			}
 		}
-		r.grant(granted{source: g, entry: int32(i), expansion: x, contexts: contexts})
+		r.grant(granted{source: source, entry: int32(i), expansion: x})
 	}
-	g.windows = r.globs(c, "windows", c.Windows)
-	g.webviews = r.globs(c, "webviews", c.Webviews)
-	r.checkRemotes(c)
 }
 
 // withoutCore reports an identifier of the time before version 2.0, together with the others of its
@@ -251,48 +243,38 @@ func (r *resolver) reportUnchecked() {
 
 // contexts returns the origins of a capability: nil for the application itself, and its URL
 // patterns.
-func (r *resolver) contexts(c *Capability) []*pattern.URL {
+func (r *resolver) contexts(c *Capability, report bool) []*pattern.URL {
 	var contexts []*pattern.URL
 	if c.Local {
 		contexts = append(contexts, nil)
 	}
-	for _, url := range c.Remote {
+	bad := 0
+	for i, url := range c.Remote {
 		p, ok := r.remotes[url]
+		var err error
 		if !ok {
-			p, _ = pattern.CompileURL(url)
+			p, err = pattern.CompileURL(url)
 			r.remotes[url] = p
+		} else if p == nil && report && bad < limit.Most {
+			_, err = pattern.CompileURL(url)
 		}
 		if p != nil {
 			contexts = append(contexts, p)
+		} else if bad++; report && bad <= limit.Most {
+			r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), err.Error()+".")
 		}
 	}
 	return contexts
 }
 
-// checkRemotes reports malformed patterns.
-func (r *resolver) checkRemotes(c *Capability) {
-	bad := 0
-	for i, url := range c.Remote {
-		if r.remotes[url] != nil {
-			continue
-		}
-		if bad++; bad > limit.Most {
-			return
-		}
-		_, err := pattern.CompileURL(url)
-		message := err.Error()
-		r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), message+".")
-	}
-}
-
-func (r *resolver) globs(c *Capability, key string, patterns []string) []pattern.Glob {
+func (r *resolver) globs(c *Capability, key string, patterns []string, report bool) []pattern.Glob {
 	globs := make([]pattern.Glob, 0, len(patterns))
 	bad := 0
 	for i, text := range patterns {
 		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
-		} else if bad++; bad <= limit.Most {
+		} else if bad++; report && bad <= limit.Most {
 			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}
@@ -304,7 +286,7 @@ func (r *resolver) globs(c *Capability, key string, patterns []string) []pattern
 func (r *resolver) grant(g granted) {
 	within := r.grants <= mostGrants
 	e, x := &g.source.capability.Permissions[g.entry], g.expansion
-	r.grants += max(len(g.contexts), 1)*x.commands + x.others + x.copies*(len(e.Allow)+len(e.Deny))
+	r.grants += max(len(g.source.contexts), 1)*x.commands + x.others + x.copies*(len(e.Allow)+len(e.Deny))
 	if r.grants <= mostGrants {
 		r.policy.granted = append(r.policy.granted, g)
 	} else if within {

@@ -39,13 +39,11 @@ func (f *file) hover(name string, p position) *hover {
 	}
 	var allow, deny, scopes []string
 	for _, x := range expansions {
-		last := x.Chain[len(x.Chain)-1]
-		plugin := last[:max(strings.LastIndexByte(last, ':'), 0)]
-		for _, c := range x.Permission.Allow {
-			allow = append(allow, commandName(plugin, c))
+		for _, c := range x.Allow {
+			allow = append(allow, "`"+c.String()+"`")
 		}
-		for _, c := range x.Permission.Deny {
-			deny = append(deny, commandName(plugin, c))
+		for _, c := range x.Deny {
+			deny = append(deny, "`"+c.String()+"`")
 		}
 		for _, v := range x.Permission.ScopeAllow {
 			text, _ := v.MarshalJSON()
@@ -66,14 +64,6 @@ func (f *file) hover(name string, p position) *hover {
 		b.WriteString("\n\nIs not known.")
 	}
 	return &hover{markup{"markdown", b.String()}, f.span(start, end)}
-}
-
-// commandName returns a command as pages call it.
-func commandName(plugin, command string) string {
-	if plugin == "" {
-		return "`" + command + "`"
-	}
-	return "`plugin:" + strings.TrimPrefix(plugin, "core:") + "|" + command + "`"
 }
 
 // complete returns the identifiers that may be meant at a position. Where the text is not complete
