@@ -23,15 +23,23 @@ type Filter struct {
 // SearchWindow is how many jobs one [Client.Search] reads at most.
 const SearchWindow = driver.SearchWindow
 
+// check returns an error if a name is not valid.
+func (f Filter) check() (err error) {
+	if f.Queue != "" {
+		err = driver.CheckName("queue", f.Queue)
+	}
+	if err == nil && f.Kind != "" {
+		err = driver.CheckName("kind", f.Kind)
+	}
+	return err
+}
+
 func (f Filter) forDriver() driver.Filter {
 	return driver.Filter{State: driver.State(f.State), Queue: f.Queue, Kind: f.Kind, Before: f.Before, Limit: f.Limit}
 }
 
 // Get returns a job, unfinished or from the history, or ErrNotFound.
 func (c *Client) Get(ctx context.Context, id int64) (*Job, error) {
-	if err := c.usable(); err != nil {
-		return nil, err
-	}
 	return get(ctx, c.store, id)
 }
 
@@ -48,7 +56,7 @@ func get(ctx context.Context, s Store, id int64) (*Job, error) {
 // memory if arguments are long. Running jobs have no index, because every claim would pay for it:
 // listing them reads all unfinished jobs when few of them run.
 func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
-	if err := c.usableWith(f); err != nil {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
 	if !f.State.Valid() {
@@ -73,9 +81,6 @@ const maxFound = 50
 func (c *Client) Search(
 	ctx context.Context, text string, before int64,
 ) (jobs []*Job, next int64, err error) {
-	if err := c.usable(); err != nil {
-		return nil, 0, err
-	}
 	if text == "" {
 		return nil, 0, errors.New("jobqueue: search: the text is empty")
 	}
@@ -99,9 +104,6 @@ func (c *Client) Search(
 // and a scheduled one run now. It returns ErrNotFound, ErrState, or ErrDuplicate when another job
 // holds its unique key.
 func (c *Client) Retry(ctx context.Context, id int64) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
 	return c.store.Retry(ctx, id)
 }
 
@@ -109,9 +111,6 @@ func (c *Client) Retry(ctx context.Context, id int64) error {
 // [ErrCancelled]; if its handler succeeds regardless, the job counts as succeeded. It
 // returns ErrNotFound or ErrState.
 func (c *Client) Cancel(ctx context.Context, id int64) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
 	return c.store.Cancel(ctx, id)
 }
 
@@ -120,7 +119,7 @@ func (c *Client) Cancel(ctx context.Context, id int64) error {
 // of up to 1000 jobs, so when it returns an error, part of the jobs may have been retried. Before
 // and Limit of f are ignored.
 func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int, err error) {
-	if err := c.usableWith(f); err != nil {
+	if err := f.check(); err != nil {
 		return 0, 0, err
 	}
 	switch f.State {
@@ -133,7 +132,7 @@ func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int,
 // CancelMany cancels the unfinished jobs that f selects, as [Client.Cancel] does, and returns how
 // many. It skips those that start or stop at the same moment, and works like RetryMany otherwise.
 func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped int, err error) {
-	if err := c.usableWith(f); err != nil {
+	if err := f.check(); err != nil {
 		return 0, 0, err
 	}
 	if !f.State.Valid() || f.State.Finished() {

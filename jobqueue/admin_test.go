@@ -32,8 +32,6 @@ func TestStatesHaveNames(t *testing.T) {
 // unasked is a store of which nothing may be asked.
 type unasked struct{ jobqueue.Store }
 
-func (unasked) Usable() error { return nil }
-
 func TestInvalidNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := jobqueue.NewClient(unasked{})

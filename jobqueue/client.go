@@ -16,36 +16,8 @@ type Client struct {
 	store Store
 }
 
-// NewClient returns a client of the queue in store. All methods of a client whose store is nil
-// return an error.
+// NewClient returns a client of the queue in store.
 func NewClient(store Store) *Client { return &Client{store: store} }
-
-func (c *Client) usable() error {
-	if c == nil {
-		return driver.Usable(nil)
-	}
-	return driver.Usable(c.store)
-}
-
-// usableFor also checks a name that the store is to be asked for.
-func (c *Client) usableFor(what, name string) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
-	return driver.CheckName(what, name)
-}
-
-// usableWith also checks the names of a filter.
-func (c *Client) usableWith(f Filter) error {
-	err := c.usable()
-	if err == nil && f.Queue != "" {
-		err = driver.CheckName("queue", f.Queue)
-	}
-	if err == nil && f.Kind != "" {
-		err = driver.CheckName("kind", f.Kind)
-	}
-	return err
-}
 
 // Enqueue adds a job in one round trip. To enqueue in a transaction of the caller, use EnqueueTx of
 // the store.
@@ -60,9 +32,6 @@ func (c *Client) Enqueue(ctx context.Context, p Params) (InsertResult, error) {
 // EnqueueMany adds all jobs or none, in one round trip, and returns a result for each in the same
 // order.
 func (c *Client) EnqueueMany(ctx context.Context, ps []Params) ([]InsertResult, error) {
-	if err := c.usable(); err != nil {
-		return nil, err
-	}
 	return Insert(ctx, hookOf(c.store), ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
 		return c.store.Insert(ctx, rs)
 	})

@@ -298,7 +298,6 @@ func (m *model) NextCancelled(context.Context, []string, time.Duration) (int64, 
 	return 0, nil
 }
 
-func (m *model) Usable() error                                              { return nil }
 func (m *model) List(context.Context, driver.Filter) ([]*driver.Job, error) { return nil, nil }
 func (m *model) Stats(context.Context) (driver.Stats, error)                { return driver.Stats{}, nil }
 func (m *model) Search(context.Context, string, int64, int) ([]*driver.Job, int64, error) {

@@ -218,9 +218,6 @@ type ScheduleInfo struct {
 // Schedules returns all schedules by name, including those that no worker has any more; they
 // disappear 30 days after they should have run.
 func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
-	if err := c.usable(); err != nil {
-		return nil, err
-	}
 	stored, _, err := c.store.Schedules(ctx)
 	schedules := make([]ScheduleInfo, len(stored))
 	for i, s := range stored {
@@ -247,7 +244,7 @@ func (c *Client) RunSchedule(ctx context.Context, name string) error {
 }
 
 func (c *Client) changeSchedule(ctx context.Context, name string, change driver.ScheduleChange) error {
-	if err := c.usableFor("schedule name", name); err != nil {
+	if err := driver.CheckName("schedule name", name); err != nil {
 		return err
 	}
 	return c.store.ChangeSchedule(ctx, name, change)

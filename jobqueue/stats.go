@@ -61,9 +61,6 @@ const StatsLimit = driver.StatsLimit
 // Stats counts the jobs of every queue, each count up to StatsLimit+1. Counting the running jobs
 // reads all unfinished ones, as in List.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
-	if err := c.usable(); err != nil {
-		return Stats{}, err
-	}
 	stats, err := c.store.Stats(ctx)
 	var s Stats
 	for _, q := range stats.Queues {
@@ -78,7 +75,7 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 // GroupStats counts the jobs of a group (see Group of [Params]), those in the history as
 // long as that keeps them. Jobs of queues that keep no history are counted until they end.
 func (c *Client) GroupStats(ctx context.Context, group string) (GroupStats, error) {
-	if err := c.usableFor("group", group); err != nil {
+	if err := driver.CheckName("group", group); err != nil {
 		return GroupStats{}, err
 	}
 	g, err := c.store.GroupStats(ctx, group)
@@ -89,7 +86,7 @@ func (c *Client) GroupStats(ctx context.Context, group string) (GroupStats, erro
 // [Client.Resume] if it is zero. No claim that begins after Pause has returned takes a job; jobs
 // that run already are not affected. [Client.Stats] shows the pause.
 func (c *Client) Pause(ctx context.Context, queue string, until time.Time) error {
-	if err := c.usableFor("queue", queue); err != nil {
+	if err := driver.CheckName("queue", queue); err != nil {
 		return err
 	}
 	if until.IsZero() {
@@ -100,7 +97,7 @@ func (c *Client) Pause(ctx context.Context, queue string, until time.Time) error
 
 // Resume ends the pause of a queue. It does nothing if there is none.
 func (c *Client) Resume(ctx context.Context, queue string) error {
-	if err := c.usableFor("queue", queue); err != nil {
+	if err := driver.CheckName("queue", queue); err != nil {
 		return err
 	}
 	return c.store.Pause(ctx, queue, time.Time{})

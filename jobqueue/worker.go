@@ -215,9 +215,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.started.Swap(true) {
 		return errors.New("jobqueue: Run called twice")
 	}
-	if err := driver.Usable(w.store); err != nil {
-		return err
-	}
 	for name, q := range w.byName {
 		if err := driver.CheckName("queue", name); err != nil {
 			return err

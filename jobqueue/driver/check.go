@@ -1,19 +1,10 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 )
-
-// Usable returns an error when s is nil or has no database.
-func Usable(s Store) error {
-	if s == nil {
-		return errors.New("jobqueue: the store is nil")
-	}
-	return s.Usable()
-}
 
 const maxNameLen = 200 // bytes
 

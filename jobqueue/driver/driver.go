@@ -27,9 +27,6 @@ import (
 // A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
 // takes the job away from it.
 type Store interface {
-	// Usable returns an error when the store has no database: it is nil or made of nil.
-	Usable() error
-
 	// Check returns an error that wraps ErrSchema when the tables do not match this version.
 	Check(ctx context.Context) error
 

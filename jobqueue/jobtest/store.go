@@ -48,8 +48,6 @@ func (s *store) copy() *driver.Job {
 	return &job
 }
 
-func (s *store) Usable() error { return nil }
-
 func (s *store) Check(context.Context) error { return nil }
 
 func (s *store) Register(context.Context, string, []string, time.Duration) (int64, error) {

@@ -87,9 +87,6 @@ const versionTable = "jobqueue_migrations"
 // outside the pool, with the pool's BeforeConnect and AfterConnect.
 func (s *Store) Migrate(ctx context.Context) (err error) {
 	defer dberr.Classify(&err)
-	if err := s.Usable(); err != nil {
-		return err
-	}
 	if s.cfg.Schema != "" {
 		create := "create schema if not exists " + quote(s.cfg.Schema)
 		_, err := s.pool.Exec(ctx, create)
@@ -108,20 +105,9 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 // Migrated reports whether the tables exist and are up to date.
 func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 	defer dberr.Classify(&err)
-	if err := s.Usable(); err != nil {
-		return false, err
-	}
 	pool := stdlib.OpenDBFromPool(s.pool)
 	defer pool.Close()
 	return db.FromPostgres(pool).Migrated(ctx, s.sql(versionTable), migrations)
-}
-
-// Usable implements driver.Store.
-func (s *Store) Usable() error {
-	if s == nil || s.pool == nil {
-		return errors.New("pgqueue: the store is nil or has no pool")
-	}
-	return nil
 }
 
 // EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.

@@ -114,27 +114,13 @@ const versionTable = "jobqueue_migrations"
 // [jobqueue.ErrUnavailable] while the database is not available.
 func (s *Store) Migrate(ctx context.Context) (err error) {
 	defer dberr.Classify(&err)
-	if err := s.Usable(); err != nil {
-		return err
-	}
 	return s.db.Migrate(ctx, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date. It does not wait for writers.
 func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 	defer dberr.Classify(&err)
-	if err := s.Usable(); err != nil {
-		return false, err
-	}
 	return s.db.Migrated(ctx, versionTable, migrations)
-}
-
-// Usable implements driver.Store.
-func (s *Store) Usable() error {
-	if s == nil || s.db == nil || s.db.W == nil || s.db.R == nil {
-		return errors.New("sqlitequeue: the store is nil or has no database")
-	}
-	return nil
 }
 
 // EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 var cancelledTests = map[string]func(*testing.T, Harness){
@@ -53,7 +54,7 @@ func onFailedOfCancelledJobs(t *testing.T, h Harness) {
 	r.wait()
 	require.Empty(t, cancelled)
 	for _, id := range append(waiting, running) {
-		require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, id).State)
+		require.Equal(t, driver.StateCancelled, get(t, h.Store, id).State)
 	}
 }
 
