@@ -64,9 +64,6 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 			t.Cleanup(pool.Close)
 			return pgqueue.New(pool, cfg)
 		},
-		Nil: map[string]driver.Store{
-			"nil interface": nil, "nil store": (*pgqueue.Store)(nil), "store without a pool": pgqueue.New(nil, cfg),
-		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"pgx": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

@@ -12,10 +12,8 @@ package queueui
 
 import (
 	"bytes"
-	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -68,19 +66,38 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	}
 
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+cfg.Prefix+"/{$}", u.queues)
-	mux.HandleFunc("GET "+cfg.Prefix+"/jobs", u.jobs)
-	mux.HandleFunc("GET "+cfg.Prefix+"/jobs/{id}", u.job)
-	mux.HandleFunc("GET "+cfg.Prefix+"/search", u.search)
-	mux.HandleFunc("GET "+cfg.Prefix+"/style.css", u.style)
-	mux.HandleFunc("POST "+cfg.Prefix+"/jobs/{id}/{action}", u.change)
-	mux.HandleFunc("GET "+cfg.Prefix+"/bulk/{action}", u.confirmBulk)
-	mux.HandleFunc("POST "+cfg.Prefix+"/bulk/{action}", u.bulk)
-	mux.HandleFunc("POST "+cfg.Prefix+"/queues/{action}", u.changeQueue)
-	mux.HandleFunc("POST "+cfg.Prefix+"/schedules/{action}", u.changeSchedule)
-	mux.HandleFunc("GET "+cfg.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
-		u.fail(w, r, http.StatusNotFound, "This page does not exist.", nil)
+	handle := func(method, path string, h handler) {
+		mux.HandleFunc(method+" "+cfg.Prefix+path, func(w http.ResponseWriter, r *http.Request) {
+			if err := h(w, r); err != nil {
+				u.fail(w, r, err)
+			}
+		})
+	}
+	change := func(method, path string, h handler) {
+		handle(method, path, func(w http.ResponseWriter, r *http.Request) error {
+			if cfg.ReadOnly {
+				return failure{http.StatusForbidden, "These pages are read-only."}
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			if r.ParseForm() != nil {
+				return failure{http.StatusBadRequest, "The form cannot be read."}
+			}
+			return h(w, r)
+		})
+	}
+	handle("GET", "/{$}", u.queues)
+	handle("GET", "/jobs", u.jobs)
+	handle("GET", "/jobs/{id}", u.job)
+	handle("GET", "/search", u.search)
+	handle("GET", "/style.css", style)
+	handle("GET", "/", func(http.ResponseWriter, *http.Request) error {
+		return failure{http.StatusNotFound, "This page does not exist."}
 	})
+	change("POST", "/jobs/{id}/{action}", u.changeJob)
+	change("GET", "/bulk/{action}", u.confirmBulk)
+	change("POST", "/bulk/{action}", u.bulk)
+	change("POST", "/queues/{action}", u.changeQueue)
+	change("POST", "/schedules/{action}", u.changeSchedule)
 	protected := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -104,7 +121,8 @@ type page struct {
 	Data     any
 }
 
-func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, heading string, data any) {
+// render writes a page. The error is always nil.
+func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, heading string, data any) error {
 	p := page{Title: u.cfg.Title, Heading: heading, ReadOnly: u.cfg.ReadOnly, Now: time.Now().UTC(), Data: data}
 	if p.Refresh = r.URL.Query().Get("refresh") != ""; p.Refresh {
 		w.Header().Set("Refresh", "5")
@@ -116,49 +134,60 @@ func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, he
 	if err := u.pages[name].Execute(&body, p); err != nil {
 		u.cfg.Logger.ErrorContext(r.Context(), "render page", "page", name, "error", err)
 		http.Error(w, "The page cannot be rendered.", http.StatusInternalServerError)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = body.WriteTo(w)
+	return nil
 }
 
-// fail shows message and logs err.
-func (u *ui) fail(w http.ResponseWriter, r *http.Request, status int, message string, err error) {
-	if err != nil {
+// handler writes a page, or returns a failure or an error of the client.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// failure is an error that a page shows.
+type failure struct {
+	status  int
+	message string
+}
+
+func (f failure) Error() string { return f.message }
+
+// fail shows why a request failed, and logs what the page does not show.
+func (u *ui) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := failure{http.StatusInternalServerError, "This did not work. The log says why."}
+	logged := true
+	switch {
+	case errors.As(err, &f):
+		logged = false
+	case errors.Is(err, jobqueue.ErrNotFound):
+		f, logged = failure{http.StatusNotFound, "This does not exist, or it has been deleted from the history."}, false
+	case errors.Is(err, jobqueue.ErrName):
+		f, logged = failure{http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL."}, false
+	case errors.Is(err, jobqueue.ErrSchema):
+		f.message = "The queue's tables are missing or of another version. Run Migrate of its store."
+	case errors.Is(err, errSlowSearch):
+		f = failure{http.StatusServiceUnavailable, "The search took too long. The database is busy."}
+	case errors.Is(err, jobqueue.ErrUnavailable) || r.Context().Err() != nil:
+		f = failure{http.StatusServiceUnavailable, "The queue's database is not available. Try again in a moment."}
+	}
+	if logged {
 		u.cfg.Logger.ErrorContext(r.Context(), "job page", "path", r.URL.Path, "error", err)
 	}
-	u.render(w, r, status, "error", http.StatusText(status), message)
+	_ = u.render(w, r, f.status, "error", http.StatusText(f.status), f.message)
 }
 
-// storeFailed answers a request whose call of the client has returned err.
-func (u *ui) storeFailed(w http.ResponseWriter, r *http.Request, err error) {
-	status, message := http.StatusInternalServerError, "This did not work. The log says why."
-	switch {
-	case errors.Is(err, jobqueue.ErrName):
-		status, message, err = http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL.", nil
-	case errors.Is(err, jobqueue.ErrSchema):
-		message = "The queue's tables are missing or of another version. Run Migrate of its store."
-	case errors.Is(err, jobqueue.ErrUnavailable) || r.Context().Err() != nil:
-		status, message = http.StatusServiceUnavailable,
-			"The queue's database is not available. Try again in a moment."
-	}
-	u.fail(w, r, status, message, err)
-}
-
-func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
+func (u *ui) queues(w http.ResponseWriter, r *http.Request) error {
 	stats, err := u.client.Stats(r.Context())
 	if err != nil {
-		u.storeFailed(w, r, err)
-		return
+		return err
 	}
 	schedules, err := u.client.Schedules(r.Context())
 	if err != nil {
-		u.storeFailed(w, r, err)
-		return
+		return err
 	}
-	d := queuesData{Stats: stats, Schedules: schedules, MayChange: !u.cfg.ReadOnly}
-	u.render(w, r, http.StatusOK, "queues", "Queues", d)
+	return u.render(w, r, http.StatusOK, "queues", "Queues",
+		queuesData{Stats: stats, Schedules: schedules, MayChange: !u.cfg.ReadOnly})
 }
 
 // queuesData is the first page.
@@ -195,25 +224,23 @@ type jobsData struct {
 	Note          string
 }
 
-func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
+func (u *ui) jobs(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	f := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
 	if name := q.Get("state"); name != "" {
 		i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == name })
 		if i < 0 {
-			u.fail(w, r, http.StatusBadRequest, "This state does not exist.", nil)
-			return
+			return failure{http.StatusBadRequest, "This state does not exist."}
 		}
 		f.State = states[i]
 	}
-	var ok bool
-	if f.Before, ok = u.before(w, r); !ok {
-		return
+	var err error
+	if f.Before, err = before(r); err != nil {
+		return err
 	}
 	jobs, err := u.client.List(r.Context(), f)
 	if err != nil {
-		u.storeFailed(w, r, err)
-		return
+		return err
 	}
 	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states}
 	if !u.cfg.ReadOnly && len(jobs) > 0 {
@@ -233,22 +260,20 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 		d.Jobs = jobs[:pageSize]
 		d.Next = query(f, "before", strconv.FormatInt(jobs[pageSize-1].ID, 10))
 	}
-	u.render(w, r, http.StatusOK, "jobs", "Jobs", d)
+	return u.render(w, r, http.StatusOK, "jobs", "Jobs", d)
 }
 
-// before returns the id before which a page begins, 0 for the first page. If it is not a number, it
-// answers the request.
-func (u *ui) before(w http.ResponseWriter, r *http.Request) (id int64, ok bool) {
+// before returns the id before which a page begins, 0 for the first page.
+func before(r *http.Request) (int64, error) {
 	text := r.URL.Query().Get("before")
 	if text == "" {
-		return 0, true
+		return 0, nil
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
-		u.fail(w, r, http.StatusBadRequest, "The page number is not a number.", nil)
-		return 0, false
+		return 0, failure{http.StatusBadRequest, "The page number is not a number."}
 	}
-	return id, true
+	return id, nil
 }
 
 // query returns the URL query of f with one value changed.
@@ -270,105 +295,35 @@ type jobData struct {
 	Steps             []step
 	MayRetry, MayStop bool
 	Note              string
-	Groups            []groupData
 }
 
-// groupData is a group of a job.
-type groupData struct{ Heading, Name, Counts string }
-
-// groups returns the group of a job and the one that it waits for, if any.
-func (u *ui) groups(ctx context.Context, job *jobqueue.Job) (groups []groupData, err error) {
-	for _, g := range []groupData{
-		{Heading: "Group", Name: job.Group}, {Heading: "After group", Name: job.AfterGroup},
-	} {
-		if g.Name == "" {
-			continue
-		}
-		n, err := u.client.GroupStats(ctx, g.Name)
-		if err != nil {
-			return nil, err
-		}
-		g.Counts = fmt.Sprintf("%s unfinished, %s succeeded, %s failed, %s cancelled",
-			count(n.Unfinished), count(n.Succeeded), count(n.Failed), count(n.Cancelled))
-		groups = append(groups, g)
-	}
-	return groups, nil
-}
-
-func (u *ui) job(w http.ResponseWriter, r *http.Request) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+func (u *ui) job(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
 	if err != nil {
-		u.fail(w, r, http.StatusNotFound, "This is not the number of a job.", nil)
-		return
+		return err
 	}
 	job, err := u.client.Get(r.Context(), id)
-	switch {
-	case errors.Is(err, jobqueue.ErrNotFound):
-		u.fail(w, r, http.StatusNotFound, "This job does not exist, or it has been deleted from the history.", nil)
-		return
-	case err != nil:
-		u.storeFailed(w, r, err)
-		return
-	}
-	groups, err := u.groups(r.Context(), job)
 	if err != nil {
-		u.storeFailed(w, r, err)
-		return
+		return err
 	}
-	d := jobData{Job: job, Steps: timeline(job), Groups: groups}
+	d := jobData{Job: job, Steps: timeline(job), Note: notes[r.URL.Query().Get("note")]}
 	if !u.cfg.ReadOnly {
-		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled ||
-			job.State == jobqueue.StateScheduled
+		d.MayRetry = slices.Contains(bulkActions["retry"], job.State)
 		d.MayStop = !job.State.Finished() && !job.Cancelling
 	}
-	d.Note = notes[r.URL.Query().Get("note")]
-	u.render(w, r, http.StatusOK, "job", "Job "+strconv.FormatInt(id, 10), d)
+	return u.render(w, r, http.StatusOK, "job", "Job "+strconv.FormatInt(id, 10), d)
 }
 
-// notes are shown after a change and its redirect.
-var notes = map[string]string{
-	"retry":       "The job will run again.",
-	"cancel":      "The job was cancelled, or its worker has been notified to stop it.",
-	"cancelstate": "Nothing was changed: the job has ended meanwhile.",
-	"retrystate":  "Nothing was changed: the job cannot be retried in its current state.",
-	"duplicate":   "Nothing was changed: another job holds its unique key.",
-}
-
-func (u *ui) change(w http.ResponseWriter, r *http.Request) {
-	if !u.mayChange(w, r) {
-		return
-	}
+func jobID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		u.fail(w, r, http.StatusNotFound, "This is not the number of a job.", nil)
-		return
+		return 0, failure{http.StatusNotFound, "This is not the number of a job."}
 	}
-	note := r.PathValue("action")
-	switch note {
-	case "retry":
-		err = u.client.Retry(r.Context(), id)
-	case "cancel":
-		err = u.client.Cancel(r.Context(), id)
-	default:
-		u.fail(w, r, http.StatusNotFound, "This action does not exist.", nil)
-		return
-	}
-	switch {
-	case errors.Is(err, jobqueue.ErrNotFound):
-		u.fail(w, r, http.StatusNotFound, "This job does not exist, or it has been deleted from the history.", nil)
-		return
-	case errors.Is(err, jobqueue.ErrState):
-		note += "state"
-	case errors.Is(err, jobqueue.ErrDuplicate):
-		note = "duplicate"
-	case err != nil:
-		u.storeFailed(w, r, err)
-		return
-	}
-	http.Redirect(w, r, u.cfg.Prefix+"/jobs/"+strconv.FormatInt(id, 10)+"?note="+note, http.StatusSeeOther)
+	return id, nil
 }
 
-func (u *ui) style(w http.ResponseWriter, r *http.Request) {
+func style(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "public, max-age=300")
 	http.ServeFileFS(w, r, files, "templates/style.css")
+	return nil
 }

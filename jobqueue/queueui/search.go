@@ -26,33 +26,29 @@ type searchData struct {
 	Next   int64 // the page before this id, 0: none
 }
 
-func (u *ui) search(w http.ResponseWriter, r *http.Request) {
+var errSlowSearch = errors.New("the search took too long")
+
+func (u *ui) search(w http.ResponseWriter, r *http.Request) error {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	if text == "" || utf8.RuneCountInString(text) > maxSearchText {
-		u.fail(w, r, http.StatusBadRequest, "The search needs a text of 1 to 200 characters.", nil)
-		return
+		return failure{http.StatusBadRequest, "The search needs a text of 1 to 200 characters."}
 	}
-	before, ok := u.before(w, r)
-	if !ok {
-		return
+	before, err := before(r)
+	if err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), searchTimeout)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), searchTimeout, errSlowSearch)
 	defer cancel()
 	jobs, next, err := u.client.Search(ctx, text, before)
 	if err == nil && before == 0 {
 		jobs, err = u.withNumber(ctx, jobs, text)
 	}
-	switch {
-	case ctx.Err() != nil && r.Context().Err() == nil:
-		u.fail(w, r, http.StatusServiceUnavailable, "The search took too long. The database is busy.", err)
-		return
-	case err != nil:
-		u.storeFailed(w, r, err)
-		return
+	if err != nil {
+		return errors.Join(err, context.Cause(ctx))
 	}
 	d := searchData{Text: text, Window: jobqueue.SearchWindow, Next: next}
 	d.table = table{Jobs: jobs, AllStates: true, TimeColumn: "Ended or may start", Paged: before != 0}
-	u.render(w, r, http.StatusOK, "search", "Search", d)
+	return u.render(w, r, http.StatusOK, "search", "Search", d)
 }
 
 // withNumber adds, before the others, the job whose number text is, if there is one.

@@ -46,10 +46,6 @@ func harness(t *testing.T) queuetest.Harness {
 			require.NoError(t, db.Close())
 			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 		},
-		Nil: map[string]driver.Store{
-			"nil interface": nil, "nil store": (*sqlitequeue.Store)(nil),
-			"store without a database": sqlitequeue.New(nil, nil, sqlitequeue.Config{}),
-		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				tx, err := file.W.BeginTx(ctx, nil)

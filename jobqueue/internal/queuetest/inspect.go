@@ -212,12 +212,6 @@ func errorsAreClassified(t *testing.T, h Harness) {
 		require.ErrorIs(t, err, jobqueue.ErrUnavailable, name)
 		require.NotErrorIs(t, err, jobqueue.ErrSchema, name)
 	}
-	for what, store := range h.Nil {
-		for name, call := range calls(store) {
-			require.Error(t, call(t.Context()), "%s of a %s", name, what)
-		}
-		require.Error(t, jobqueue.NewWorker(store, jobqueue.WorkerConfig{}).Run(t.Context()), what)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range calls(h.Store) {

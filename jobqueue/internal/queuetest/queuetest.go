@@ -24,8 +24,6 @@ type Harness struct {
 	Empty func() driver.Store
 	// Broken returns a store whose database cannot be reached.
 	Broken func() driver.Store
-	// Nil has stores without a database, by name.
-	Nil map[string]driver.Store
 	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
 	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
