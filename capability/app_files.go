@@ -9,15 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-)
 
-// The limits of what is read of an application. Real ones are far smaller.
-const (
-	mostFileBytes = 32 << 20
-	mostBytes     = 64 << 20 // in all files of an application but its source
-	mostFiles     = 10_000   // below one folder
-	mostEntries   = 100_000  // files and folders below one folder, whatever they contain
-	mostLevels    = 64       // of folders
+	"lessonkit.example/capability/internal/limit"
 )
 
 // appReader reads files of an application up to the limits.
@@ -71,23 +64,20 @@ func (r *appReader) read(name string) ([]byte, error) {
 		return nil, r.failed(name, err)
 	case !info.Mode().IsRegular():
 		return nil, permanentf("%s is not a regular file", r.called(name))
-	case info.Size() > mostFileBytes:
-		return nil, permanentf("%s has %d bytes; at most %d are read", r.called(name), info.Size(), mostFileBytes)
+	case info.Size() > limit.Bytes:
+		return nil, permanentf("%s has %d bytes; at most %d are read", r.called(name), info.Size(), limit.Bytes)
 	}
 	f, err := r.fsys.Open(name)
 	if err != nil {
 		return nil, r.failed(name, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostFileBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, limit.Bytes+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, r.failed(name, err)
 	}
-	if len(text) > mostFileBytes {
-		return nil, permanentf("%s has more than %d bytes", r.called(name), mostFileBytes)
-	}
-	if r.bytes += len(text); r.bytes > mostBytes {
-		return nil, permanentf("the files of the application have more than %d bytes, %s is the one too many",
-			mostBytes, r.called(name))
+	if r.bytes += len(text); r.bytes > limit.Bytes {
+		return nil, permanentf("the files of the application have more than %d bytes, with %s", limit.Bytes,
+			r.called(name))
 	}
 	return text, nil
 }
@@ -121,9 +111,7 @@ func (r *appReader) filesBelow(folder string) ([]string, error) {
 		if !slices.Contains([]string{".json", ".json5", ".toml"}, path.Ext(name)) || otherFile(entry.Name()) {
 			return nil
 		}
-		if files = append(files, name); len(files) > mostFiles {
-			return permanentf("%s contains more than %d files; name a part of it", r.called(folder), mostFiles)
-		}
+		files = append(files, name)
 		return nil
 	})
 	return files, err
@@ -141,7 +129,7 @@ func otherFile(name string) bool {
 // walk visits a folder and what is below it, in order. It does not follow links, except at the
 // folder, and skips folders of build results, dependencies and hidden ones.
 func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntry) error) error {
-	entries, levels := 0, strings.Count(folder, "/")
+	entries := 0
 	return fs.WalkDir(r.fsys, folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return r.failed(name, err)
@@ -151,13 +139,9 @@ func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntr
 			(base == "node_modules" || base == "target" || strings.HasPrefix(base, ".")) {
 			return fs.SkipDir
 		}
-		if entries++; entries > mostEntries {
+		if entries++; entries > limit.Files {
 			return permanentf("%s contains more than %d files and folders; name a part of it", r.called(folder),
-				mostEntries)
-		}
-		if strings.Count(name, "/")-levels > mostLevels {
-			return permanentf("%s is more than %d folders below %s; name a part of it", r.called(name), mostLevels,
-				r.called(folder))
+				limit.Files)
 		}
 		return visit(name, entry)
 	})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"lessonkit.example/capability/internal/limit"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -136,15 +135,13 @@ func inlined(config *Document) *Document {
 	// The schema of the configuration contains that of capabilities; it is not applied to TOML.
 	d := &Document{text: config.text, bySchema: config.Format() != TOML}
 	for item := range configuredList(config).Items() {
-		if item.Kind() != Object {
-			continue
-		}
-		if len(d.capabilities) == mostCapabilities {
-			d.report(syntax.FaultTooLarge, item, fmt.Sprintf("There are more than %d capabilities; this one and "+
-				"those after it are not read.", mostCapabilities))
+		if len(d.capabilities) == limit.Items {
+			d.tooMany("capabilities", item)
 			break
 		}
-		d.capabilities = append(d.capabilities, d.capability(item, false))
+		if item.Kind() == Object {
+			d.capabilities = append(d.capabilities, d.capability(item, false))
+		}
 	}
 	return d
 }

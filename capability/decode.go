@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
@@ -32,15 +33,11 @@ func (d *Document) decode() {
 	}
 }
 
-// mostCapabilities limits the capabilities of one file; the largest real one has five.
-const mostCapabilities = 10_000
-
 func (d *Document) list(v Value, inArray bool) []Capability {
-	capabilities := make([]Capability, 0, min(v.Len(), mostCapabilities))
+	var capabilities []Capability
 	for item := range v.Items() {
-		if len(capabilities) == mostCapabilities {
-			d.report(syntax.FaultTooLarge, item, fmt.Sprintf("There are more than %d capabilities; this one and "+
-				"those after it are not read.", mostCapabilities))
+		if len(capabilities) == limit.Items {
+			d.tooMany("capabilities", item)
 			break
 		}
 		switch item.Kind() {
@@ -189,20 +186,21 @@ func (d *Document) report(code Code, v Value, message string) {
 	d.add(Diagnostic{Code: code, Message: message, at: v.span()})
 }
 
-// mostPatterns limits the patterns in one list, each of which is compared with each caller. Real
-// lists have at most a dozen.
-const mostPatterns = 1000
+// tooMany reports the first item of a list that is not read.
+func (d *Document) tooMany(key string, item Value) {
+	d.report(syntax.FaultTooLarge, item, fmt.Sprintf("%q has more than %d items; this one and those after it are not "+
+		"read.", key, limit.Items))
+}
 
 // strings reads an array of strings.
 func (d *Document) strings(v Value, key string) []string {
 	if !d.is(v, Array, key) {
 		return nil
 	}
-	list := make([]string, 0, min(v.Len(), mostPatterns))
+	list := []string{}
 	for item := range v.Items() {
-		if len(list) == mostPatterns {
-			d.report(syntax.FaultTooLarge, item, fmt.Sprintf("%q has more than %d items; this one and those after it "+
-				"are not read.", key, mostPatterns))
+		if len(list) == limit.Items {
+			d.tooMany(key, item)
 			break
 		}
 		switch item.Kind() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -145,7 +146,7 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 			first[key] = i
 			continue
 		}
-		if len(again) == mostPerCode {
+		if len(again) == limit.Most {
 			break
 		}
 		what := fmt.Sprintf("%q", e.Identifier)

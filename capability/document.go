@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -39,11 +40,6 @@ type Options struct {
 	// Format is the file's syntax. Defaults to TOML for names ending in .toml, JSON5 for .json5,
 	// and JSON for all others.
 	Format Format
-	// MaxBytes limits the size of a file. Defaults to 1 MiB; at most 1 GiB.
-	MaxBytes int
-	// MaxDepth limits how deeply values are nested. Defaults to 127, the limit of the reference
-	// implementation; at most 10,000.
-	MaxDepth int
 }
 
 // Document is a file that was read: its values with their positions, its capabilities, and what is
@@ -61,7 +57,8 @@ type Document struct {
 	bySchema bool
 }
 
-// Parse reads a capability file in JSON, JSON5 or TOML. It never fails: [Document.Check] returns
+// Parse reads a capability file in JSON, JSON5 or TOML, of at most 1 MiB and 127 levels of values. It
+// never fails: [Document.Check] returns
 // what is wrong with the file, and [Document.Capabilities] returns what could be read.
 func Parse(src []byte, o Options) *Document {
 	d := ParseValue(src, o)
@@ -70,19 +67,15 @@ func Parse(src []byte, o Options) *Document {
 }
 
 // ParseValue reads a file that contains something other than capabilities, such as permissions or a
-// configuration. It checks only the syntax.
-func ParseValue(src []byte, o Options) *Document {
+// configuration, with the limits of [Parse]. It checks only the syntax.
+func ParseValue(src []byte, o Options) *Document { return parseValue(src, o, 1<<20) }
+
+func parseValue(src []byte, o Options, maxBytes int) *Document {
 	if o.Format == 0 {
 		o.Format = formatOf(o.Name)
 	}
-	s := syntax.Options{Name: o.Name, Format: syntax.Format(o.Format), MaxBytes: 1 << 20, MaxDepth: 127}
-	if o.MaxBytes > 0 {
-		s.MaxBytes = min(o.MaxBytes, 1<<30)
-	}
-	if o.MaxDepth > 0 {
-		s.MaxDepth = min(o.MaxDepth, 10_000)
-	}
-	d := &Document{text: syntax.Parse(src, s)}
+	d := &Document{text: syntax.Parse(src, syntax.Options{Name: o.Name, Format: syntax.Format(o.Format),
+		MaxBytes: maxBytes})}
 	for _, f := range d.text.Faults() {
 		found := Diagnostic{Code: Code(f.Code), Message: f.Message, at: f.Span}
 		if f.Fix != nil {
@@ -92,10 +85,6 @@ func ParseValue(src []byte, o Options) *Document {
 	}
 	return d
 }
-
-// mostPerCode bounds the diagnostics of one rule, so that a hostile file does not fill the memory
-// and no rule silences another.
-const mostPerCode = 50
 
 func (d *Document) add(f Diagnostic) { d.found = d.with(d.found, f) }
 
@@ -119,7 +108,7 @@ func full(found []Diagnostic, code Code) bool {
 			same++
 		}
 	}
-	return same >= mostPerCode
+	return same >= limit.Most
 }
 
 // Name returns the name given in [Options].

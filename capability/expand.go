@@ -17,7 +17,7 @@ func (r *resolver) expand(identifier string) *expansion {
 	}
 	x := &expansion{}
 	r.expansions[identifier] = x
-	if checkIdentifier(identifier) != nil || r.expanded > mostGrants {
+	if checkIdentifier(identifier) != nil || r.expanded > limit.Grants {
 		return x // reported when the file was read, or as too large
 	}
 	r.fill(x, identifier)
@@ -52,9 +52,9 @@ func (r *resolver) fill(x *expansion, identifier string) {
 	if !e.name(manifest, name, nil) {
 		x.faults = append(x.faults, r.unknownPermission(manifest, identifier, name))
 	}
-	if r.expanded += len(x.permissions); r.expanded > mostGrants {
+	if r.expanded += len(x.permissions); r.expanded > limit.Grants {
 		e.fault(syntax.FaultTooLarge, "With this the permission sets contain more than %d permissions in all; "+
-			"nothing is granted.", mostGrants)
+			"nothing is granted.", limit.Grants)
 	}
 }
 
@@ -169,7 +169,7 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 
 // fault adds a fault, up to a limit.
 func (e *expander) fault(code Code, format string, args ...any) {
-	if len(e.x.faults) < mostPerCode {
+	if len(e.x.faults) < limit.Most {
 		e.x.faults = append(e.x.faults, fault{code: code, message: fmt.Sprintf(format, args...)})
 	}
 }

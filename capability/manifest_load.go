@@ -5,22 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// The limits of manifests are generous: the largest real file has 0.2 MiB, and all manifests of an
-// application list up to 1,700 permissions, sets, members, commands and scope values.
-const (
-	manifestLimit  = 32 << 20
-	mostListed     = 50_000
-	mostSchemaSize = 64 << 10 // real ones have up to 4 KiB
-)
+// mostSchemaSize limits the schema of a plugin's scopes, in bytes; real ones have up to 4 KiB.
+const mostSchemaSize = 64 << 10
 
 // Load adds the manifests of an application from its acl-manifests.json, which the build writes: an
 // object with one manifest per plugin. A plugin that is known already is replaced. What is wrong
 // with the file is returned; its sound parts are loaded all the same.
 func (m *Manifests) Load(name string, text []byte) Diagnostics {
-	d := ParseValue(text, Options{Name: name, MaxBytes: manifestLimit})
+	d := parseValue(text, Options{Name: name}, limit.Bytes)
 	r := m.reader(d)
 	if d.Root().Kind() != Object {
 		if !d.text.Damaged() {
@@ -34,7 +30,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 		}
 	}
 	m.listed = r.listed
-	m.whole = m.whole || !d.text.Damaged() && m.listed <= mostListed
+	m.whole = m.whole || !d.text.Damaged() && m.listed <= limit.Grants
 	return r.diagnostics()
 }
 
@@ -99,12 +95,12 @@ func (m *Manifests) reader(d *Document) *manifestReader {
 // full reports whether the manifests list too much with n more. It counts them.
 func (r *manifestReader) full(v Value, n int) bool {
 	before := r.listed
-	if r.listed += n; before <= mostListed && r.listed > mostListed {
+	if r.listed += n; before <= limit.Grants && r.listed > limit.Grants {
 		r.add(Diagnostic{Code: syntax.FaultTooLarge, Message: fmt.Sprintf("With this the manifests list more than %d "+
 			"permissions, sets, members, commands and scope values; this one and those after it are not read.",
-			mostListed), at: v.span()})
+			limit.Grants), at: v.span()})
 	}
-	return r.listed > mostListed
+	return r.listed > limit.Grants
 }
 
 func (r *manifestReader) diagnostics() Diagnostics {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability/internal/limit"
 )
 
 func TestCoreTable(t *testing.T) {
@@ -151,7 +153,7 @@ func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
 	t.Run("commands of one manifest", func(t *testing.T) {
 		t.Parallel()
 		m := CoreManifests()
-		require.Empty(t, m.Load("m.json", []byte(`{"x":{"commands":[`+list(mostListed)+`]}}`)))
+		require.Empty(t, m.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants)+`]}}`)))
 		require.True(t, m.Whole())
 		found := m.Load("m.json", []byte(`{"y":{"commands":["c"]},"z":{"permissions":{"p":{}}}}`))
 		require.Len(t, found, 1, "the rest is not reported again")
@@ -163,7 +165,7 @@ func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
 	t.Run("files of permissions", func(t *testing.T) {
 		t.Parallel()
 		m := CoreManifests()
-		text := "[[set]]\nidentifier = \"s\"\ndescription = \"\"\npermissions = [" + list(mostListed/2) + "]\n"
+		text := "[[set]]\nidentifier = \"s\"\ndescription = \"\"\npermissions = [" + list(limit.Grants/2) + "]\n"
 		require.Empty(t, m.LoadPermissions("x", ParseValue([]byte(text), Options{Format: TOML})))
 		found := m.LoadPermissions("y", ParseValue([]byte(text), Options{Format: TOML}))
 		require.Len(t, found, 1)
@@ -172,7 +174,7 @@ func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
 	t.Run("a plugin that is missing for it is not reported", func(t *testing.T) {
 		t.Parallel()
 		m := CoreManifests()
-		m.Load("m.json", []byte(`{"x":{"commands":[`+list(mostListed+1)+`]}}`))
+		m.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants+1)+`]}}`))
 		require.False(t, m.Whole())
 	})
 	t.Run("schema", func(t *testing.T) {

@@ -71,7 +71,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		}
 	}
 	r.reportUnchecked()
-	if r.grants > mostGrants || r.expanded > mostGrants {
+	if r.grants > limit.Grants || r.expanded > limit.Grants {
 		// A policy that is incomplete must not decide.
 		r.policy.granted, r.policy.appChecked, r.policy.tooLarge = nil, true, true
 	}
@@ -80,11 +80,6 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	}
 	return r.policy, r.found.sorted()
 }
-
-// mostGrants limits the grants of a policy, as a small file can produce millions: each entry counts
-// once for each of its commands and each URL, and once for each scope value that is copied for it.
-// A very large project has a fifth of it.
-const mostGrants = 500_000
 
 type resolver struct {
 	options    ResolveOptions
@@ -190,7 +185,7 @@ func (r *resolver) withoutCore(e *Entry, f fault) {
 	fix := v.Replace(f.meant)
 	for i := range r.found {
 		d := &r.found[i]
-		if d.Code != f.code || d.text != v.text || d.Fix == nil || d.Fix.Guess || len(d.Related) == mostPerCode {
+		if d.Code != f.code || d.text != v.text || d.Fix == nil || d.Fix.Guess || len(d.Related) == limit.Most {
 			continue
 		}
 		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.meant)
@@ -284,14 +279,14 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, report bo
 
 // grant adds what an entry grants and denies.
 func (r *resolver) grant(g granted) {
-	within := r.grants <= mostGrants
+	within := r.grants <= limit.Grants
 	e, x := &g.source.capability.Permissions[g.entry], g.expansion
 	r.grants += max(len(g.source.contexts), 1)*x.commands + x.others + x.copies*(len(e.Allow)+len(e.Deny))
-	if r.grants <= mostGrants {
+	if r.grants <= limit.Grants {
 		r.policy.granted = append(r.policy.granted, g)
 	} else if within {
 		r.report(syntax.FaultTooLarge, e.identifierValue(),
 			fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command, URL "+
-				"and scope value; nothing is granted. Put what is the same into one capability.", mostGrants))
+				"and scope value; nothing is granted. Put what is the same into one capability.", limit.Grants))
 	}
 }

@@ -12,14 +12,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/limit"
 )
 
 // A repository may come from anyone: its links may lead to other files of the user, and its files
 // may be devices or have any size. So files are read and written only inside the folder that was
 // named on the command line or the application in question, only regular ones, and up to a limit.
-
-// maxBytes limits the memory that a file takes; real files are far smaller.
-const maxBytes = 32 << 20
 
 // disk is the file system of the computer, by absolute names without the first slash. It opens a
 // file through the outermost folder that is allowed and contains it: one that was named on the
@@ -93,17 +92,17 @@ func (d *disk) read(name string) ([]byte, error) {
 		return nil, plainError(name, err)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > maxBytes:
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, info.Size(), maxBytes)
+	case info.Size() > limit.Bytes:
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, info.Size(), limit.Bytes)
 	}
 	f, err := d.Open(file)
 	if err != nil {
 		return nil, plainError(name, err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err == nil && len(text) > maxBytes {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxBytes)
+	text, err := io.ReadAll(io.LimitReader(f, limit.Bytes+1))
+	if err == nil && len(text) > limit.Bytes {
+		err = fmt.Errorf("%s has more than %d bytes", name, limit.Bytes)
 	}
 	return text, plainError(name, err)
 }

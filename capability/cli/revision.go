@@ -13,13 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/words"
-)
-
-// The limits of what is read of a revision, in all.
-const (
-	maxRevisionBytes = 64 << 20
-	maxRevisionFiles = 10_000
 )
 
 // revision is a commit of the Git repository that the working directory is in.
@@ -113,12 +108,12 @@ func (g git) run(input string, args ...string) (string, error) {
 	cmd.Dir = g.dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1"}, g.env)
 	cmd.Stdin = strings.NewReader(input)
-	out, problem := limited{most: maxBytes}, limited{most: maxBytes}
+	out, problem := limited{most: limit.Bytes}, limited{most: limit.Bytes}
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err := cmd.Run()
 	switch {
 	case out.full:
-		return "", fmt.Errorf("git prints more than %d bytes; run diff in the folder of the application", maxBytes)
+		return "", fmt.Errorf("git prints more than %d bytes; run diff in the folder of the application", limit.Bytes)
 	case err != nil:
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.text))
 	}
@@ -188,9 +183,9 @@ func (r revision) list(g git) (files, links []string, err error) {
 	if !application {
 		files = append(files, others...)
 	}
-	if len(files) > maxRevisionFiles {
+	if len(files) > limit.Files {
 		return nil, nil, fmt.Errorf("the revision has %d files that may be read; at most %d are; run diff in the folder "+
-			"of the application", len(files), maxRevisionFiles)
+			"of the application", len(files), limit.Files)
 	}
 	var input strings.Builder
 	for _, name := range files {
@@ -208,9 +203,9 @@ func (r revision) list(g git) (files, links []string, err error) {
 		}
 		total += size
 	}
-	if total > maxRevisionBytes {
+	if total > limit.Bytes {
 		return nil, nil, fmt.Errorf("the files of the revision that may be read have %d bytes; at most %d are read; run "+
-			"diff in the folder of the application", total, maxRevisionBytes)
+			"diff in the folder of the application", total, limit.Bytes)
 	}
 	return files, links, nil
 }

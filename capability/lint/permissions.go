@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -68,15 +69,12 @@ func jsonOf(v capability.Value) string {
 	return string(text)
 }
 
-// mostExpanded limits the permissions of all expansions, because each of many sets can contain all
-// others. Beyond it [capability.Resolve] reports an error.
-const mostExpanded = 500_000
-
 func (l *linter) expand(identifier string) *expansion {
 	x := l.expansions[identifier]
 	if x == nil {
 		x = &expansion{}
-		if l.expanded < mostExpanded {
+		// Each of many sets can contain all others. Beyond the limit Resolve reports an error.
+		if l.expanded < limit.Grants {
 			x.permissions, x.complete = l.manifests.Expand(identifier)
 			l.expansions[identifier] = x
 			l.expanded += len(x.permissions)
@@ -150,7 +148,7 @@ func (l *linter) redundant(c *capability.Capability, needless map[*capability.En
 	compared := 0
 	for _, small := range bare {
 		for _, large := range sets {
-			if compared++; compared > mostExpanded {
+			if compared++; compared > limit.Grants {
 				return
 			}
 			if small.entry == large.entry || len(small.ids) > len(large.ids) || !large.ids[small.first] {

@@ -1,10 +1,17 @@
-// Package limit counts findings, so that a hostile file does not fill the memory with them.
+// Package limit has the bounds within which hostile files are read, and counts findings, so that they
+// do not fill the memory.
 package limit
 
 import "fmt"
 
-// Most is the number of findings of one rule that are listed.
-const Most = 200
+// The bounds. Real applications have a hundredth of them.
+const (
+	Bytes  = 64 << 20 // in all files that are read of an application
+	Files  = 100_000  // files and folders that are looked at
+	Items  = 1000     // capabilities in a file, and window patterns or URLs of a capability
+	Grants = 500_000  // permissions, commands and scope values that manifests list and capabilities grant
+	Most   = 200      // findings of one rule that are listed
+)
 
 // Findings counts those of each rule. The zero Findings has none. V is what a finding is about.
 type Findings[V any] struct {

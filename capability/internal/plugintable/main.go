@@ -41,8 +41,8 @@ func main() {
 
 const head = `# The permissions of the official plugins, one a line: plugin, kind, name, and the content in the newest release
 # that has it. "newest" is the release up to which a plugin's names are all known. A "command" has an allow and a deny
-# permission; the content of a "default" and of a "set" are its members, that of a "permission" is that of a manifest.
-# capability/internal/plugintable writes the table.
+# permission, unless a "permission" has their names; the content of a "default" and of a "set" are its members, that of
+# a "permission" is that of a manifest. capability/internal/plugintable writes the table.
 `
 
 // row is a name of a plugin with its content.
@@ -111,8 +111,10 @@ func run(file, clone, builds string) error {
 	b.WriteString(head)
 	for _, plugin := range slices.Sorted(maps.Keys(t)) {
 		fmt.Fprintf(&b, "%s\tnewest\t-\t%s\n", plugin, cmp.Or(newest[plugin], "-"))
-		for _, name := range slices.Sorted(maps.Keys(t[plugin])) {
-			r := t[plugin][name]
+		rows := slices.SortedFunc(maps.Values(t[plugin]), func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+		})
+		for _, r := range rows {
 			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", plugin, r.kind, r.name, r.content)
 		}
 	}

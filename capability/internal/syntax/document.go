@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"lessonkit.example/capability/internal/limit"
 )
 
 // Format is the syntax of a text.
@@ -22,21 +24,19 @@ const (
 type Options struct {
 	Name     string // the file's name
 	Format   Format
-	MaxBytes int // at most 1 GiB
-	MaxDepth int // of nested arrays and objects
+	MaxBytes int
 }
 
 // Document is a text that was read. It is immutable and safe for concurrent use.
 type Document struct {
-	name     string
-	format   Format
-	src      string
-	nodes    []node
-	text     map[int32]string // of nodes whose text differs from the source
-	comments []Span
-	faults   []Fault
-	damaged  bool
-	lines    lineTable
+	name    string
+	format  Format
+	src     string
+	nodes   []node
+	text    map[int32]string // of nodes whose text differs from the source
+	faults  []Fault
+	damaged bool
+	lines   lineTable
 }
 
 // Fault is a mistake in a text, with the code of the rule it breaks.
@@ -77,17 +77,15 @@ func Parse(src []byte, o Options) *Document {
 		return d
 	}
 	if o.Format == TOML {
-		d.parseTOML(o.MaxDepth)
+		d.parseTOML()
 		return d
 	}
 	// As many as there are strings and containers, and room for a few other values.
 	strings, containers := strings.Count(d.src, `"`)/2, strings.Count(d.src, "{")+strings.Count(d.src, "[")
 	d.nodes = slices.Grow(d.nodes, 4+strings+containers)
-	s := scanner{doc: d, src: d.src, json5: o.Format == JSON5, limit: o.MaxDepth}
+	s := scanner{doc: d, src: d.src, json5: o.Format == JSON5}
 	s.document()
-	if o.Format == JSON {
-		d.reportComments()
-	}
+	s.reportComments()
 	return d
 }
 
@@ -129,23 +127,6 @@ func (d *Document) store(n int32, text string) {
 	d.nodes[n].form = textStored
 }
 
-// reportComments reports the comments of a JSON file once. There is no fix: deleting them would
-// lose what they say.
-func (d *Document) reportComments() {
-	if len(d.comments) == 0 {
-		return
-	}
-	message := "JSON does not allow comments; remove it, or rename the file to .json5."
-	if n := len(d.comments); n > 1 {
-		message = fmt.Sprintf("JSON does not allow comments; remove this one, the first of %d, and the others, "+
-			"or rename the file to .json5.", n)
-	}
-	d.addFault(Fault{Code: FaultComment, Message: message, Span: d.comments[0]})
-}
-
-// mostPerCode bounds the faults of one code, so that a hostile file does not fill the memory.
-const mostPerCode = 50
-
 // full reports whether no more faults of a code are kept.
 func (d *Document) full(code string) bool {
 	same := 0
@@ -154,7 +135,7 @@ func (d *Document) full(code string) bool {
 			same++
 		}
 	}
-	return same >= mostPerCode
+	return same >= limit.Most
 }
 
 func (d *Document) addFault(f Fault) {
@@ -181,7 +162,10 @@ func (d *Document) Faults() []Fault { return d.faults }
 // missing.
 func (d *Document) Damaged() bool { return d.damaged }
 
-func tooDeep(at, limit int) Fault {
-	message := fmt.Sprintf("Values are nested deeper than %d levels; a capability file needs about six.", limit)
+// maxDepth limits how deeply values are nested, as the reference implementation does.
+const maxDepth = 127
+
+func tooDeep(at int) Fault {
+	message := fmt.Sprintf("Values are nested deeper than %d levels; a capability file needs about six.", maxDepth)
 	return Fault{Code: FaultTooDeep, Message: message, Span: Span{at, at + 1}}
 }

@@ -17,8 +17,10 @@ type scanner struct {
 	pos   int
 	json5 bool
 	depth int
-	limit int
 	stop  bool // a limit was passed: read no further
+
+	comments     int
+	firstComment Span
 }
 
 func (s *scanner) document() {
@@ -86,8 +88,8 @@ func (s *scanner) value() {
 func (s *scanner) container(kind Kind, closing byte) {
 	n := s.push(kind, s.pos, textRaw)
 	s.depth++
-	if s.depth > s.limit {
-		s.doc.addFault(tooDeep(s.pos, s.limit))
+	if s.depth > maxDepth {
+		s.doc.addFault(tooDeep(s.pos))
 		s.doc.damaged, s.stop = true, true
 		s.pos = len(s.src)
 	} else {
@@ -320,7 +322,7 @@ func (s *scanner) space() {
 	}
 }
 
-// comment skips a comment and remembers it; false means that there is none.
+// comment skips a comment and counts it; false means that there is none.
 func (s *scanner) comment() bool {
 	start := s.pos
 	rest := s.src[start:]
@@ -342,8 +344,24 @@ func (s *scanner) comment() bool {
 	default:
 		return false
 	}
-	s.doc.comments = append(s.doc.comments, Span{start, s.pos})
+	if s.comments++; s.comments == 1 {
+		s.firstComment = Span{start, s.pos}
+	}
 	return true
+}
+
+// reportComments reports the comments of a JSON file once. There is no fix: deleting them would lose
+// what they say.
+func (s *scanner) reportComments() {
+	if s.comments == 0 || s.json5 {
+		return
+	}
+	message := "JSON does not allow comments; remove it, or rename the file to .json5."
+	if s.comments > 1 {
+		message = fmt.Sprintf("JSON does not allow comments; remove this one, the first of %d, and the others, "+
+			"or rename the file to .json5.", s.comments)
+	}
+	s.report(FaultComment, s.firstComment.Start, s.firstComment.End, message)
 }
 
 // found describes the text at the current place for a message.

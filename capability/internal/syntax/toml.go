@@ -15,12 +15,12 @@ import (
 // byteOrderMark is accepted at the beginning of a TOML file, unlike by the library.
 var byteOrderMark = []byte("\ufeff")
 
-func (d *Document) parseTOML(maxDepth int) {
+func (d *Document) parseTOML() {
 	src := []byte(d.src)
 	if bytes.HasPrefix(src, byteOrderMark) {
 		src = append([]byte("   "), src[len(byteOrderMark):]...) // offsets stay the same
 	}
-	r := &reader{src: src, doc: d, root: &value{kind: Object, end: len(src)}, limit: maxDepth}
+	r := &reader{src: src, doc: d, root: &value{kind: Object, end: len(src)}}
 	r.read()
 	d.nodes = slices.Grow(d.nodes, r.root.size())
 	r.emit(r.root, 1)
@@ -95,12 +95,11 @@ func (v *value) add(k key, m *value) {
 }
 
 type reader struct {
-	src   []byte
-	doc   *Document
-	root  *value
-	limit int // how deeply values may be nested
-	deep  bool
-	keys  []key // of the last key; the memory is used again
+	src  []byte
+	doc  *Document
+	root *value
+	deep bool
+	keys []key // of the last key; the memory is used again
 }
 
 func (r *reader) fault(start, end int, format string, args ...any) {
@@ -167,8 +166,8 @@ func (r *reader) keysOf(it unstable.Iterator) []key {
 			text = string(n.Data) // it was quoted
 		}
 		keys = append(keys, key{text, start, end})
-		if len(keys) > r.limit {
-			r.doc.addFault(tooDeep(keys[0].start, r.limit))
+		if len(keys) > maxDepth {
+			r.doc.addFault(tooDeep(keys[0].start))
 			r.doc.damaged, r.deep = true, true
 			return nil
 		}
@@ -329,8 +328,8 @@ func (r *reader) emit(v *value, depth int) {
 		d.setText(n, v.text)
 		return
 	}
-	if depth > r.limit {
-		d.addFault(tooDeep(v.start, r.limit))
+	if depth > maxDepth {
+		d.addFault(tooDeep(v.start))
 		d.damaged = true
 		return
 	}
