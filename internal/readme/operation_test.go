@@ -5,7 +5,6 @@ package readme
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,17 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/feedback/feedbackclient"
-	"lessonkit.example/internal/db"
+	"lessonkit.example/internal/longtest"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/pgqueue"
 )
 
 // note returns the commands of a note about the operation of feedback-server.
@@ -53,13 +49,31 @@ type node struct {
 	platform *authtest.Platform // that teachers sign in with
 }
 
+// bin is the directory with feedback-server, which the notes' tests share.
+var bin string
+
+func TestMain(m *testing.M) {
+	if !longtest.Wanted() {
+		os.Exit(m.Run())
+	}
+	var err error
+	if bin, err = os.MkdirTemp("", "lessonkit-readme-"); err != nil {
+		panic(err)
+	}
+	build := exec.Command("go", "build", "-o", bin+"/", "./examples/feedback-server")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	}
+	code := m.Run()
+	_ = os.RemoveAll(bin)
+	os.Exit(code)
+}
+
+// newNode keeps the test out of the default run.
 func newNode(t *testing.T) *node {
 	t.Helper()
-	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", "./examples/feedback-server")
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
+	longtest.Only(t)
 	platform := authtest.NewPlatform(t)
 	database := pgtest.URL(t)
 	return &node{dir: t.TempDir(), platform: platform, env: map[string]string{
@@ -201,63 +215,6 @@ func TestNoteOnBackup(t *testing.T) {
 	_, err = recording.ReadFrom(audio)
 	require.NoError(t, err)
 	require.Equal(t, speech(t), recording.Bytes())
-}
-
-func TestNoteOnKeepingAndForgetting(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl")
-	}
-	blocks := note(t, "Keeping and forgetting")
-	serve, erase, found := strings.Cut(blocks[0], "\n")
-	require.True(t, found)
-	days, command, found := strings.Cut(serve, " ")
-	require.True(t, found)
-	n := newNode(t)
-	name, value, _ := strings.Cut(days, "=")
-	n.env[name] = value
-	n.run(t, "feedback-server migrate")
-	n.serve(t, command)
-	token, segment := n.teach(t)
-
-	store, err := db.Open(n.env["DATABASE_URL"])
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	var limit int
-	_, err = fmt.Sscan(value, &limit)
-	require.NoError(t, err)
-	require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `update feedback_segments set transcribed_at = $1`,
-			db.Time{Time: time.Now().UTC().AddDate(0, 0, -limit-1)})
-		return err
-	}))
-	recordings := func() int {
-		files, _ := filepath.Glob(filepath.Join(n.env["AUDIO_STORAGE_DIR"], "*", "*")) // the pattern is valid
-		return len(files)
-	}
-	require.Equal(t, 1, recordings())
-	pool, err := pgxpool.New(t.Context(), n.env["DATABASE_URL"])
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	jobs := jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{}))
-	require.Eventually(t, func() bool {
-		err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the server has stored it
-		return err == nil && recordings() == 0
-	}, time.Minute, 200*time.Millisecond)
-	c := feedbackclient.New(n.base, token)
-	kept, err := c.Segment(t.Context(), segment.ID)
-	require.NoError(t, err)
-	require.Equal(t, segment.Text, kept.Text)
-
-	n.env["TOKEN"], n.env["FEEDBACK_URL"] = token, n.base
-	n.run(t, erase)
-	_, err = c.Me(t.Context())
-	var problem *feedbackclient.Problem
-	require.ErrorAs(t, err, &problem)
-	var rows int
-	require.NoError(t, store.R.QueryRowContext(t.Context(),
-		"select (select count(*) from auth_users) + (select count(*) from feedback_segments)").Scan(&rows))
-	require.Zero(t, rows)
 }
 
 // The statement for SQLite makes a database that opens by itself.
