@@ -98,6 +98,7 @@ func command(text string) capability.Command {
 const head = `{"identifier":"a","windows":["m"],"permissions":[`
 
 func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
+	longtest.Only(t)
 	const core = `{"identifier":"a","permissions":["core:default"],"windows":["m"]`
 	for name, text := range map[string]string{
 		"equal permissions":     repeat(head, ",", same(`"fs:x"`), "]}"),
@@ -159,6 +160,7 @@ func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 }
 
 func TestHostileTOMLIsJudgedWithBoundedEffort(t *testing.T) {
+	longtest.Only(t)
 	const core = "identifier = \"a\"\npermissions = [\"core:default\"]\nwindows = [\"m\"]\n"
 	for name, text := range map[string]string{
 		"one dotted key":  strings.Repeat("a.", size/2) + "a = 1",
@@ -196,6 +198,7 @@ func TestHostileTOMLIsJudgedWithBoundedEffort(t *testing.T) {
 }
 
 func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
+	longtest.Only(t)
 	const open = `{"x":{"permissions":{`
 	const set = `"s%d":{"identifier":"s%[1]d","description":"","permissions":["s%[2]d","s%[2]d","s%[2]d"]}`
 	nested := func(i int) string { return fmt.Sprintf(set, i, i+1) }
@@ -295,6 +298,7 @@ func TestHostileScopeSchemasAreNotUsed(t *testing.T) {
 }
 
 func TestHostileConfigurationsAreReadWithBoundedEffort(t *testing.T) {
+	longtest.Only(t)
 	const open = `{"app":{"security":{"capabilities":[`
 	var files []*capability.Document
 	for i := range 1000 {

@@ -24,6 +24,7 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/examples/internal/nodetest"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/longtest"
 )
 
 var update = flag.Bool("update", false, "write the generated types anew")
@@ -86,6 +87,7 @@ func TestTypesAreThoseOfTheDocument(t *testing.T) {
 }
 
 func TestProjectCompilesWithThePlatformsTypes(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	nodetest.Run(t, ".", nil, "test/compile.mjs", "check")
 }
@@ -110,6 +112,7 @@ func TestContractInABareVM(t *testing.T) {
 }
 
 func TestContractByFetchInABrowser(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("Chromium is not installed")

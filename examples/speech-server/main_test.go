@@ -23,6 +23,7 @@ import (
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
 	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/internal/longtest"
 )
 
 const sentence = "please practice the second page before the next lesson"
@@ -220,6 +221,7 @@ func TestServerThatIsKilledLeavesNothing(t *testing.T) {
 }
 
 func TestOfficialClientOfOpenAI(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	if _, err := command.New(command.PocketSphinx()); err != nil {
 		t.Skip(err)

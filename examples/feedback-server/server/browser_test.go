@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/longtest"
 )
 
 // browser is a tab of a headless Chromium.
@@ -30,9 +32,13 @@ type browser struct {
 }
 
 // newBrowser starts a browser with a profile of its own, which ends with the test. It skips the
-// test where no Chromium is installed.
+// test where no Chromium is installed. Of the tests in a browser, only the main one is quick enough
+// for the plain run.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
+	if t.Name() != "TestTeacherSpeaksAndSavesTheFeedback" {
+		longtest.Only(t)
+	}
 	if !installed() {
 		t.Skip("Chromium is not installed")
 	}

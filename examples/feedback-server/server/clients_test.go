@@ -10,6 +10,7 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/internal/longtest"
 )
 
 // documentFile writes the OpenAPI document of a server to a file.
@@ -22,6 +23,7 @@ func documentFile(t *testing.T, s *server.Server) string {
 
 // The rules are Redocly's recommended ones. The project has no license to name in the document.
 func TestDocumentSatisfiesTheLinter(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	nodetest.RequireNode(t, 20)
 	for name, environment := range map[string]map[string]string{
@@ -46,6 +48,7 @@ func TestDocumentSatisfiesTheLinter(t *testing.T) {
 }
 
 func TestGeneratedTypeScriptClient(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	nodetest.RequireNode(t, 20)
 	s := onSQLite(t, server.RoleAPI)

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,8 +16,6 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 )
-
-var long = flag.Bool("long", false, "the network is away for a whole minute while the page records")
 
 // Of the rising sound, in Hz.
 const (
@@ -111,10 +108,7 @@ func TestEverySecondArrivesOnceWithoutTheNetwork(t *testing.T) {
 	n := newFaultyNetwork(t, "http://"+serve(t, onSQLite(t, server.RoleAPI)))
 	c, p := withStudent(t, n.url, "anna")
 	b.openStudent(n.url, p.ID)
-	away, back, parts := 18, 24, 2
-	if *long {
-		away, back, parts = 4, 64, 3
-	}
+	const away, back, parts = 4, 64, 3
 	b.clickButton("Record")
 	b.waitRecorded(away)
 	n.fail(unreachable)
