@@ -72,17 +72,9 @@ type item struct {
 	ID      string        `json:"id"`
 	Status  string        `json:"status"`
 	Error   *serviceError `json:"error"`
-	Results results       `json:"result"`
-}
-
-// results is the result of a task. Anything but an object contains no images.
-type results struct{ images items }
-
-func (r *results) UnmarshalJSON(p []byte) error {
-	var v struct{ Images items }
-	_ = json.Unmarshal(p, &v)
-	r.images = v.Images
-	return nil
+	Results struct {
+		Images items `json:"images"`
+	} `json:"result"`
 }
 
 // items is an array of objects, or a single object. Anything else in the array counts as an item
@@ -169,7 +161,7 @@ func interpret(meta []byte) (answer, error) {
 		data, urls = data || i.Image != nil, urls || i.URL != ""
 		failure = cmp.Or(failure, i.Error)
 	}
-	finished := one.Results.images
+	finished := one.Results.Images
 	if a.state == StateCompleted {
 		for _, i := range finished {
 			failure = cmp.Or(failure, i.Error)

@@ -9,18 +9,20 @@
 //
 // Images are written to a [Sink]: [Dir], [Memory], [Writer], or the caller's own. They are decoded
 // from the connection straight into the sink, so memory use stays below a megabyte whatever the
-// size and number of the images. A sink commits an image only after the whole response has been
-// read, so no file is ever visible half written.
+// size and number of the images. Images are committed only after the whole response has been read,
+// so one that breaks off leaves none behind.
 //
-// # Paying once
+// # Charges
 //
-// A generation costs money, so the client sends a request again only when the service cannot have
-// started, or when the connection broke before the first byte of a response (at most [Retry].Max
-// times; [Retry].UnsentOnly forbids that too). After a timeout, a truncated response or a 5xx
-// status it never does. [Error].MayHaveRun and [Result].Ambiguous report when a generation may have
-// been charged although its images did not arrive. A task identifier is reported as an [Event]
-// before the first poll, and in a [*WaitError] whenever waiting ends early, so that a paid task can
-// always be resumed.
+// A generation costs money. After a timeout, a truncated response or a 5xx status the client does
+// not send the request again. It does, at most [Retry].Max times, when the service has refused it
+// before any work, when it cannot have reached the service, and when the connection broke before
+// the first byte of a response: the service may then run, and charge, the request more than once.
+// [Retry].UnsentOnly excludes this last case. [Error].MayHaveRun and [Result].Ambiguous report when
+// a generation may have been charged although its images did not arrive.
+//
+// A task identifier is reported as an [Event] before the first poll, and in a [*WaitError] whenever
+// waiting ends early, so that the task can be resumed.
 //
 // # Errors
 //

@@ -17,7 +17,7 @@ var (
 	// ErrNoImages: the service finished without an image and without a reason, most often because
 	// of a content filter. Repeating the request is pointless and may be charged.
 	ErrNoImages = errors.New("the service returned no images")
-	// ErrTooLarge: the response, or a reference or image of [Limits], is too large.
+	// ErrTooLarge: a reference, the images or the rest of a response are too large.
 	ErrTooLarge = errors.New("too large")
 	// ErrNotImage: the data is not an image.
 	ErrNotImage = errors.New("not an image")
@@ -152,27 +152,19 @@ type PartialError struct {
 	Failed map[int]error
 }
 
-func (e *PartialError) indexes() []int {
-	return slices.Sorted(maps.Keys(e.Failed))
-}
-
 // Error returns how many images are missing, and why.
 func (e *PartialError) Error() string {
 	var parts []string
-	for _, i := range e.indexes() {
+	for _, i := range slices.Sorted(maps.Keys(e.Failed)) {
 		parts = append(parts, fmt.Sprintf("image %d: %v", i, e.Failed[i]))
 	}
-	images := "images are"
-	if len(parts) == 1 {
-		images = "image is"
-	}
-	return fmt.Sprintf("%d %s missing: %s", len(parts), images, strings.Join(parts, "; "))
+	return "images are missing: " + strings.Join(parts, "; ")
 }
 
 // Unwrap returns the causes, in the order of the images.
 func (e *PartialError) Unwrap() []error {
 	var all []error
-	for _, i := range e.indexes() {
+	for _, i := range slices.Sorted(maps.Keys(e.Failed)) {
 		all = append(all, e.Failed[i])
 	}
 	return all

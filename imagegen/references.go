@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"mime"
 	"net/url"
 	"os"
 	"path"
@@ -74,13 +73,8 @@ func URL(address string) Reference {
 
 // DataURL returns a reference to an image in a data: URL with base64, or in plain base64 text.
 func DataURL(s string) Reference {
-	mediaType := ""
-	if head, _, ok := strings.Cut(s, ","); ok {
-		head = strings.TrimSuffix(strings.TrimPrefix(head, dataPrefix), ";base64")
-		mediaType, _, _ = mime.ParseMediaType(head)
-	}
 	decode := sync.OnceValues(func() ([]byte, error) { return decodeDataURL(s) })
-	return Reference{mediaType: mediaType, load: func() (source, error) {
+	return Reference{load: func() (source, error) {
 		data, err := decode()
 		return bytesSource(data), err
 	}}

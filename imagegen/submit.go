@@ -146,9 +146,10 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	resp, err := c.service.Do(req)
 	if err != nil {
 		e := &Error{Op: p.op, Err: timeLimit(parent, ctx, c.config.Timeout, cause(err))}
-		switch upload, _ := body.(*uploadBody); {
-		case upload != nil && upload.failure() != nil:
-			e.Err = upload.failure() // the service cannot have received the whole request
+		var unread referenceError
+		switch {
+		case errors.As(err, &unread):
+			e.Err = unread // the service cannot have received the whole request
 		case !sent.Load():
 			e.class, e.permanent = faultUnsent, isPermanent(err)
 		case !answered.Load():

@@ -8,7 +8,6 @@ import (
 	"mime/multipart"
 	"net/textproto"
 	"strings"
-	"sync/atomic"
 )
 
 // upload is a multipart form whose files are never held in memory. The headers of its parts are
@@ -76,7 +75,7 @@ func (u *upload) open() (io.ReadCloser, error) {
 			return nil, errors.Join(fmt.Errorf("reference: %w", err), body.Close())
 		}
 		body.files = append(body.files, f)
-		all = append(all, &fileReader{f, p.src.size, body})
+		all = append(all, &fileReader{f, p.src.size})
 	}
 	body.Reader = io.MultiReader(all...)
 	return body, nil
@@ -85,8 +84,7 @@ func (u *upload) open() (io.ReadCloser, error) {
 // uploadBody is one reading of an upload. net/http may close it while it is being read.
 type uploadBody struct {
 	io.Reader
-	files  []io.Closer
-	failed atomic.Pointer[error] // why a file could not be read
+	files []io.Closer
 }
 
 func (b *uploadBody) Close() error {
@@ -97,20 +95,17 @@ func (b *uploadBody) Close() error {
 	return errors.Join(all...)
 }
 
-// failure returns why a file could not be read, or nil.
-func (b *uploadBody) failure() error {
-	if err := b.failed.Load(); err != nil {
-		return fmt.Errorf("reference: %w", *err)
-	}
-	return nil
-}
-
-// fileReader reads exactly left bytes of a file.
+// fileReader reads exactly left bytes of a file. Its errors are of type referenceError.
 type fileReader struct {
 	file io.Reader
 	left int64
-	body *uploadBody
 }
+
+// referenceError is why a reference could not be read while it was sent.
+type referenceError struct{ error }
+
+func (e referenceError) Error() string { return "reference: " + e.error.Error() }
+func (e referenceError) Unwrap() error { return e.error }
 
 func (r *fileReader) Read(p []byte) (int, error) {
 	if r.left == 0 {
@@ -125,7 +120,7 @@ func (r *fileReader) Read(p []byte) (int, error) {
 		}
 	}
 	if err != nil {
-		r.body.failed.Store(&err)
+		err = referenceError{err}
 	}
 	return n, err
 }

@@ -69,9 +69,10 @@ func (waitError) RetryAfter() time.Duration { return waitAgain }
 func (e waitError) Unwrap() error           { return e.error }
 
 // Perform performs t, or continues to perform it. attempt counts the calls for this task from 1,
-// without those that ended in order. Perform changes the Progress of t and calls save after each
-// change. save must have stored it durably when it returns, so that nothing is paid twice: before
-// Perform sends a request, and as soon as another service has accepted it.
+// without those that were interrupted in order. Perform changes the Progress of t and calls save
+// after each change: before it sends a request, as soon as another service has accepted it, and in
+// the end. save must have stored it durably when it returns, so that after a crash no request is
+// sent again that may have been charged.
 //
 // If Perform returns nil, the task has ended, and its Failure says whether it failed. Otherwise it
 // has to be performed again: after the RetryAfter of the error, if the error has this method.

@@ -378,15 +378,11 @@ func writeError(w http.ResponseWriter, code int, name, message string) {
 	json.NewEncoder(w).Encode(map[string]any{"error": e})
 }
 
-// defaultImage returns a small gradient of the requested ratio, different for each index.
+// defaultImage returns a small image of the requested ratio, different for each index.
 func defaultImage(p Post, index int) []byte {
 	_, _, w, h := imagegen.Ratio(p.Fields["size"]).Crop(64, 64)
-	img := image.NewRGBA(image.Rect(0, 0, w, h))
-	for y := range h {
-		for x := range w {
-			img.SetRGBA(x, y, color.RGBA{uint8(x * 255 / w), uint8(y * 255 / h), uint8(index * 40), 255})
-		}
-	}
+	img := image.NewGray(image.Rect(0, 0, w, h))
+	img.SetGray(0, 0, color.Gray{uint8(index * 40)})
 	var out bytes.Buffer
 	png.Encode(&out, img)
 	return out.Bytes()
