@@ -76,15 +76,12 @@ func (c *call) event(e Event) {
 // If only some of the images are missing, Generate returns a Result together with a
 // [*PartialError].
 func (c *Client) Generate(ctx context.Context, req *Request, sink Sink) (*Result, error) {
-	return c.newCall().generate(ctx, req, sink)
-}
-
-func (c *call) generate(ctx context.Context, req *Request, sink Sink) (*Result, error) {
-	sent, err := c.submit(ctx, req, sink)
+	call := c.newCall()
+	sent, err := call.submit(ctx, req, sink)
 	if err != nil || len(sent.Images) > 0 {
 		return sent, err
 	}
-	r, err := c.wait(ctx, sent.TaskID, sink)
+	r, err := call.wait(ctx, sent.TaskID, sink)
 	if r != nil {
 		r.RequestID = sent.RequestID
 		if r.Created.IsZero() {

@@ -9,18 +9,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Dir returns a Sink that stores images as files in dir, which must exist. pattern is the file
-// name, in which these are replaced:
-//
-//	{i}     number of the image, from 1
-//	{ext}   extension for its type, with the dot
-//	{id}    task identifier, or the time if there is none
-//	{time}  UTC time of arrival, as 20060102-150405
-//
-// An empty pattern means "image-{i}{ext}".
+// name, in which {i} becomes the number of the image, from 1, and {ext} the extension for its type,
+// with the dot. An empty pattern means "image-{i}{ext}".
 //
 // An image is written to a temporary file in dir, synced, and renamed on Commit; just before, an
 // empty file reserves its final name. An existing file is never overwritten: -2, -3 and so on is
@@ -40,8 +33,7 @@ func (s dirSink) Prepare(context.Context, int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
 		return fmt.Errorf("file name pattern %q is not a plain file name", s.pattern)
 	}
-	longest := s.name(Info{Index: 999, Ext: ".webp", TaskID: strings.Repeat("x", maxNameID)})
-	b, err := s.open(".-99" + longest)
+	b, err := s.open(".-99" + s.name(Info{Index: 999, Ext: ".webp"}))
 	if err != nil {
 		return err
 	}
@@ -71,25 +63,7 @@ func (s dirSink) open(name string) (*dirBlob, error) {
 }
 
 func (s dirSink) name(info Info) string {
-	at := info.Received.UTC().Format("20060102-150405")
-	id := at
-	if info.TaskID != "" {
-		id = plainName(info.TaskID)
-	}
-	i := strconv.Itoa(info.Index + 1)
-	return strings.NewReplacer("{i}", i, "{ext}", info.Ext, "{id}", id, "{time}", at).Replace(s.pattern)
-}
-
-const maxNameID = 64 // bytes of an identifier in a file name
-
-// plainName makes a foreign identifier safe in a file name.
-func plainName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {
-			return r
-		}
-		return '_'
-	}, s[:min(len(s), maxNameID)])
+	return strings.NewReplacer("{i}", strconv.Itoa(info.Index+1), "{ext}", info.Ext).Replace(s.pattern)
 }
 
 type dirBlob struct {

@@ -55,7 +55,8 @@ func extension(kind string) string {
 	case "image/x-icon", "image/vnd.microsoft.icon":
 		return ".ico"
 	}
-	if sub, ok := strings.CutPrefix(kind, "image/"); ok && plainName(sub) == sub {
+	special := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
+	if sub, ok := strings.CutPrefix(kind, "image/"); ok && !strings.ContainsFunc(sub, special) {
 		return "." + sub
 	}
 	return ".bin"

@@ -123,7 +123,6 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 func (c *call) incoming(ctx context.Context, sink Sink, info Info) *incoming {
-	info.Received = time.Now().UTC()
 	in := &incoming{ctx: ctx, sink: sink, info: info, left: &c.left, dims: newDimensions()}
 	in.progress = func(n int64) {
 		c.event(Event{Kind: EventProgress, Image: &in.info, Bytes: n, TaskID: info.TaskID})

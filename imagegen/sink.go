@@ -10,22 +10,20 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Info describes one image.
 type Info struct {
-	Index    int       // position in the response, from 0
-	Type     string    // media type detected from the data; "application/octet-stream" if unknown
-	Ext      string    // file name extension for Type, with its dot
-	Width    int       // pixels; 0 while unknown, and for AVIF, HEIC and SVG
-	Height   int       // pixels; likewise
-	Size     int64     // bytes; for Sink.Open an estimate, inexact if there are several images, or 0
-	Prompt   string    // the prompt as revised by the service, if any; empty for Sink.Open
-	URL      string    // the URL it was fetched from, without the query; empty for image data
-	Path     string    // where a sink stored it, if the sink reports that
-	TaskID   string    // the task it belongs to, if any
-	Received time.Time // when it began to arrive
+	Index  int    // position in the response, from 0
+	Type   string // media type detected from the data; "application/octet-stream" if unknown
+	Ext    string // file name extension for Type, with its dot
+	Width  int    // pixels; 0 while unknown, and for AVIF, HEIC and SVG
+	Height int    // pixels; likewise
+	Size   int64  // bytes; for Sink.Open an estimate, inexact if there are several images, or 0
+	Prompt string // the prompt as revised by the service, if any; empty for Sink.Open
+	URL    string // the URL it was fetched from, without the query; empty for image data
+	Path   string // where a sink stored it, if the sink reports that
+	TaskID string // the task it belongs to, if any
 }
 
 // Sink stores images. Open is called for each image once its type is known, and not for data that

@@ -53,24 +53,30 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, urls 
 
 // addresses responds with signed URLs of the images.
 func (g *Gateway) addresses(w http.ResponseWriter, r *http.Request, t Task) {
+	data := g.links(r, t, func(url string) any { return url })
+	doc := map[string]any{"created": t.Ended.Unix(), "data": data, "usage": t.usage()}
+	if format := t.format(); format != "" {
+		doc["output_format"] = format
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusOK, doc)
+}
+
+// links returns an item for each image, with its signed URL as the caller expects it.
+func (g *Gateway) links(r *http.Request, t Task, link func(url string) any) []any {
 	items := []any{}
 	for i := range t.count() {
 		if i >= len(t.Images) || t.Images[i].Name == "" {
 			items = append(items, t.missing(i))
 			continue
 		}
-		item := map[string]string{"url": g.sign(r, t.Images[i].Name)}
+		item := map[string]any{"url": link(g.sign(r, t.Images[i].Name))}
 		if prompt := t.Images[i].Prompt; prompt != "" {
 			item["revised_prompt"] = prompt
 		}
 		items = append(items, item)
 	}
-	doc := map[string]any{"created": t.Ended.Unix(), "data": items, "usage": t.usage()}
-	if format := t.format(); format != "" {
-		doc["output_format"] = format
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusOK, doc)
+	return items
 }
 
 // format returns the format of the images as OpenAI names it, or "" if it is not the same for all.
@@ -237,18 +243,7 @@ func (g *Gateway) document(r *http.Request, t Task) any {
 	case t.Failure != nil:
 		data["error"] = map[string]string{"code": t.Failure.Code, "message": t.Failure.Message}
 	case !t.Ended.IsZero():
-		images := []any{}
-		for i := range t.count() {
-			if i >= len(t.Images) || t.Images[i].Name == "" {
-				images = append(images, t.missing(i))
-				continue
-			}
-			image := map[string]any{"url": []string{g.sign(r, t.Images[i].Name)}}
-			if p := t.Images[i].Prompt; p != "" {
-				image["revised_prompt"] = p
-			}
-			images = append(images, image)
-		}
+		images := g.links(r, t, func(url string) any { return []string{url} })
 		data["result"], doc["usage"] = map[string]any{"images": images}, t.usage()
 	}
 	return doc

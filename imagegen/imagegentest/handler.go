@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -72,13 +71,13 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 		return
 	}
-	body := &watched{ReadCloser: r.Body}
-	r.Body = body
-	p, err := s.readPost(r)
-	if err != nil && body.failed {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		drop(w) // the client has left
 		return
 	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	p, err := readPost(r)
 	if err != nil {
 		s.violation("%v", err)
 		writeError(w, 400, "bad_request", err.Error())
@@ -114,18 +113,6 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// watched records whether a body could not be read to its end.
-type watched struct {
-	io.ReadCloser
-	failed bool
-}
-
-func (b *watched) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.failed = b.failed || err != nil && !errors.Is(err, io.EOF)
-	return n, err
-}
-
 // sleep waits for d, and returns false if the client leaves or the fake is closed before.
 func (s *Server) sleep(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
@@ -146,8 +133,8 @@ func drop(w http.ResponseWriter) {
 }
 
 // readPost reads a request for images and checks it against the interface.
-func (s *Server) readPost(r *http.Request) (Post, error) {
-	p := Post{Path: r.URL.Path, Header: r.Header.Clone(), Fields: map[string]string{}, ContentLength: r.ContentLength}
+func readPost(r *http.Request) (Post, error) {
+	p := Post{Fields: map[string]string{}}
 	if r.ContentLength < 0 {
 		return p, fmt.Errorf("the request has no Content-Length")
 	}

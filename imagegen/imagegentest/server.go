@@ -65,11 +65,8 @@ type Counts struct {
 
 // Post is a request for images as the fake read it.
 type Post struct {
-	Path          string
-	Header        http.Header
-	Fields        map[string]string // of the form, or of the JSON object, numbers in decimal
-	Files         []File
-	ContentLength int64
+	Fields map[string]string // of the form, or of the JSON object, numbers in decimal
+	Files  []File
 }
 
 // File is a received reference image.

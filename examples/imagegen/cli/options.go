@@ -64,7 +64,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	})
 	f.StringVar(&o.out, "o", "image-{i}{ext}",
 		"`name` of the files, optionally with a directory; may contain\n"+
-			"{i} {ext} {time} {id}; - is standard output")
+			"{i} and {ext}; - is standard output")
 	f.BoolVar(&o.fit, "fit", false, "crop the images to the ratio of -size")
 	f.StringVar(&o.resume, "resume", "", "wait for the task with this `id` instead of sending a prompt")
 	f.BoolVar(&o.submitOnly, "submit-only", false, "send the prompt and print the id of the task, without waiting")

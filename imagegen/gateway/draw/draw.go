@@ -52,7 +52,7 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 			return nil, fmt.Errorf("draw: %w", err)
 		}
 		info := imagegen.Info{Index: i, Type: "image/png", Ext: ".png", Width: w, Height: h,
-			Size: int64(data.Len()), Prompt: req.Prompt, Received: time.Now().UTC()}
+			Size: int64(data.Len()), Prompt: req.Prompt}
 		blob, err := sink.Open(ctx, info)
 		if err != nil {
 			return nil, fmt.Errorf("draw: store: %w", err)
