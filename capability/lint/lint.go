@@ -146,7 +146,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 	for _, d := range docs {
 		l.unknownKeys(d)
 		if d.Format() == capability.JSON5 && len(d.Capabilities()) > 0 {
-			l.report(codeJSON5Feature, d.Root(),
+			l.report("json5-feature", d.Root(),
 				"JSON5 files are ignored unless the build has the Cargo feature config-json5; add it, or write JSON.")
 		}
 	}
@@ -188,22 +188,22 @@ func (l *linter) capability(c *capability.Capability) {
 // already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
 	if len(c.Permissions) == 0 && holds(c, "permissions", capability.Array) == 0 {
-		l.report(codeEmptyPermissions, c.Value().Get("permissions").Or(c.Value()),
+		l.report("empty-permissions", c.Value().Get("permissions").Or(c.Value()),
 			"The capability %q has no permissions, so it grants nothing; add some, or remove it.", c.Identifier)
 	}
 	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
 		holds(c, "windows", capability.Array)+holds(c, "webviews", capability.Array) == 0 {
-		l.report(codeNoWindows, c.Value().Get("identifier").Or(c.Value()),
+		l.report("no-windows", c.Value().Get("identifier").Or(c.Value()),
 			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": `+
 				`["main"].`, c.Identifier)
 	}
 	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", capability.Object) == 0 {
-		l.report(codeNoOrigin, c.Value().Get("local").Or(c.Value()),
+		l.report("no-origin", c.Value().Get("local").Or(c.Value()),
 			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" `+
 				`out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
 	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", capability.Array) == 0 {
-		l.report(codeEmptyPlatforms, c.Value().Get("platforms").Or(c.Value()),
+		l.report("empty-platforms", c.Value().Get("platforms").Or(c.Value()),
 			`An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`,
 			c.Identifier)
 	}
@@ -244,7 +244,7 @@ func (l *linter) labels(c *capability.Capability) {
 		for i, text := range patterns {
 			place := func() capability.Value { return c.Value().Get(key).Item(i).Or(c.Value()) }
 			if strings.TrimSpace(text) == "" {
-				l.report(codeImpossibleLabel, place(),
+				l.report("impossible-label", place(),
 					"No window has the label %q; write its label, or \"*\" for all.", text)
 				continue
 			}
@@ -252,7 +252,7 @@ func (l *linter) labels(c *capability.Capability) {
 				continue // reported as a pattern
 			}
 			if at := strings.IndexAny(withoutClasses(text), `{}, .\^()+|$@#%&"'`); at >= 0 {
-				l.report(codeImpossibleLabel, place(),
+				l.report("impossible-label", place(),
 					"%q has no special meaning in a pattern, and labels cannot contain it: "+
 						"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each "+
 						"label as a "+
@@ -320,23 +320,23 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 			continue
 		}
 		if owner == "a permission" && name == "scope" {
-			l.report(codeUnknownKey, key,
+			l.report("unknown-key", key,
 				`"scope" has no effect in a permission; put "allow" and "deny" beside "identifier".`)
 			continue
 		}
 		if slices.Contains(outside, name) {
-			l.group(codeUnknownKey, key, quoted(name),
+			l.group("unknown-key", key, quoted(name),
 				"%s [has|have] no effect in a permission; move [it|them] to the capability around it.")
 			continue
 		}
 		like := words.Closest(name, known)
 		if like == "" || object.Get(like).Exists() {
-			l.report(codeUnknownKey, key, "The key %q has no meaning in %s and is ignored; the keys "+
+			l.report("unknown-key", key, "The key %q has no meaning in %s and is ignored; the keys "+
 				"are %s.", name, owner,
 				strings.Join(known, ", "))
 			continue
 		}
-		f := l.report(codeUnknownKey, key, "The key %q has no meaning in %s and is ignored; did you mean %q?", name,
+		f := l.report("unknown-key", key, "The key %q has no meaning in %s and is ignored; did you mean %q?", name,
 			owner, like)
 		f.Fix = key.Rename(like)
 		f.Fix.Guess = true

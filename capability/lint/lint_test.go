@@ -60,107 +60,107 @@ func TestLintRules(t *testing.T) {
 		in, path, message string
 		code              capability.Code
 	}{
-		{head + `"permissions":["core:default"],"permission":[]}`, "/permission", "is ignored", codeUnknownKey},
+		{head + `"permissions":["core:default"],"permission":[]}`, "/permission", "is ignored", "unknown-key"},
 		{head + `"permissions":["core:default"],"platform":["linux"]}`, "/platform", `did you mean "platforms"?`,
-			codeUnknownKey},
+			"unknown-key"},
 		{head + `"permissions":[{"identifier":"fs:scope","scope":{}}]}`, "/permissions/0/scope", "beside",
-			codeUnknownKey},
+			"unknown-key"},
 		{head + `"permissions":[{"identifier":"fs:scope","windows":[]}]}`, "/permissions/0/windows",
-			"move it to the capability", codeUnknownKey},
+			"move it to the capability", "unknown-key"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["https://a.b"],"hosts":[]}}`, "/remote/hosts",
-			"the keys are urls", codeUnknownKey},
-		{`{"identifier":"a","permissions":["core:default"]}`, "/identifier", `add "windows"`, codeNoWindows},
-		{head + `"local":false,"permissions":["core:default"]}`, "/local", "lists no URL", codeNoOrigin},
-		{head + `"platforms":[],"permissions":["core:default"]}`, "/platforms", "leave it out", codeEmptyPlatforms},
-		{head + `"permissions":[]}`, "/permissions", "grants nothing", codeEmptyPermissions},
+			"the keys are urls", "unknown-key"},
+		{`{"identifier":"a","permissions":["core:default"]}`, "/identifier", `add "windows"`, "no-windows"},
+		{head + `"local":false,"permissions":["core:default"]}`, "/local", "lists no URL", "no-origin"},
+		{head + `"platforms":[],"permissions":["core:default"]}`, "/platforms", "leave it out", "empty-platforms"},
+		{head + `"permissions":[]}`, "/permissions", "grants nothing", "empty-permissions"},
 		{`{"identifier":"a","windows":["{main,other}"],"permissions":["core:default"]}`, "/windows/0", "separate item",
-			codeImpossibleLabel},
+			"impossible-label"},
 		{`{"identifier":"a","webviews":[" "],"permissions":["core:default"]}`, "/webviews/0", "No window",
-			codeImpossibleLabel},
+			"impossible-label"},
 		{`{"identifier":"a","windows":["main**"],"permissions":["core:default"]}`, "/windows/0", "whole component",
 			"window-pattern"},
 		{head +
 			`"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x",` +
-			`"cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
+			`"cmd":"x"}]}]}`, "/permissions/0", "adds nothing", "bare-and-scoped"},
 		{head +
 			`"permissions":[{"identifier":"fs:scope","allow":["$APPDATA"]},` +
 			`{"identifier":"fs:scope","allow":["$APPLOG"]}]}`,
-			"/permissions/1/identifier", "the scopes add up", codeScopedTwice},
+			"/permissions/1/identifier", "the scopes add up", "scoped-twice"},
 		{head + `"permissions":[{"identifier":"shell:allow-execute",` +
 			`"allow":[]}]}`, "/permissions/0/allow", "not a limit",
-			codeEmptyAllow},
-		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", codeMissingScope},
+			"empty-allow"},
+		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", "missing-scope"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0",
-			"the keys path", codeUnusedScope},
+			"the keys path", "scope-mismatch"},
 		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`,
-			codeRedundantPermission},
+			"redundant-permission"},
 		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed",
-			codeRedundantPermission},
-		{head + `"permissions":["shell:deny-execute"]}`, "/permissions/0", "nothing allows", codeDeadDeny},
+			"redundant-permission"},
+		{head + `"permissions":["shell:deny-execute"]}`, "/permissions/0", "nothing allows", "dead-deny"},
 		{head + `"permissions":["shell:allow-execute","shell:deny-execute"]}`, "/permissions/1", "takes precedence",
-			codeAllowAndDeny},
+			"allow-and-deny"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APPDATA/**"],"deny":["$APPDATA/**"]}]}`,
-			"/permissions/0/allow/0", "allows and denies", codeAllowAndDeny},
+			"/permissions/0/allow/0", "allows and denies", "allow-and-deny"},
 		{head + `"platforms":["macOS"],"permissions":["shell:allow-open"]}`, "/permissions/0", "on linux only",
-			codePlatformMismatch},
-		{head + `"permissions":["shell:allow--x"]}`, "/permissions/0", "older releases", codeDoubleHyphen},
+			"platform-mismatch"},
+		{head + `"permissions":["shell:allow--x"]}`, "/permissions/0", "older releases", "double-hyphen"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["example.com/x"]}}`, "/remote/urls/0",
-			"path on every host", codeRemoteWithoutScheme},
+			"path on every host", "remote-without-scheme"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["localhost:1420"]}}`, "/remote/urls/0",
-			`write "http://localhost:1420"`, codeRemoteWithoutScheme},
+			`write "http://localhost:1420"`, "remote-without-scheme"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["http://localhost"]}}`, "/remote/urls/0",
-			"http://localhost:*", codeRemoteDefaultPort},
+			"http://localhost:*", "remote-default-port"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*"]}}`, "/remote/urls/0", "every site",
-			codeRemoteAnyHost},
+			"remote-any-host"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*","http://localhost:1420"]}}`,
-			"/remote/urls/0", "is for https only", codeRemoteMissesHTTP},
+			"/remote/urls/0", "is for https only", "remote-misses-http"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["http://example.com"]}}`, "/remote/urls/0",
-			"not encrypted", codeRemotePlainHTTP},
+			"not encrypted", "remote-plain-http"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["https://[::1]"]}}`, "/remote/urls/0", "IPv6",
 			"remote-pattern"},
 		{head + `"permissions":["sql:allow-load"],"remote":{"urls":["https://a.example"]}}`, "/permissions/0",
-			"remote pages", codeRemoteDangerous},
+			"remote pages", "remote-dangerous"},
 		{`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window",
-			codeAnyWindowDangerous},
+			"any-window-dangerous"},
 		{`{"identifier":"a","webviews":["**"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window",
-			codeAnyWindowDangerous},
+			"any-window-dangerous"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":["**"]}]}`, "/permissions/0/allow/0", "all files",
-			codeScopeAllFiles},
+			"scope-all-files"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`,
-			"/permissions/0/allow/0/path", "passwords", codeScopeAllFiles},
+			"/permissions/0/allow/0/path", "passwords", "scope-all-files"},
 		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"}]}]}`,
-			"/permissions/0/allow/0/url", "every host", codeScopeAnyHost},
+			"/permissions/0/allow/0/url", "every host", "scope-any-host"},
 		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*.example.*/x"}]}]}`,
-			"/permissions/0/allow/0/url", "anyone can register", codeOpenSuffix},
+			"/permissions/0/allow/0/url", "anyone can register", "open-host-suffix"},
 		{head + `"permissions":["core:default"],"remote":{"urls":["https://*.example.*"]}}`, "/remote/urls/0",
-			"anyone can register", codeOpenSuffix},
+			"anyone can register", "open-host-suffix"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$DOWNLOADS/**"}]}]}`,
-			"/permissions/0/allow/0/path", `write "$DOWNLOAD"`, codeUnknownVariable},
+			"/permissions/0/allow/0/path", `write "$DOWNLOAD"`, "unknown-variable"},
 		{head + `"permissions":[{"identifier":"fs:scope","deny":["$APP/x"]}]}`,
-			"/permissions/0/deny/0", `write "$APPDATA"`, codeUnknownVariable},
+			"/permissions/0/deny/0", `write "$APPDATA"`, "unknown-variable"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":["$NOTHINGLIKEIT/x"]}]}`,
-			"/permissions/0/allow/0", "write one of $APPCACHE", codeUnknownVariable},
+			"/permissions/0/allow/0", "write one of $APPCACHE", "unknown-variable"},
 		{head + `"permissions":[{"identifier":"core:window:allow-close","allow":[{"label":"x"}]}]}`,
-			"/permissions/0", "without a limit", codeCoreScope},
+			"/permissions/0", "without a limit", "core-scope"},
 		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"/bin/python3.12",` +
 			`"args":["-c",{"validator":"[a-z]+"}]}]}]}`, "/permissions/0/allow/0/cmd", "every program",
-			codeShellInterpreter},
+			"shell-interpreter"},
 		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"cmd.exe",` +
-			`"args":true}]}]}`, "/permissions/0/allow/0/cmd", "every program", codeShellInterpreter},
+			`"args":true}]}]}`, "/permissions/0/allow/0/cmd", "every program", "shell-interpreter"},
 		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":true}]}]}`,
-			"/permissions/0/allow/0/args", "any arguments", codeShellAnyArguments},
+			"/permissions/0/allow/0/args", "any arguments", "shell-any-arguments"},
 		{head +
 			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",` +
 			`{"validator":"\\S+"}]}]}]}`,
-			"/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
+			"/permissions/0/allow/0/args/1/validator", "nearly every", "shell-any-arguments"},
 		{head +
 			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x",` +
 			`"args":[{"validator":"^(?s).*$"}]}]}]}`,
-			"/permissions/0/allow/0/args/0/validator", "nearly every", codeShellAnyArguments},
+			"/permissions/0/allow/0/args/0/validator", "nearly every", "shell-any-arguments"},
 		{head +
 			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x",` +
 			`"args":[{"validator":"[a-z]+",` +
-			`"raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", codeShellOpenValidator},
+			`"raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", "shell-open-validator"},
 	} {
 		found := false
 		for _, d := range check(t, c.in) {
@@ -171,7 +171,7 @@ func TestLintRules(t *testing.T) {
 			requireAdvice(t, d)
 			require.Equal(t, c.path, d.Path, c.in)
 			require.Contains(t, d.Message, c.message, c.in)
-			require.Equal(t, severityIn(c.code), d.Severity)
+			require.Equal(t, severityOf(c.code), d.Severity)
 		}
 		require.True(t, found, "%s finds nothing in %s", c.code, c.in)
 	}
@@ -266,10 +266,10 @@ func TestSeveritiesCanBeSet(t *testing.T) {
 	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`),
 		capability.Options{})
 	ds := Check([]*capability.Document{d}, lintManifests(t),
-		Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Error}})
+		Options{Severities: map[capability.Code]capability.Severity{"any-window-dangerous": capability.Error}})
 	require.Equal(t, capability.Error, ds[0].Severity)
 	ds = Check([]*capability.Document{d}, lintManifests(t),
-		Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Off}})
+		Options{Severities: map[capability.Code]capability.Severity{"any-window-dangerous": capability.Off}})
 	require.Empty(t, ds)
 }
 
@@ -419,11 +419,6 @@ func codes(ds capability.Diagnostics) []string {
 		list = append(list, fmt.Sprintf("%s %s", d.Start, d.Code))
 	}
 	return list
-}
-
-func severityIn(code capability.Code) capability.Severity {
-	all := Rules()
-	return all[slices.IndexFunc(all, func(r capability.Rule) bool { return r.Code == code })].Severity
 }
 
 func applicationManifests(t testing.TB) *capability.Manifests {

@@ -20,12 +20,12 @@ func (l *linter) remotes(c *capability.Capability) {
 		}
 		parts := p.Parts()
 		if !strings.Contains(text, "://") && parts.Protocol == "*" {
-			l.group(codeRemoteWithoutScheme, place(), quoted(text),
+			l.group("remote-without-scheme", place(), quoted(text),
 				`The URL [pattern|patterns] %s [has|have] no scheme, so [it is|they are] taken for a path on every `+
 					`host; write "https://" before the host.`)
 			continue
 		} else if !strings.Contains(text, "://") && strings.Contains(text, ":") {
-			l.report(codeRemoteWithoutScheme, place(),
+			l.report("remote-without-scheme", place(),
 				`The URL pattern %q takes %q for the scheme and matches no page; write "http://%s".`, text,
 				parts.Protocol, text)
 			continue
@@ -41,24 +41,24 @@ func (l *linter) remotes(c *capability.Capability) {
 			if defaultPort {
 				where = " from its default port"
 			}
-			l.group(codeRemoteAnyHost, place(), quoted(text),
+			l.group("remote-any-host", place(), quoted(text),
 				`The URL [pattern|patterns] %s [gives|give] the permissions of this capability to every site that a `+
 					`window loads%s; name the hosts, such as "https://*.example.com".`, where)
 		} else if parts.Protocol == "http" && !loopback {
-			l.group(codeRemotePlainHTTP, place(), quoted(text),
+			l.group("remote-plain-http", place(), quoted(text),
 				"%s [is|are] not encrypted, so anyone on the network can replace the page; write https.")
 		}
 		if web && isOpenSuffix(parts.Host) {
-			l.group(codeOpenSuffix, place(), quoted(text), openSuffix)
+			l.group("open-host-suffix", place(), quoted(text), openSuffix)
 		}
 		if web && loopback && defaultPort {
-			l.group(codeRemoteDefaultPort, place(), fmt.Sprintf("%q (%q)", text, allPorts),
+			l.group("remote-default-port", place(), fmt.Sprintf("%q (%q)", text, allPorts),
 				"The URL [pattern is|patterns are] for the default port only; for all ports write what is in "+
 					"parentheses: %s.")
 		}
 		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.Protocol == "https" &&
 			!slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
-			l.report(codeRemoteMissesHTTP, place(),
+			l.report("remote-misses-http", place(),
 				"%q is for https only, while another URL of this capability is http; add %q if pages of both "+
 					"are meant.", text, other)
 		}
@@ -96,11 +96,11 @@ func (l *linter) dangers(c *capability.Capability) {
 			continue
 		}
 		if remote && slices.Contains(remoteDangers, plugin) {
-			l.group(codeRemoteDangerous, identifierOf(e), quoted(e.Identifier),
+			l.group("remote-dangerous", identifierOf(e), quoted(e.Identifier),
 				"%s [is|are] given to remote pages (%s): anyone who controls such a page can use [it|them]; grant "+
 					"[it|them] to local pages in a separate capability.", words.Some(c.Remote, 2))
 		} else if anyWindow && slices.Contains(windowDangers, plugin) {
-			l.group(codeAnyWindowDangerous, identifierOf(e), quoted(e.Identifier),
+			l.group("any-window-dangerous", identifierOf(e), quoted(e.Identifier),
 				`%s [is|are] given to every window, also to those made later; list the windows that need [it|them] `+
 					`instead of "*".`)
 		}
@@ -116,7 +116,7 @@ func (l *linter) scopes(e *capability.Entry) {
 	}
 	if e.Allow != nil && len(e.Allow) == 0 && len(e.Deny) == 0 {
 		if v := e.Value().Get("allow"); v.Exists() {
-			l.report(codeEmptyAllow, v,
+			l.report("empty-allow", v,
 				"An empty \"allow\" is not a limit: many plugins allow everything that is not denied; leave it "+
 					"out, or list what is allowed.")
 		}

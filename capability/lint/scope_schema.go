@@ -24,7 +24,7 @@ func (l *linter) scopeForm(plugin string, e *capability.Entry) {
 	}
 	for _, v := range slices.Concat(e.Allow, e.Deny) {
 		if schema.Validate(v.Interface()) != nil {
-			l.report(codeUnusedScope, v,
+			l.report("scope-mismatch", v,
 				"The schema of the plugin %s rejects this scope value; write an object with the keys %s.",
 				plugin, words.Some(schema.keys, 8))
 		}

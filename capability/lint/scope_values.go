@@ -34,11 +34,11 @@ func (l *linter) pathVariable(v capability.Value) {
 		right = words.Closest(name, pathVariables)
 	}
 	if right == "" {
-		l.group(codeUnknownVariable, v, quoted(name), "%s [is not a variable|are not variables] of paths, so no file "+
+		l.group("unknown-variable", v, quoted(name), "%s [is not a variable|are not variables] of paths, so no file "+
 			"matches; write one of "+strings.Join(pathVariables, ", ")+".")
 		return
 	}
-	it := l.group(codeUnknownVariable, v, quoted(name), "%s [is|are] not a variable of paths, so no file matches; "+
+	it := l.group("unknown-variable", v, quoted(name), "%s [is|are] not a variable of paths, so no file matches; "+
 		"write %q.", right)
 	it.write, it.guess = right+strings.TrimPrefix(text, name), true
 }
@@ -51,11 +51,11 @@ func (l *linter) fileScope(v capability.Value) {
 	l.pathVariable(path)
 	switch text := path.Text(); text {
 	case "**", "**/*", "/**", "/**/*", "/*", "*", "C:\\**", "C:/**":
-		l.group(codeScopeAllFiles, path, quoted(text),
+		l.group("scope-all-files", path, quoted(text),
 			"%s [matches|match] all files of the computer; name the folders that are needed, such as "+
 				"\"$APPDATA/**\".")
 	case "$HOME/**", "$HOME/**/*", "$HOME", "~/**":
-		l.group(codeScopeAllFiles, path, quoted(text),
+		l.group("scope-all-files", path, quoted(text),
 			"%s [matches|match] all of the user's files, including keys and passwords; name the folders that are "+
 				"needed, such as \"$DOCUMENT/**\".")
 	}
@@ -84,12 +84,12 @@ func (l *linter) hostScope(v capability.Value) {
 	}
 	host, _, _ := strings.Cut(rest, "/")
 	if strings.Trim(host, "*:.") == "" {
-		l.group(codeScopeAnyHost, url, quoted(text),
+		l.group("scope-any-host", url, quoted(text),
 			"%s [matches|match] every host; name those that are needed, such as \"https://api.example.com/*\".")
 		return
 	}
 	if host, _, _ = strings.Cut(host, ":"); isOpenSuffix(host) {
-		l.group(codeOpenSuffix, url, quoted(text), openSuffix)
+		l.group("open-host-suffix", url, quoted(text), openSuffix)
 	}
 }
 
@@ -116,14 +116,14 @@ func (l *linter) shellScope(v capability.Value) {
 			open = open || arg.Kind() == capability.Object
 		}
 		if open {
-			l.group(codeShellInterpreter, command, quoted(command.Text()),
+			l.group("shell-interpreter", command, quoted(command.Text()),
 				"%s [runs|run] whatever the arguments say, and pages choose them, so this grants every program; "+
 					"write the arguments out, or make a program for each task.")
 			return
 		}
 	}
 	if args.Bool() {
-		l.group(codeShellAnyArguments, args, quoted(v.Get("name").Text()),
+		l.group("shell-any-arguments", args, quoted(v.Get("name").Text()),
 			"\"args\": true lets pages run %s with any arguments; list the arguments, with a validator for those "+
 				"that vary.")
 		return
@@ -135,13 +135,13 @@ func (l *linter) shellScope(v capability.Value) {
 		case "":
 			continue
 		case ".*", ".+", `\S+`, `\S*`, `[\s\S]*`, `[\s\S]+`, `.*?`:
-			l.group(codeShellAnyArguments, validator, quoted(text),
+			l.group("shell-any-arguments", validator, quoted(text),
 				"The [validator|validators] %s [accepts|accept] nearly every argument; write what the argument looks "+
 					"like, such as \"[a-z0-9-]+\".")
 			continue
 		}
 		if arg.Get("raw").Bool() && (!strings.HasPrefix(text, "^") || !strings.HasSuffix(text, "$")) {
-			l.group(codeShellOpenValidator, validator, quoted(text),
+			l.group("shell-open-validator", validator, quoted(text),
 				"With \"raw\" the [validator|validators] %s [accepts|accept] any argument that contains a match; "+
 					"write ^ before and $ after.")
 		}
@@ -150,7 +150,7 @@ func (l *linter) shellScope(v capability.Value) {
 
 // coreScope reports a scope of a core permission: no command of the core reads one.
 func (l *linter) coreScope(e *capability.Entry) {
-	it := l.group(codeCoreScope, e.Value(), quoted(e.Identifier),
+	it := l.group("core-scope", e.Value(), quoted(e.Identifier),
 		"%s [is|are] granted without a limit: no core command reads a scope; leave \"allow\" and \"deny\" out.")
 	it.write, it.guess = e.Identifier, true
 }
