@@ -103,12 +103,12 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 				x.Similar = append(x.Similar, c.String())
 			}
 		}
-		if own := p.capabilityFor(c); own != nil {
-			x.AddTo = own.Identifier
-			if v := own.value.Get("permissions").Or(own.value); v.Exists() {
+		if other := p.capabilityFor(c); other != nil {
+			x.AddTo = other.Identifier
+			if v := other.value.Get("permissions").Or(other.value); v.Exists() {
 				x.addToPlace = placeOf(v)
 			}
-			for _, e := range own.Permissions {
+			for _, e := range other.Permissions {
 				if slices.Contains(x.Offers, e.Identifier) || slices.Contains(x.otherPlatforms, e.Identifier) {
 					x.idle = e.Identifier
 				}
@@ -255,7 +255,7 @@ func nearestOfEntry(near []NearMiss, local bool) []NearMiss {
 	var nearest []NearMiss
 	for _, n := range near {
 		e := entryOf(n)
-		if n.Grant.Local() != local && sameKind[e] || len(kept[e]) == mostNearOfEntry {
+		if n.Grant.Local() != local && sameKind[e] || len(kept[e]) == maxNearOfEntry {
 			continue
 		}
 		if slices.ContainsFunc(kept[e], func(other NearMiss) bool {
@@ -269,17 +269,17 @@ func nearestOfEntry(near []NearMiss, local bool) []NearMiss {
 	return nearest
 }
 
-// mostNearOfEntry limits the near misses of one entry, which may list thousands of URLs.
-const mostNearOfEntry = 20
+// maxNearOfEntry limits the near misses of one entry, which may list thousands of URLs.
+const maxNearOfEntry = 20
 
 // problems returns the reasons why a grant does not apply to a caller.
 func (p *Policy) problems(g *Grant, c Caller) []string {
 	var problems []string
-	if own := g.Capability(); !own.on(p.platform) {
-		if len(own.Platforms) == 0 {
+	if other := g.Capability(); !other.on(p.platform) {
+		if len(other.Platforms) == 0 {
 			problems = append(problems, "its platforms are empty, so it is never active")
 		} else {
-			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", words.Join(own.Platforms),
+			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", words.Join(other.Platforms),
 				p.platform))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 type Fix struct {
 	Title string `json:"title"`
 	Edits []Edit `json:"edits"`
-	// Guess reports that the change is what was probably meant and may grant something else: it
+	// Guess reports that the change is a guess and may grant something that was not intended: it
 	// must not be made without review.
 	Guess bool `json:"guess,omitempty"`
 }

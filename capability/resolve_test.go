@@ -386,31 +386,6 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-func BenchmarkAllowed(b *testing.B) {
-	p, _ := Resolve(capabilities(b,
-		`[{"identifier":"a","windows":["main-*"],"permissions":["core:default"]},{"identifier":"b",`+
-			`"windows":["*"],"local":false,"remote":{"urls":["https://*.tauri.app"]},`+
-			`"permissions":["core:default"]}]`), CoreManifests(), ResolveOptions{})
-	local := Caller{Window: "main-1"}
-	remote := Caller{Window: "main-1", Origin: origin(b, "https://a.tauri.app/x")}
-	b.Run("local", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if !p.Allowed(cmd("plugin:window|title"), local) {
-				b.Fatal("denied")
-			}
-		}
-	})
-	b.Run("remote", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if !p.Allowed(cmd("plugin:window|title"), remote) {
-				b.Fatal("denied")
-			}
-		}
-	})
-}
-
 func origin(t testing.TB, url string) Origin {
 	t.Helper()
 	o, err := ParseOrigin(url)

@@ -102,15 +102,15 @@ func Compare(before, after *capability.App, platform capability.Platform) []Chan
 	return changes
 }
 
-// mostLabels limits the windows with which a new one is compared.
-const mostLabels = 50
+// maxLabels limits the windows with which a new one is compared.
+const maxLabels = 50
 
 // labelsOf returns the windows that capabilities name without a pattern, in order.
 func labelsOf(capabilities []capability.Capability) []string {
 	var labels []string
 	for _, c := range capabilities {
 		for _, w := range c.Windows {
-			if isName(w) && !slices.Contains(labels, w) && len(labels) < mostLabels {
+			if isName(w) && !slices.Contains(labels, w) && len(labels) < maxLabels {
 				labels = append(labels, w)
 			}
 		}

@@ -39,9 +39,9 @@ func (s scope) equal(t scope) bool { return !new(Change).setScopes(s, t) }
 // access is what one side grants: for each command the audiences with their scopes.
 type access map[capability.Command]map[audience]scope
 
-// mostCompared bounds a comparison, so that a hostile file cannot make it endless: the pairs of
+// maxCompared bounds a comparison, so that a hostile file cannot make it endless: the pairs of
 // audiences of the commands, and more for each value of a scope.
-const mostCompared = 20_000_000
+const maxCompared = 20_000_000
 
 // comparer compares the patterns of audiences. It compiles each once.
 type comparer struct {
@@ -65,7 +65,7 @@ func (c *comparer) access(p *capability.Policy) (access, bool) {
 			size += labels
 			values += labels * (len(s.Allow) + len(s.Deny))
 		}
-		if effort += size * (size + 30*values); size > mostCompared || values > mostCompared || effort > mostCompared {
+		if effort += size * (size + 30*values); size > maxCompared || values > maxCompared || effort > maxCompared {
 			return nil, false
 		}
 		audiences := make(map[audience]scope)

@@ -10,8 +10,8 @@ import (
 	"lessonkit.example/capability/report"
 )
 
-// mostFuzzed is the size up to which inputs are fuzzed; the bound of memory is for a megabyte.
-const mostFuzzed = 64 << 10
+// maxFuzzed is the size up to which inputs are fuzzed; the bound of memory is for a megabyte.
+const maxFuzzed = 64 << 10
 
 var fuzzedFiles = []string{
 	`{"identifier":"a","windows":["m*"],"permissions":["core:default",{"identifier":"fs:scope","allow":["**"]}]}`,
@@ -32,7 +32,7 @@ func FuzzEffort(f *testing.F) {
 	}
 	core := capability.CoreManifests()
 	f.Fuzz(func(t *testing.T, text []byte, form byte) {
-		if len(text) > mostFuzzed {
+		if len(text) > maxFuzzed {
 			t.Skip()
 		}
 		bounded(t, "input", func() {
@@ -58,7 +58,7 @@ func FuzzEffortOfManifests(f *testing.F) {
 		"commands.allow = [\"b\"]\n"))
 	f.Add([]byte(`{"app":{"security":{"capabilities":["a",{"identifier":"b","permissions":["x:s"]}]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if len(text) > mostFuzzed {
+		if len(text) > maxFuzzed {
 			t.Skip()
 		}
 		bounded(t, "input", func() {

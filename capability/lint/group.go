@@ -17,7 +17,7 @@ type group struct {
 	format string // its first verb is for the subjects
 	args   []any
 	items  []*item
-	parts  []string // the subjects of all values, also of those beyond mostItems
+	parts  []string // the subjects of all values, also of those beyond maxItems
 }
 
 // item is one of the values of a group.
@@ -26,13 +26,13 @@ type item struct {
 	subject string             // how the message names it
 	remove  capability.Value   // what to remove from its array, if that is the fix
 	write   string             // what to write instead of the value, if that is the fix
-	guess   bool               // write is what was probably meant
+	guess   bool               // write is a guess
 	also    []capability.Place // further places
 }
 
 const (
-	mostItems = 50 // bounds the places of one finding
-	mostNamed = 8  // bounds the subjects that its message names
+	maxItems = 50 // bounds the places of one finding
+	maxNamed = 8  // bounds the subjects that its message names
 )
 
 // group reports a value. Values of one file that are reported by the same rule with the same format
@@ -51,7 +51,7 @@ func (l *linter) group(code capability.Code, v capability.Value, subject, format
 	}
 	g.parts = append(g.parts, subject)
 	it := &item{value: v, subject: subject}
-	if len(g.items) < mostItems {
+	if len(g.items) < maxItems {
 		g.items = append(g.items, it)
 	}
 	return it
@@ -97,8 +97,8 @@ func (g *group) diagnostic() capability.Diagnostic {
 	if len(subjects) == 1 {
 		number = 1
 	}
-	f.Message = fmt.Sprintf(inNumber(g.format, number), append([]any{words.Some(subjects, mostNamed)}, g.args...)...)
-	if len(g.parts) > min(len(subjects), mostNamed) {
+	f.Message = fmt.Sprintf(inNumber(g.format, number), append([]any{words.Some(subjects, maxNamed)}, g.args...)...)
+	if len(g.parts) > min(len(subjects), maxNamed) {
 		f.Parts = slices.Sorted(slices.Values(g.parts))
 	}
 	switch {

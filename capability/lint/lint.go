@@ -1,5 +1,5 @@
 // Package lint reports likely mistakes and risks in capability files: permissions that have no
-// effect or contradict each other, windows and URLs that get more than was probably meant, and
+// effect or contradict each other, windows and URLs that get more than was probably intended, and
 // scopes that their plugin does not accept.
 package lint
 
@@ -67,7 +67,7 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 }
 
 // configured returns what is wrong with the lists of active capabilities. A capability that is
-// inactive on some platforms only is meant to be.
+// inactive on some platforms only is so by intention.
 func configured(app *capability.App, platform capability.Platform) capability.Diagnostics {
 	type place struct {
 		file string

@@ -192,7 +192,7 @@ func TestScopeOfFilesMayComeFromDialogs(t *testing.T) {
 }
 
 // Findings that were made of what is right, or of the wrong one of two.
-func TestLintIsSilentAboutWhatIsMeant(t *testing.T) {
+func TestLintIsSilentAboutDeliberateGrants(t *testing.T) {
 	t.Parallel()
 	const head = `{"identifier":"a","windows":["main"],`
 	for in, want := range map[string][]string{

@@ -10,7 +10,7 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// remotes reports URL patterns that let in more, or less, than is likely meant.
+// remotes reports URL patterns that let in more, or less, than was probably intended.
 func (l *linter) remotes(c *capability.Capability) {
 	for i, text := range c.Remote {
 		place := func() capability.Value { return c.Value().Get("remote").Get("urls").Item(i).Or(c.Value()) }

@@ -65,9 +65,9 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	return l.schemas[plugin]
 }
 
-// mostExpandedSchema limits the values of a schema with its references expanded: the validator
+// maxExpandedSchema limits the values of a schema with its references expanded: the validator
 // follows a reference to itself until the stack overflows. Real ones have up to 200.
-const mostExpandedSchema = 2000
+const maxExpandedSchema = 2000
 
 // isSmall reports whether a schema is small with its references expanded. One that refers to itself
 // is not, nor is one whose references are not JSON pointers.
@@ -76,7 +76,7 @@ func isSmall(d *capability.Document) bool {
 		return false
 	}
 	root := d.Root()
-	left := mostExpandedSchema
+	left := maxExpandedSchema
 	var expand func(v capability.Value)
 	expand = func(v capability.Value) {
 		if left--; left < 0 {

@@ -60,13 +60,13 @@ const (
 	globInvalid = "the range that opens here is not closed or empty; write such as [abc], [a-z] or [!abc]"
 )
 
-// mostGlob is the length in bytes of the longest pattern that is read; real labels are far shorter.
-const mostGlob = 1024
+// maxGlob is the length in bytes of the longest pattern that is read; real labels are far shorter.
+const maxGlob = 1024
 
 // CompileGlob reads a pattern. The error is a [*GlobError].
 func CompileGlob(pattern string) (Glob, error) {
-	if len(pattern) > mostGlob {
-		return Glob{}, &GlobError{pattern[:40] + "…", mostGlob, fmt.Sprintf("it is longer than %d bytes", mostGlob)}
+	if len(pattern) > maxGlob {
+		return Glob{}, &GlobError{pattern[:40] + "…", maxGlob, fmt.Sprintf("it is longer than %d bytes", maxGlob)}
 	}
 	g := Glob{text: pattern}
 	// Any invalid UTF-8 in a label matches utf8.RuneError.

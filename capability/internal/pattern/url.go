@@ -41,15 +41,15 @@ func (e *URLError) Unwrap() error { return e.cause }
 // Permanent reports true: retrying cannot help.
 func (e *URLError) Permanent() bool { return true }
 
-// mostURL is the length in bytes of the longest pattern that is read: the time that the library
+// maxURL is the length in bytes of the longest pattern that is read: the time that the library
 // takes grows with its square. Browsers limit URLs to about as much.
-const mostURL = 2048
+const maxURL = 2048
 
 // CompileURL reads a pattern. The error is a [*URLError].
 func CompileURL(pattern string) (*URL, error) {
-	if len(pattern) > mostURL {
+	if len(pattern) > maxURL {
 		return nil, &URLError{Pattern: pattern, hint: fmt.Sprintf("it has %d bytes; the limit is %d", len(pattern),
-			mostURL)}
+			maxURL)}
 	}
 	if p := compileSimple(pattern); p != nil {
 		return p, nil
@@ -225,8 +225,8 @@ type Address struct{ Text, Protocol, Host, Port, Path string }
 // ParseAddress reads a URL by the rules of the WHATWG.
 func ParseAddress(url string) (Address, error) {
 	star := "*"
-	if len(url) > mostURL {
-		return Address{}, fmt.Errorf("%s has %d bytes; the limit is %d", words.Quote(url), len(url), mostURL)
+	if len(url) > maxURL {
+		return Address{}, fmt.Errorf("%s has %d bytes; the limit is %d", words.Quote(url), len(url), maxURL)
 	}
 	every, err := (&urlpattern.URLPatternInit{Protocol: &star}).New(nil)
 	if err != nil {
