@@ -29,6 +29,11 @@ func scanProfile(teacher uuid.UUID) func(row) (feedback.Profile, error) {
 	}
 }
 
+var (
+	errProfile  = feedback.NotFound("profile")
+	errDefaults = feedback.NotFound("saved defaults")
+)
+
 // fold normalizes names for comparisons that ignore case and the encoding of accents.
 func fold(s string) string {
 	return norm.NFC.String(cases.Fold().String(norm.NFC.String(s)))
@@ -38,7 +43,7 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
-	d, err := one(ctx, s.db, feedback.NotFound("saved defaults"), func(r row) (d feedback.Defaults, err error) {
+	d, err := one(ctx, s.db, errDefaults, func(r row) (d feedback.Defaults, err error) {
 		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language)
 		return d, err
 	}, `
@@ -78,7 +83,7 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 // ReplaceProfile implements [feedback.Store].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
 	err = s.single(ctx, "replace profile", func(ctx context.Context, q execer) (err error) {
-		out, err = one(ctx, q, feedback.NotFound("profile"), scanProfile(p.TeacherID), `
+		out, err = one(ctx, q, errProfile, scanProfile(p.TeacherID), `
 			update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
 				term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
 			where profile_id = $1 and teacher_id = $2
@@ -93,7 +98,7 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 
 // Profile implements [feedback.Store].
 func (s *Store) Profile(ctx context.Context, teacher, id uuid.UUID) (feedback.Profile, error) {
-	p, err := one(ctx, s.db, feedback.NotFound("profile"), scanProfile(teacher),
+	p, err := one(ctx, s.db, errProfile, scanProfile(teacher),
 		`select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`, id, teacher)
 	return p, wrap("read profile", err)
 }
@@ -131,7 +136,7 @@ func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error 
 // deleteProfile deletes a profile with what belongs to it. The locks prevent that a segment is
 // added between reading the audio keys and deleting the segments.
 func (s *Store) deleteProfile(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID) error {
-	name, err := one(ctx, tx, feedback.NotFound("profile"), scanValue[string],
+	name, err := one(ctx, tx, errProfile, scanValue[string],
 		`select name from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(), id, teacher)
 	if err != nil {
 		return err

@@ -232,13 +232,14 @@ func execOne(ctx context.Context, q execer, notFound error, query string, args .
 // wrap returns the errors of package feedback unchanged, classifies those of an unavailable
 // database, and adds the operation to all others.
 func wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if db.IsNotMigrated(err) {
 		op += " (run Migrate)"
 	}
 	var known *feedback.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &known):
 		return err
 	case db.IsUnavailable(err):

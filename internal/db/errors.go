@@ -133,4 +133,4 @@ func sqliteCode(err error) int {
 }
 
 // isBusy reports whether SQLite has not got the lock of a file, which another connection holds.
-func isBusy(err error) bool { return sqliteCode(err)&0xff == sqliteBusy }
+func isBusy(err error) bool { return err != nil && sqliteCode(err)&0xff == sqliteBusy }
