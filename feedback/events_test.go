@@ -118,24 +118,6 @@ func TestEventsContinueAfterAnyRevision(t *testing.T) {
 	require.Equal(t, finished, again())
 }
 
-func TestEventsDoNotReportAnUnchangedLesson(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	l := e.lesson()
-	_, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
-	require.NoError(t, err)
-	before, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
-	e.add(l, "x")
-	next := follow(t, e.Service, e.teacher, l.SessionID, before.Revision)
-	require.NotNil(t, next().Segment)
-	_, err = e.FinishLesson(t.Context(), e.teacher, l.ID)
-	require.NoError(t, err)
-	_, err = e.MarkApplied(t.Context(), e.teacher, l.ID)
-	require.NoError(t, err)
-	require.True(t, next().Lesson.Applied)
-}
-
 // firstLook is a store that calls a function after the first read of changes.
 type firstLook struct {
 	feedback.Store

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -84,6 +85,9 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 		require.Empty(t, e.get(seg).ErrorCode)
 		require.NoError(t, e.CancelTask(t.Context(), e.take()[0]))
 		e.requireFailure(seg, "transcription_cancelled", "the transcription was cancelled; it can be retried")
+		deleted := feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}
+		require.NoError(t, e.FailTask(t.Context(), deleted))
+		require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
 	})
 }
 

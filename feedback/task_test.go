@@ -143,29 +143,6 @@ func TestSupersededAttemptChangesNothing(t *testing.T) {
 	require.Equal(t, "by the successor", e.get(seg).Text)
 }
 
-func TestFailTaskFailsTheSegment(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	seg, task := e.add(e.lesson(), "x")
-	_, err := e.store.StartTranscription(t.Context(), seg.ID, task.Round, "died", 3, e.clock.Now())
-	require.NoError(t, err)
-	require.NoError(t, e.FailTask(t.Context(), task))
-	got := e.get(seg)
-	require.Equal(t, feedback.SegmentFailed, got.State)
-	require.NotEmpty(t, got.Error)
-
-	_, err = e.RetrySegment(t.Context(), e.teacher, seg.ID)
-	require.NoError(t, err)
-	retried := e.take()
-	require.Len(t, retried, 1)
-	require.NoError(t, e.RunTask(t.Context(), retried[0], feedback.Attempt{LeaseToken: "again", Number: 1}))
-	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-	require.NoError(t, e.FailTask(t.Context(), task), "a transcribed segment does not fail")
-	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-	require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}))
-	require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
-}
-
 // A queue may still report the old job after a retry, or run it again.
 func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
 	t.Parallel()

@@ -185,14 +185,6 @@ func TestBaseURLsThatCannotWorkAreExplained(t *testing.T) {
 	}
 }
 
-func TestAnUploadNeedsAudio(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	_, err := feedbackclient.New(server.URL, "token").UploadRecording(t.Context(), "id", feedbackclient.Recording{})
-	require.EqualError(t, err, "feedbackclient: Recording.Audio is nil")
-}
-
 func readProfile(t *testing.T, c feedbackclient.Client) error {
 	_, err := c.Profile(t.Context(), "id")
 	return err

@@ -54,7 +54,7 @@ func TestGeneratedRequests(t *testing.T) {
 		for path, item := range api.OpenAPI().Paths {
 			for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put,
 				"DELETE": item.Delete} {
-				if op != nil {
+				if op != nil && op.OperationID != "upload-segment" { // see TestUploads
 					g.operations = append(g.operations, operation{method, path, op})
 				}
 			}
@@ -99,6 +99,9 @@ func (g *generator) one(t *testing.T) {
 		g.env.speech.fail(pick[error](g, nil, nil, fault{permanent: true, public: "no"}, fault{after: time.Second},
 			errOrdinary))
 		g.env.work()
+	}
+	if g.chance(5) {
+		g.remember("", g.env.upload(g.id("lesson_id"), recording(g.plain(3))).json)
 	}
 	if g.chance(10) {
 		g.env.now.Add(time.Duration(g.Int64N(int64(48 * time.Hour))))
@@ -333,9 +336,6 @@ func (g *generator) stringOf(name string, s *huma.Schema, broken bool) string {
 }
 
 func (g *generator) body(op operation, header http.Header, broken bool) []byte {
-	if op.OperationID == "upload-segment" {
-		return g.recording(header, broken)
-	}
 	schema := op.RequestBody.Content["application/json"].Schema
 	header.Set("Content-Type", "application/json")
 	out, err := json.Marshal(g.value("", schema, broken))
@@ -358,52 +358,6 @@ func (g *generator) body(op operation, header http.Header, broken bool) []byte {
 		case 5:
 			header.Set("Content-Encoding", "gzip")
 		}
-	}
-	return out
-}
-
-func (g *generator) recording(header http.Header, broken bool) []byte {
-	audio := string(pick(g, []byte("\xff\xfb\x90\x64"), []byte("\xff\xfb\x90\x64"), []byte("#!AMR\n"),
-		[]byte("fLaC\x00\x00\x00\x22"))) + g.plain(1+g.IntN(3))
-	if broken {
-		audio = pick(g, "", "x", "<html>", audio, audio, strings.Repeat("\xff", 1<<20+1))
-	}
-	if g.chance(30) {
-		header.Set("Content-Type", pick(g, "audio/mpeg", "audio/aac", "audio/pcm; rate=16000; channels=1",
-			"audio/x-pcm; rate=z"))
-		return []byte(audio)
-	}
-	var b bytes.Buffer
-	boundary := pick(g, "b", "----b1")
-	header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
-	names := []string{pick(g, "file", "audio")}
-	if broken {
-		names = []string{pick(g, "file", "audio", "fle", "")}
-	}
-	for _, name := range []string{"sequence", "duration_ms", "format", "sample_rate", "channels"} {
-		if g.chance(20) {
-			names = append(names, name)
-		}
-	}
-	g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	for _, name := range names {
-		value := audio
-		switch name {
-		case "sequence", "duration_ms", "sample_rate", "channels":
-			value = pick(g, "0", "1", "16000", strconv.Itoa(g.IntN(20)))
-			if broken {
-				value = pick(g, "-1", "x", "", "10000", "1e9", "99999999999999999999", g.text(300))
-			}
-		case "format":
-			value = pick(g, "pcm", "pcm", "mp3")
-		}
-		fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=%q; filename=\"../x\"\r\n\r\n%s\r\n", boundary,
-			name, value)
-	}
-	fmt.Fprintf(&b, "--%s--\r\n", boundary)
-	out := b.Bytes()
-	if broken && g.chance(30) {
-		out = out[:g.IntN(len(out))]
 	}
 	return out
 }

@@ -13,7 +13,6 @@ import (
 
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/internal/httpapi/apitest"
-	"lessonkit.example/internal/pgtest"
 )
 
 // route is an operation of the document.
@@ -51,31 +50,6 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestDatabaseLostWhileServing kills the database's processes and starts them again.
-func TestDatabaseLostWhileServing(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{Durable: true})
-	e := newEnvOn(t, server.URL())
-	lesson := e.lesson(e.session(e.profile("Ming")))
-	e.upload(lesson, recording("before")).want(202)
-	server.Kill()
-	for _, a := range []answer{
-		e.do("GET", "/profiles", nil), e.do("POST", "/profiles", object{"name": "Li"}),
-		e.do("GET", "/profile-defaults", nil),
-		e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil), e.upload(lesson, recording("lost")),
-	} {
-		a.want(503, "database_unavailable")
-		require.NotEmpty(t, a.Header().Get("Retry-After"))
-		require.NotContains(t, a.Body.String(), "postgres")
-	}
-	server.Restart(t)
-	e.do("POST", "/profiles", object{"name": "Li"}).want(201)
-	e.upload(lesson, recording("lost")).want(202)
-	require.Empty(t, filterNil(e.work()))
-	a := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-	require.Equal(t, 2.0, a.json["summary"].(object)["transcribed"])
 }
 
 // TestNotMigratedIs503: a server may start before its tables are created.
