@@ -3,7 +3,6 @@ package feedback
 import (
 	"context"
 	"iter"
-	"math"
 	"sync"
 	"time"
 
@@ -18,8 +17,8 @@ type Event struct {
 	Segment  *Segment
 }
 
-// Events follows a session until ctx ends. It yields what has changed since a revision (negative:
-// since the call) in the order of revisions, and then later changes as they happen. A lesson or
+// Events follows a session until ctx ends. It yields what has changed since a revision in the order
+// of revisions, and then later changes as they happen. A lesson or
 // segment that has changed several times between two looks at the store is reported once, with its
 // last state. Changes made through this Service are reported at once, those of other processes
 // within [Config.PollInterval]. The sequence ends after its first error; it is [ErrNotFound] if the
@@ -30,9 +29,6 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 		defer unsubscribe()
 		poll := time.NewTicker(s.cfg.PollInterval)
 		defer poll.Stop()
-		if since < 0 {
-			since = math.MaxInt64 // the first look returns the current revision alone
-		}
 		for {
 			events, revision, err := s.changes(ctx, teacher, session, since)
 			if err != nil {

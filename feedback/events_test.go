@@ -3,7 +3,6 @@ package feedback_test
 import (
 	"context"
 	"iter"
-	"sync"
 	"testing"
 	"time"
 
@@ -118,43 +117,11 @@ func TestEventsContinueAfterAnyRevision(t *testing.T) {
 	require.Equal(t, finished, again())
 }
 
-// firstLook is a store that calls a function after the first read of changes.
-type firstLook struct {
-	feedback.Store
-	once  sync.Once
-	after func()
-}
-
-func (s *firstLook) Changes(
-	ctx context.Context, teacher, session uuid.UUID, since int64,
-) ([]feedback.Event, int64, error) {
-	events, revision, err := s.Store.Changes(ctx, teacher, session, since)
-	s.once.Do(s.after)
-	return events, revision, err
-}
-
-func TestEventsWithoutARevisionStartNow(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	l := e.lesson()
-	e.add(l, "before")
-	service := e.service(func(c *feedback.Config) {
-		c.PollInterval = time.Millisecond
-		c.Store = &firstLook{Store: e.store, after: func() {
-			_, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
-			require.NoError(t, err)
-		}}
-	})
-	first := follow(t, service, e.teacher, l.SessionID, -1)()
-	require.NotNil(t, first.Lesson, "the segment was added before")
-	require.Equal(t, feedback.LessonFinished, first.Lesson.State)
-}
-
 func TestEventsEndWithAnErrorWhenTheSessionIsDeleted(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.PollInterval = time.Millisecond })
 	l := e.lesson()
-	for _, err := range e.Events(t.Context(), uuid.New(), l.SessionID, -1) {
+	for _, err := range e.Events(t.Context(), uuid.New(), l.SessionID, 0) {
 		require.ErrorIs(t, err, feedback.ErrNotFound, "another teacher's")
 	}
 	session, err := e.Session(t.Context(), e.teacher, l.SessionID)

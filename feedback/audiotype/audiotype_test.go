@@ -28,25 +28,14 @@ func TestDetect(t *testing.T) {
 	t.Parallel()
 	mp4 := func(brand string) string { return "\x00\x00\x00\x1cftyp" + brand + "\x00\x00\x02\x00isomiso2" }
 	for name, c := range map[string]struct{ head, want string }{
-		"mp3 with a tag": {"ID3\x04\x00\x00\x00\x00\x00\x23TSSE\x00\x00\x00\x0f\x00\x00\x03Lavf59.27.100\x00",
-			"audio/mpeg"},
-		"mp3 without":      {"\xff\xfb\x90\xc4\x00\x00", "audio/mpeg"},
-		"mp3 at 16 kHz":    {"\xff\xf3\x48\xc4\x00\x00", "audio/mpeg"},
-		"aac":              {"\xff\xf1\x50\x40\x02\x7f\xfc", "audio/aac"},
-		"m4a":              {mp4("M4A "), "audio/mp4"},
-		"mp4":              {mp4("isom"), "audio/mp4"},
-		"mp4 of an iPhone": {mp4("mp42"), "audio/mp4"},
-		"wav":              {"RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00", "audio/wav"},
-		"ogg opus": {"OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x02\x03\x04" +
-			"\x00\x00\x00\x00\x01\x02\x03\x04\x01\x13OpusHead\x01\x01", "audio/ogg"},
-		"webm": {"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\xf7\x81\x01" +
-			"\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x84webm", "audio/webm"},
-		"flac":               {"fLaC\x00\x00\x00\x22\x10\x00", "audio/flac"},
+		"mp3 without":        {"\xff\xfb\x90\xc4\x00\x00", "audio/mpeg"},
+		"mp3 at 16 kHz":      {"\xff\xf3\x48\xc4\x00\x00", "audio/mpeg"},
+		"mp4":                {mp4("isom"), "audio/mp4"},
+		"mp4 of an iPhone":   {mp4("mp42"), "audio/mp4"},
 		"amr":                {"#!AMR\n\x3c", "audio/amr"},
 		"wideband amr":       {"#!AMR-WB\n\x44", "audio/amr"},
 		"amr, two channels":  {"#!AMR_MC1.0\n\x00\x00\x00\x02\x3c", "audio/amr"},
 		"wideband, two":      {"#!AMR-WB_MC1.0\n\x00\x00\x00\x02\x44", "audio/amr"},
-		"3gp":                {mp4("3gp4"), "audio/mp4"},
 		"3gp of CDMA phones": {mp4("3g2a"), "audio/mp4"},
 		"wav over 4 GiB":     {"RF64\xff\xff\xff\xffWAVEds64\x1c\x00\x00\x00", "audio/wav"},
 		"another rf64":       {"RF64\xff\xff\xff\xffAVI ds64", ""},
@@ -54,10 +43,7 @@ func TestDetect(t *testing.T) {
 		"matroska": {"\x1a\x45\xdf\xa3\xa3\x42\x86\x81\x01\x42\xf7\x81\x01" +
 			"\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x88matroska", "audio/x-matroska"},
 		"m4v":                 {mp4("M4V "), "video/quicktime"},
-		"mov":                 {"\x00\x00\x00\x14ftypqt  ", "video/quicktime"},
 		"mov of old":          {"\x00\x00\x00\x08wide\x00\x00\x10\x00mdat", "video/quicktime"},
-		"caf":                 {"caff\x00\x01\x00\x00desc", "audio/x-caf"},
-		"aiff":                {"FORM\x00\x00\x10\x00AIFFCOMM", "audio/aiff"},
 		"compressed aiff":     {"FORM\x00\x00\x10\x00AIFCFVER", "audio/aiff"},
 		"silk":                {"#!SILK_V3\x14\x00", "audio/silk"},
 		"silk of a messenger": {"\x02#!SILK_V3\x14\x00", "audio/silk"},

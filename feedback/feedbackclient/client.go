@@ -209,26 +209,20 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 // is added to Base, as in "/api/v1/words". An error answer is returned as a *Problem. It is for
 // operations that have no method yet.
 func (c Client) Call(ctx context.Context, method, path string, body, out any) error {
-	r, err := jsonRequest(method, path, body)
-	if err != nil {
-		return err
-	}
-	return c.decode(ctx, r, out)
+	return c.decode(ctx, jsonRequest(method, path, body), out)
 }
 
 // jsonRequest returns a request with a JSON body, or without one if body is nil.
-func jsonRequest(method, path string, body any) (request, error) {
+func jsonRequest(method, path string, body any) request {
 	r := request{method: method, path: path, repeatable: method != http.MethodPost, header: http.Header{}}
-	if body == nil {
-		return r, nil
+	if body != nil {
+		r.header.Set("Content-Type", "application/json")
+		r.body = func() (io.Reader, int64, error) {
+			b, err := json.Marshal(body)
+			return bytes.NewReader(b), int64(len(b)), err
+		}
 	}
-	b, err := json.Marshal(body)
-	if err != nil {
-		return r, err
-	}
-	r.header.Set("Content-Type", "application/json")
-	r.body = func() (io.Reader, int64, error) { return bytes.NewReader(b), int64(len(b)), nil }
-	return r, nil
+	return r
 }
 
 // decode sends a request and decodes the answer into out, unless out is nil.
@@ -249,10 +243,7 @@ func (c Client) decode(ctx context.Context, r request, out any) error {
 
 // post is Call for a POST that can be repeated.
 func (c Client) post(ctx context.Context, path string, body, out any) error {
-	r, err := jsonRequest(http.MethodPost, path, body)
-	if err != nil {
-		return err
-	}
+	r := jsonRequest(http.MethodPost, path, body)
 	r.repeatable = true
 	return c.decode(ctx, r, out)
 }

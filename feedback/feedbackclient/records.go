@@ -1,6 +1,7 @@
 package feedbackclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"iter"
@@ -43,15 +44,8 @@ func (c Client) Records(ctx context.Context, profileID string) iter.Seq2[Record,
 
 // CreateRecord creates a feedback record.
 func (c Client) CreateRecord(ctx context.Context, in RecordInput) (record Record, err error) {
-	r, err := jsonRequest(http.MethodPost, path("/feedback-records"), in)
-	if err != nil {
-		return record, err
-	}
-	key := in.IdempotencyKey
-	if key == "" {
-		key = rand.Text()
-	}
-	r.header.Set("Idempotency-Key", key)
+	r := jsonRequest(http.MethodPost, path("/feedback-records"), in)
+	r.header.Set("Idempotency-Key", cmp.Or(in.IdempotencyKey, rand.Text()))
 	r.repeatable = true
 	return record, c.decode(ctx, r, &record)
 }

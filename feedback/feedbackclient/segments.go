@@ -2,6 +2,7 @@ package feedbackclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,11 +75,7 @@ func (r Recording) form() (before, after []byte, contentType string, err error) 
 			return nil, nil, "", err
 		}
 	}
-	name := r.Name
-	if name == "" {
-		name = "recording"
-	}
-	if _, err := form.CreateFormFile("file", name); err != nil {
+	if _, err := form.CreateFormFile("file", cmp.Or(r.Name, "recording")); err != nil {
 		return nil, nil, "", err
 	}
 	n := out.Len()
@@ -86,36 +83,36 @@ func (r Recording) form() (before, after []byte, contentType string, err error) 
 	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType(), err
 }
 
-// turns lets each attempt at an upload read the recording from its start. The transport may still
+// attempts lets each attempt at an upload read the recording from its start. The transport may still
 // read for an attempt that has failed: it must not take bytes of the next one.
-type turns struct {
+type attempts struct {
 	mu      sync.Mutex
 	current int
 }
 
-// turn is the reader of one attempt.
-type turn struct {
-	*turns
+// attempt is the reader of one attempt.
+type attempt struct {
+	*attempts
 	number int
 	io.Reader
 }
 
-// next ends the turn before.
-func (t *turns) next(seeker io.Seeker, start int64, r io.Reader) (io.Reader, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.current++
+// next ends the attempt before.
+func (a *attempts) next(seeker io.Seeker, start int64, r io.Reader) (io.Reader, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.current++
 	_, err := seeker.Seek(start, io.SeekStart)
-	return turn{t, t.current, r}, err
+	return attempt{a, a.current, r}, err
 }
 
-func (t turn) Read(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.number != t.current {
+func (a attempt) Read(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.number != a.current {
 		return 0, errors.New("the upload was started again")
 	}
-	return t.Reader.Read(p)
+	return a.Reader.Read(p)
 }
 
 // UploadRecording uploads one segment of a lesson, streaming it. The same recording again is
@@ -132,12 +129,13 @@ func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recordi
 		method: http.MethodPost, path: path("/feedback-lessons/%s/segments", lessonID),
 		header: http.Header{"Content-Type": {contentType}},
 	}
+	around := func(audio io.Reader) io.Reader {
+		return io.MultiReader(bytes.NewReader(before), audio, bytes.NewReader(after))
+	}
 	seeker, ok := in.Audio.(io.Seeker)
 	if !ok {
 		c.MaxRetries = 0 // the audio can be read once only
-		r.body = func() (io.Reader, int64, error) {
-			return io.MultiReader(bytes.NewReader(before), in.Audio, bytes.NewReader(after)), -1, nil
-		}
+		r.body = func() (io.Reader, int64, error) { return around(in.Audio), -1, nil }
 		return s, c.decode(ctx, r, &s)
 	}
 	start, err := seeker.Seek(0, io.SeekCurrent)
@@ -149,11 +147,10 @@ func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recordi
 		return s, fmt.Errorf("upload: %w", err)
 	}
 	r.repeatable = true
-	var turns turns
+	var attempts attempts
 	r.body = func() (io.Reader, int64, error) {
-		audio, err := turns.next(seeker, start, io.LimitReader(in.Audio, end-start))
-		body := io.MultiReader(bytes.NewReader(before), audio, bytes.NewReader(after))
-		return body, int64(len(before)) + end - start + int64(len(after)), err
+		audio, err := attempts.next(seeker, start, io.LimitReader(in.Audio, end-start))
+		return around(audio), int64(len(before)) + end - start + int64(len(after)), err
 	}
 	return s, c.decode(ctx, r, &s)
 }

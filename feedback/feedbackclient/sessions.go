@@ -88,10 +88,7 @@ func (c Client) OpenSession(ctx context.Context, profileID string) (Session, err
 
 // OpenSessionWith opens a voice session, or resumes the profile's active one, whatever its date.
 func (c Client) OpenSessionWith(ctx context.Context, in SessionInput) (Session, error) {
-	r, err := jsonRequest(http.MethodPost, path("/feedback-sessions"), in)
-	if err != nil {
-		return Session{}, err
-	}
+	r := jsonRequest(http.MethodPost, path("/feedback-sessions"), in)
 	r.repeatable = true
 	return c.session(ctx, r)
 }
@@ -110,10 +107,7 @@ func (c Client) Session(ctx context.Context, id string) (Session, error) {
 
 // SaveSession changes a session's text or date.
 func (c Client) SaveSession(ctx context.Context, id string, e SessionEdit) (Session, error) {
-	r, err := jsonRequest(http.MethodPut, path("/feedback-sessions/%s", id), e)
-	if err != nil {
-		return Session{}, err
-	}
+	r := jsonRequest(http.MethodPut, path("/feedback-sessions/%s", id), e)
 	if e.IfMatch != "" {
 		r.header.Set("If-Match", e.IfMatch)
 		r.repeatable = false // the first one may have changed the ETag

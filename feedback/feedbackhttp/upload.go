@@ -134,7 +134,7 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	if err != nil {
 		return none, false, err
 	}
-	values := uploadValues{in: "query"}
+	values := uploadValues{in: "query", numbers: map[string]int{}}
 	u := ctx.URL()
 	for name, v := range u.Query() {
 		if err := values.set(name, v[len(v)-1]); err != nil {
@@ -297,42 +297,33 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 
 // uploadValues are the values that describe a recording.
 type uploadValues struct {
-	in                   string // where the last value came from: "query" or "body"
-	sequence             *int
-	duration             time.Duration // 0 if unknown
-	pcm                  bool
-	sampleRate, channels *int
+	in       string         // where the last value came from: "query" or "body"
+	numbers  map[string]int // sequence, sample_rate and channels
+	duration time.Duration  // 0 if unknown
+	pcm      bool
 }
 
 func (v *uploadValues) set(name, value string) error {
-	var target **int
 	switch name {
-	case "sequence":
-		target = &v.sequence
+	case "sequence", "sample_rate", "channels":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fieldProblem(v.in+"."+name, "must be a whole number")
+		}
+		v.numbers[name] = n
 	case "duration_ms":
-		if ms, err := strconv.ParseFloat(value, 64); err == nil && ms >= 0 && ms <= maxDurationMS {
+		if ms, err := strconv.ParseFloat(value, 64); err == nil && ms >= 0 && ms <= maxDurationMS { // it is a hint
 			v.duration = time.Duration(math.Round(ms)) * time.Millisecond
 		}
-		return nil // it is a hint
-	case "sample_rate":
-		target = &v.sampleRate
-	case "channels":
-		target = &v.channels
 	case "format":
 		if value != "pcm" {
 			return fieldProblem(v.in+".format", "must be pcm or absent")
 		}
 		v.pcm = true
-		return nil
 	default:
 		return fieldProblem(v.in, fmt.Sprintf("has an unknown field %.40q; the fields are file (or audio), "+
 			"sequence, duration_ms, format, sample_rate and channels", name))
 	}
-	n, err := strconv.Atoi(value)
-	if err != nil {
-		return fieldProblem(v.in+"."+name, "must be a whole number")
-	}
-	*target = &n
 	return nil
 }
 
@@ -354,14 +345,19 @@ func (v *uploadValues) contentType(kind string, params map[string]string) error 
 }
 
 func (v *uploadValues) input() (feedback.SegmentInput, error) {
-	in := feedback.SegmentInput{Sequence: v.sequence, Duration: v.duration}
+	in := feedback.SegmentInput{Duration: v.duration}
+	if n, ok := v.numbers["sequence"]; ok {
+		in.Sequence = &n
+	}
 	if !v.pcm {
 		return in, nil
 	}
-	if v.sampleRate == nil || v.channels == nil {
+	rate, ok := v.numbers["sample_rate"]
+	channels, both := v.numbers["channels"]
+	if !ok || !both {
 		return in, fieldProblem(v.in+".sample_rate",
 			"and channels are required for raw samples, as in sample_rate=16000, channels=1")
 	}
-	in.PCM = &feedback.PCM{SampleRate: *v.sampleRate, Channels: *v.channels}
+	in.PCM = &feedback.PCM{SampleRate: rate, Channels: channels}
 	return in, nil
 }

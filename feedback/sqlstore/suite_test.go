@@ -74,7 +74,6 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"changes are read up to a size":                            changesBounded,
 		"usage is counted with what is stored":                     usageCounted,
 		"usage is of one day":                                      usageOfADay,
-		"concurrent usage is counted":                              usageConcurrent,
 		"rows of another teacher are absent":                       otherTeacher,
 	} {
 		t.Run(name, func(t *testing.T) {

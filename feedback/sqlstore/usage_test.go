@@ -66,14 +66,3 @@ func usageOfADay(t *testing.T, f *fixture) {
 	require.Equal(t, 3, add(next).Summaries)
 	require.Equal(t, 1, add(day.Add(-24*time.Hour)).Summaries, "a clock that was wrong is corrected")
 }
-
-func usageConcurrent(t *testing.T, f *fixture) {
-	const n = 16
-	for _, err := range concurrently(n, func(int) error {
-		_, err := f.Store.AddUsage(t.Context(), f.teacher, feedback.Usage{Summaries: 1}, f.now)
-		return err
-	}) {
-		require.NoError(t, err)
-	}
-	require.Equal(t, n, f.usage(f.now).Summaries)
-}
