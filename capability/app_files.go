@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"lessonkit.example/capability/internal/limit"
@@ -18,6 +19,9 @@ type appReader struct {
 	fsys  fs.FS
 	name  func(string) string // nil for names in the file system
 	bytes int                 // read so far
+
+	once     sync.Once
+	commands []string // in the source of the application
 }
 
 // called returns the name of a file in diagnostics and errors.

@@ -75,15 +75,19 @@ func lockedVersions(lock string) map[string]Version {
 }
 
 // commands returns the commands that the source of an application defines, nil if none is found or
-// if there is too much source to be sure.
+// if there is too much source to be sure. The source is read once.
 func (a *App) commands() []string {
 	if a.reader == nil || a.dir == "" {
 		return nil
 	}
-	r := *a.reader
-	r.bytes = 0
+	a.reader.once.Do(func() { a.reader.commands = a.reader.sourceCommands(path.Join(a.dir, "src")) })
+	return a.reader.commands
+}
+
+func (r *appReader) sourceCommands(folder string) []string {
+	r.bytes = 0 // the limit is for each of the files and the source
 	var commands []string
-	err := r.walk(path.Join(a.dir, "src"), func(name string, entry fs.DirEntry) error {
+	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
 		if entry.IsDir() || path.Ext(name) != ".rs" {
 			return nil
 		}

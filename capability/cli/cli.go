@@ -126,7 +126,7 @@ type printableWriter struct{ io.Writer }
 
 // Write writes a text that ends with a whole character.
 func (w printableWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(w.Writer, printable(string(text))); err != nil {
+	if _, err := io.WriteString(w.Writer, report.PrintableText(string(text))); err != nil {
 		return 0, err
 	}
 	return len(text), nil

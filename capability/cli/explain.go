@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/report"
@@ -124,30 +123,12 @@ func explain(c *command, args []string) (int, error) {
 			Others []*capability.Explanation `json:"otherPlatforms,omitempty"`
 		}{x, others})
 	} else {
-		text := c.paintVerdict(x)
-		for _, other := range others {
-			text += fmt.Sprintf("\nOn %s the configuration lists other capabilities:\n", other.Platform) +
-				c.paintVerdict(other)
-		}
-		_, err = fmt.Fprint(c.env.Stdout, text)
+		err = report.Explanation(c.env.Stdout, x, others, report.TextOptions{Color: c.env.Color})
 	}
 	if x.Unknown() {
 		return ExitUsage, err
 	}
 	return exit(!x.Allowed), err
-}
-
-func (c *command) paintVerdict(x *capability.Explanation) string {
-	text := printable(x.String())
-	if !c.env.Color {
-		return text
-	}
-	verb, rest, _ := strings.Cut(text, ":")
-	color := "1;31"
-	if x.Allowed {
-		color = "1;32"
-	}
-	return "\x1b[" + color + "m" + verb + "\x1b[0m:" + rest
 }
 
 func who(c *command, args []string) (int, error) {
@@ -181,22 +162,7 @@ func who(c *command, args []string) (int, error) {
 			report.Encode(c.env.Stdout, map[string]any{"window": f.window, "origin": caller.Origin.String(),
 				"commands": commands, "applicationCommandsChecked": !policy.AppOpen(caller.Origin)})
 	}
-	fmt.Fprintf(c.env.Stdout, "window %q, %s, may call %d commands", f.window, pageOf(caller.Origin), len(commands))
-	if policy.AppOpen(caller.Origin) {
-		fmt.Fprint(c.env.Stdout, " and all of the application's own, which no manifest limits")
-	}
-	fmt.Fprintln(c.env.Stdout)
-	for _, command := range commands {
-		fmt.Fprintf(c.env.Stdout, "  %s\n", report.Printable(command.String()))
-	}
-	return ExitClean, nil
-}
-
-func pageOf(o capability.Origin) string {
-	if o.IsLocal() {
-		return "the application's own page"
-	}
-	return "page " + report.Printable(o.String())
+	return ExitClean, report.Callable(c.env.Stdout, policy, caller, commands)
 }
 
 // whoMay lists who may call a command, and to whom it is denied.
@@ -206,98 +172,16 @@ func (c *command) whoMay(policy *capability.Policy, text string, denyByOrigin bo
 		return 0, err
 	}
 	x := policy.Explain(command, capability.Caller{})
-	code := ExitClean
-	if x.Unknown() {
-		code = ExitUsage
-	}
-	grants, denials := policy.Grants(command), policy.Denials(command)
 	if c.format == "json" {
-		return code, report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict,
-			"grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...),
+		err = report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict,
+			"grants":      append([]capability.Grant{}, policy.Grants(x.Command)...),
+			"denials":     append([]capability.Grant{}, policy.Denials(x.Command)...),
 			"permissions": append([]string{}, x.Offers...)})
+	} else {
+		err = report.Callers(c.env.Stdout, policy, x, denyByOrigin)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", x.Command)
-	for _, g := range denials {
-		whom := "all"
-		if denyByOrigin && !g.Local() {
-			whom = "pages of " + g.Remote()
-		} else if denyByOrigin {
-			whom = "the application's own pages"
-		}
-		fmt.Fprintf(&b, "  denied to %s by capability %q%s: %s\n", whom, g.Capability().Identifier, placeOf(g),
-			strings.Join(g.Chain(), " → "))
+	if x.Unknown() {
+		return ExitUsage, err
 	}
-	for _, g := range grants {
-		page := "the application's own pages"
-		if !g.Local() {
-			page = "pages of " + g.Remote()
-		}
-		fmt.Fprintf(&b, "  %s, %s\n    by capability %q%s: %s\n", audienceOf(g), page, g.Capability().Identifier,
-			placeOf(g), strings.Join(g.Chain(), " → "))
-	}
-	if len(grants) == 0 {
-		switch {
-		case x.Verdict == capability.Unchecked:
-			fmt.Fprintf(&b, "  everyone on %s: the application has no manifest that would limit its own commands\n",
-				openPages(policy))
-		case len(x.Offers) > 0:
-			fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", strings.Join(x.Offers, ", "))
-		case x.Verdict == capability.NotGranted:
-			b.WriteString("  nobody: it is allowed only by permissions of newer releases or for other platforms\n")
-		case len(x.Similar) > 0:
-			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
-		default:
-			b.WriteString("  nobody: it is not in any capability or manifest\n")
-		}
-	}
-	_, err = fmt.Fprint(c.env.Stdout, printable(b.String()))
-	return code, err
-}
-
-// openPages names the pages that may call commands without a manifest.
-func openPages(policy *capability.Policy) string {
-	if elsewhere, err := capability.ParseOrigin("https://example.com/"); err == nil && policy.AppOpen(elsewhere) {
-		return "every page, remote ones too"
-	}
-	return "the application's own pages"
-}
-
-// printable replaces the control characters of a text, except line breaks and tabs.
-func printable(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		for i, part := range strings.Split(strings.TrimSuffix(line, "\n"), "\t") {
-			if i > 0 {
-				b.WriteByte('\t')
-			}
-			b.WriteString(report.Printable(part))
-		}
-		if strings.HasSuffix(line, "\n") {
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
-
-func audienceOf(g capability.Grant) string {
-	var parts []string
-	if list := g.Windows(); len(list) > 0 {
-		parts = append(parts, "windows "+strings.Join(list, ", "))
-	}
-	if list := g.Webviews(); len(list) > 0 {
-		parts = append(parts, "webviews "+strings.Join(list, ", "))
-	}
-	if len(parts) == 0 {
-		return "no window (the capability names none)"
-	}
-	return strings.Join(parts, " and ")
-}
-
-func placeOf(g capability.Grant) string {
-	v := g.Entry().Value()
-	if !v.Exists() {
-		return ""
-	}
-	return fmt.Sprintf(" (%s:%s)", v.File(), v.Position())
+	return ExitClean, err
 }

@@ -67,19 +67,6 @@ func (c *command) filesIn(path, dir string) ([]place, error) {
 	return []place{{dir, files}}, err
 }
 
-// filesBelow returns the files of permissions in a folder that a flag names.
-func (c *command) filesBelow(folder string) (files []string, err error) {
-	c.disk.allow(folder)
-	places, err := c.filesIn(folder, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range places[0].files {
-		files = append(files, shorten(systemName(name)))
-	}
-	return files, nil
-}
-
 // projectRoot returns the folder that contains the capabilities folder that a path is in, "" if the
 // path is in none.
 func projectRoot(path string) string {

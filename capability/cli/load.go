@@ -123,20 +123,11 @@ func (c *command) loadManifest(p *project, name string) error {
 		p.ManifestProblems = append(p.ManifestProblems, p.Manifests.Load(filepath.ToSlash(file), text)...)
 		return nil
 	}
-	files := []string{file}
-	if isDir(file) {
-		var err error
-		if files, err = c.filesBelow(file); err != nil {
-			return err
-		}
+	d, err := parseFlag(file)
+	if err != nil {
+		return err
 	}
-	for _, file := range files {
-		d, err := parseFlag(file)
-		if err != nil {
-			return err
-		}
-		p.ManifestProblems = append(p.ManifestProblems, p.Manifests.LoadPermissions(plugin, d)...)
-	}
+	p.ManifestProblems = append(p.ManifestProblems, p.Manifests.LoadPermissions(plugin, d)...)
 	return nil
 }
 

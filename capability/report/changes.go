@@ -80,7 +80,7 @@ func audience(a capdiff.Audience) string {
 	}
 	for i, origin := range a.Origins {
 		if origin == "local" {
-			origin = "the application's own pages"
+			origin = ownPages
 		} else {
 			origin = "pages of " + origin
 		}

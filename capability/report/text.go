@@ -29,6 +29,7 @@ type TextOptions struct {
 const (
 	bold   = "1"
 	red    = "1;31"
+	green  = "1;32"
 	yellow = "1;33"
 	blue   = "1;34"
 	cyan   = "36"
@@ -164,18 +165,23 @@ func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 		o.paint(blue, strings.Repeat(" ", len(margin))+" |"), marks)
 }
 
-// Printable replaces control characters, so that a file's text cannot steer a terminal.
-func Printable(s string) string {
+// Printable replaces control characters, so that a file's text cannot control a terminal.
+func Printable(s string) string { return printable(s, "") }
+
+// PrintableText is [Printable] for a text of several lines: line breaks and tabs stay.
+func PrintableText(s string) string { return printable(s, "\n\t") }
+
+func printable(s, keep string) string {
 	return strings.Map(func(r rune) rune {
-		if steers(r) {
+		if isControl(r) && !strings.ContainsRune(keep, r) {
 			return '\ufffd'
 		}
 		return r
 	}, s)
 }
 
-// steers reports whether a character controls a terminal or the direction of a text.
-func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// isControl reports whether a character controls a terminal or the direction of a text.
+func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // JSON writes the diagnostics as an array.
 func JSON(w io.Writer, ds capability.Diagnostics) error {
@@ -196,7 +202,7 @@ func Encode(w io.Writer, v any) error {
 	}
 	var escaped strings.Builder
 	for _, r := range b.String() {
-		if r != '\n' && steers(r) { // only in a string, and never beyond 16 bits
+		if r != '\n' && isControl(r) { // only in a string, and never beyond 16 bits
 			fmt.Fprintf(&escaped, "\\u%04x", r)
 		} else {
 			escaped.WriteRune(r)

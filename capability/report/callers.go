@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"lessonkit.example/capability"
+)
+
+// Explanation writes why a call is allowed or denied, and for which platforms it is otherwise.
+func Explanation(w io.Writer, x *capability.Explanation, others []*capability.Explanation, o TextOptions) error {
+	var b strings.Builder
+	write := func(x *capability.Explanation) {
+		verb, rest, _ := strings.Cut(PrintableText(x.String()), ":")
+		color := red
+		if x.Allowed {
+			color = green
+		}
+		b.WriteString(o.paint(color, verb) + ":" + rest)
+	}
+	write(x)
+	for _, other := range others {
+		fmt.Fprintf(&b, "\nOn %s the configuration lists other capabilities:\n", other.Platform)
+		write(other)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Callable writes which commands a caller may call.
+func Callable(w io.Writer, policy *capability.Policy, caller capability.Caller, commands []capability.Command) error {
+	page := "the application's own page"
+	if !caller.Origin.IsLocal() {
+		page = "page " + caller.Origin.String()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "window %q, %s, may call %d commands", caller.Window, page, len(commands))
+	if policy.AppOpen(caller.Origin) {
+		b.WriteString(" and all of the application's own, which no manifest limits")
+	}
+	b.WriteString("\n")
+	for _, command := range commands {
+		fmt.Fprintf(&b, "  %s\n", command)
+	}
+	_, err := io.WriteString(w, PrintableText(b.String()))
+	return err
+}
+
+// Callers writes who may call the command of an explanation, and to whom it is denied: to all, unless
+// denials apply by origin.
+func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation, denyByOrigin bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", x.Command)
+	for _, g := range policy.Denials(x.Command) {
+		whom := "all"
+		if denyByOrigin {
+			whom = pages(g)
+		}
+		fmt.Fprintf(&b, "  denied to %s by %s\n", whom, source(g))
+	}
+	grants := policy.Grants(x.Command)
+	for _, g := range grants {
+		fmt.Fprintf(&b, "  %s, %s\n    by %s\n", callers(g), pages(g), source(g))
+	}
+	switch {
+	case len(grants) > 0:
+	case x.Verdict == capability.Unchecked:
+		pages := ownPages
+		if elsewhere, err := capability.ParseOrigin("https://example.com/"); err == nil && policy.AppOpen(elsewhere) {
+			pages = "every page, remote ones too"
+		}
+		fmt.Fprintf(&b, "  everyone on %s: the application has no manifest that would limit its own commands\n", pages)
+	case len(x.Offers) > 0:
+		fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", strings.Join(x.Offers, ", "))
+	case x.Verdict == capability.NotGranted:
+		b.WriteString("  nobody: it is allowed only by permissions of newer releases or for other platforms\n")
+	case len(x.Similar) > 0:
+		fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
+	default:
+		b.WriteString("  nobody: it is not in any capability or manifest\n")
+	}
+	_, err := io.WriteString(w, PrintableText(b.String()))
+	return err
+}
+
+const ownPages = "the application's own pages"
+
+func pages(g capability.Grant) string {
+	if g.Local() {
+		return ownPages
+	}
+	return "pages of " + g.Remote()
+}
+
+func callers(g capability.Grant) string {
+	var parts []string
+	if list := g.Windows(); len(list) > 0 {
+		parts = append(parts, "windows "+strings.Join(list, ", "))
+	}
+	if list := g.Webviews(); len(list) > 0 {
+		parts = append(parts, "webviews "+strings.Join(list, ", "))
+	}
+	if len(parts) == 0 {
+		return "no window (the capability names none)"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// source names the capability of a grant, its place, and the permissions that lead to the command.
+func source(g capability.Grant) string {
+	place := ""
+	if v := g.Entry().Value(); v.Exists() {
+		place = fmt.Sprintf(" (%s:%s)", v.File(), v.Position())
+	}
+	return fmt.Sprintf("capability %q%s: %s", g.Capability().Identifier, place, strings.Join(g.Chain(), " → "))
+}
