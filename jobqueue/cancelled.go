@@ -14,7 +14,7 @@ const callbackTimeout = time.Minute
 func (w *Worker) cancelledLoop(ctx context.Context) {
 	var kinds []string
 	for kind, h := range w.handlers {
-		if h.failed != nil {
+		if h.onFailed != nil {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -31,7 +31,7 @@ func (w *Worker) cancelledLoop(ctx context.Context) {
 		timer := time.NewTimer(jitter(w.cfg.Lease / 3))
 		select {
 		case <-timer.C:
-		case <-w.cancelledNow:
+		case <-w.wake.cancelled:
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -59,7 +59,7 @@ func (w *Worker) callCancelled(ctx context.Context, kinds []string) (found bool,
 	jobCtx, _ := w.contextOf(ctx, job)
 	returned := make(chan error, 1)
 	go func() {
-		returned <- protect(func() error { return w.handlers[job.Kind].failed(jobCtx, job, ErrCancelled) })
+		returned <- protect(func() error { return w.handlers[job.Kind].onFailed(jobCtx, job, ErrCancelled) })
 	}()
 	select {
 	case err = <-returned:

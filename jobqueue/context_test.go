@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"lessonkit.example/jobqueue/driver"
 )
 
 type contextKey struct{}
@@ -220,27 +218,6 @@ func TestErrorThatPanics(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The context of the line about a result that the database never accepts may depend on the saved
-// state of the job.
-func TestContextReadsSavedState(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		bad := m.add(time.Now(), time.Now(), 2)
-		m.refuse = func(o driver.Result) bool { return o.ID == bad.ID && o.Fence == 1 }
-		log := contextLogger{slog.NewTextHandler(io.Discard, nil), map[string]any{}}
-		_, stop := run(t, m, WorkerConfig{
-			Logger: slog.New(log),
-			Context: func(ctx context.Context, job *Job) context.Context {
-				return context.WithValue(ctx, contextKey{}, string(job.Running().Saved()))
-			},
-		}, func(_ context.Context, job *Job) error { return job.Save(7) })
-		time.Sleep(5 * time.Second)
-		stop()
-		require.Equal(t, "7", log.lines["result cannot be recorded; the job runs again when this worker ends"])
-	})
 }
 
 // A handler that has not looked at its context fails for the reason for which that has ended, and

@@ -78,14 +78,5 @@
 // everything that has happened to a job. Package queuetrace traces and measures jobs by these, with
 // OpenTelemetry.
 //
-// # What it does not have
-//
-// Of what comparable queues have, often in a paid version, this one has no graphs of dependencies
-// beyond groups, limits and rates for parts of a queue, handlers that receive many jobs at once,
-// calls that wait for the result of a job, encryption (a type of arguments can have a MarshalJSON
-// that encrypts), or schedules that are created at run time.
-//
-// # Compatibility
-//
-// Before version 1 anything may change, but Migrate of a store always updates older tables.
+// The README of this folder lists what it has and does not have of what comparable queues have.
 package jobqueue

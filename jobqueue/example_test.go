@@ -8,7 +8,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"lessonkit.example/jobqueue"
@@ -159,37 +158,6 @@ func ExampleWorkerConfig() {
 	// Output: start bill of request 4711
 }
 
-// Events are for metrics. They come from several goroutines.
-func ExampleWorkerConfig_onEvent() {
-	store, remove := open()
-	defer remove()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-
-	var failed, succeeded atomic.Int64
-	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
-		Backoff: func(attempt int) time.Duration { return time.Millisecond },
-		OnEvent: func(e jobqueue.Event) {
-			switch e.Type {
-			case jobqueue.EventRetried:
-				failed.Add(1)
-			case jobqueue.EventSucceeded:
-				succeeded.Add(1)
-				cancel()
-			}
-		},
-	})
-	jobqueue.Handle(worker, "fetch", func(_ context.Context, job *jobqueue.Job, _ string) error {
-		if job.Attempt < 3 {
-			return errors.New("the network is down")
-		}
-		return nil
-	})
-	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "fetch", Args: "https://pictures.example"})
-	_ = worker.Run(ctx)
-	fmt.Println(failed.Load(), "failed,", succeeded.Load(), "succeeded")
-	// Output: 2 failed, 1 succeeded
-}
-
 // The database keeps the state of schedules: however many workers run, each time is one job.
 func ExampleSchedule() {
 	store, remove := open()
@@ -288,25 +256,6 @@ func ExampleClient_EnqueueMany_group() {
 	// Output:
 	// <nil>
 	// moby.pdf has 2 pages, 1 failed
-}
-
-// Many jobs are enqueued in one round trip, all or none.
-func ExampleClient_EnqueueMany() {
-	store, remove := open()
-	defer remove()
-	ctx := context.Background()
-	client := jobqueue.NewClient(store)
-	var ps []jobqueue.Params
-	for _, width := range []int{64, 128, 256} {
-		ps = append(ps, jobqueue.Params{Kind: "resize", Args: Resize{"cat.png", width}})
-	}
-	results, err := client.EnqueueMany(ctx, ps)
-	fmt.Println(len(results), err)
-	jobs, err := jobqueue.NewClient(store).List(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
-	fmt.Println(string(jobs[0].Args), err)
-	// Output:
-	// 3 <nil>
-	// {"Picture":"cat.png","Width":256} <nil>
 }
 
 // A job saves how far it is, so that another attempt continues there.

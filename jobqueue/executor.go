@@ -18,7 +18,7 @@ import (
 // at once and a busy one hundreds together.
 //
 // A job passes through a worker like this: an exchange claims it, work runs its handler, perform
-// and failed (handler.go) translate the handler's error into a result, finish queues the result for
+// and resultOf (handler.go) translate the handler's error into a result, finish queues the result for
 // the next exchange. lease.go keeps the lease and rescues the jobs of dead workers, poll.go decides
 // when to claim.
 func (w *Worker) executor(ctx context.Context) {
@@ -106,14 +106,14 @@ const maxResults = 5000
 
 // recordable returns how many results the next exchange records. Worker.mu is held.
 func (w *Worker) recordable() int {
-	most := min(len(w.finished), w.maxResults)
+	n := min(len(w.finished), w.maxResults)
 	size := 0
-	for i, a := range w.finished[:most] {
+	for i, a := range w.finished[:n] {
 		if size += a.result.Size(); size > driver.MaxExchangeBytes {
 			return max(i, 1)
 		}
 	}
-	return most
+	return n
 }
 
 // addClaims requests jobs for free workers, unless a claim is in progress: a second one would only
@@ -127,7 +127,7 @@ func (w *Worker) addClaims(x *exchange) {
 	for _, q := range w.queues {
 		n := min(q.capacity(), left)
 		if q.limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
-			notify(w.slotsNow)
+			notify(w.wake.slots)
 		}
 		if !q.ready || n <= 0 {
 			continue
@@ -136,7 +136,7 @@ func (w *Worker) addClaims(x *exchange) {
 		if now.Sub(q.scanned) >= fullScanEvery {
 			q.scanned, x.LookAhead = now, true // from the beginning
 		} else {
-			lagging := !w.listening || now.Sub(q.changed) < watermarkLag
+			lagging := !w.polling.listening || now.Sub(q.changed) < watermarkLag
 			for p := range claim.After {
 				claim.After[p] = q.marks[p].after(now, lagging)
 			}
@@ -148,9 +148,27 @@ func (w *Worker) addClaims(x *exchange) {
 	if len(x.Claims) == 0 {
 		return
 	}
-	x.LookAhead, w.lookAhead = x.LookAhead || w.lookAhead, false
+	x.LookAhead, w.polling.lookAhead = x.LookAhead || w.polling.lookAhead, false
 	// The queue served first changes, so that a full one does not keep the others waiting.
 	w.queues = append(w.queues[1:], w.queues[0])
+}
+
+// newAttempts reports the jobs that an exchange has claimed, and returns their attempts.
+func (w *Worker) newAttempts(l *lease, jobs []*driver.Job) []*attempt {
+	claimed := make([]*attempt, len(jobs))
+	for i, d := range jobs {
+		a := &attempt{
+			job: newJob(d), queue: w.byName[d.Queue], lease: l, handler: w.handlers[d.Kind],
+			ctx: lazyContext{parent: l.ctx},
+		}
+		a.job.attempt = a
+		w.emit(Event{Type: EventClaimed, Job: &a.job, Wait: waited(&a.job)}) // before any of them can end
+		if d.Cancelling {
+			a.cancel()
+		}
+		claimed[i] = a
+	}
+	return claimed
 }
 
 // settle processes the response to x: it reports what is durable now and starts what was claimed.
@@ -158,20 +176,10 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	slices.SortFunc(res.Jobs, func(a, b *driver.Job) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
 	})
-	claimed := make([]*attempt, len(res.Jobs))
-	for i, d := range res.Jobs {
-		a := &attempt{job: newJob(d), queue: w.byName[d.Queue], lease: x.lease, ctx: lazyContext{parent: x.lease.ctx}}
-		job := &a.job
-		job.attempt, a.handler = a, w.handlers[job.Kind]
-		w.emit(Event{Type: EventClaimed, Job: job, Wait: waited(job)}) // before any of them can end
-		if job.Cancelling {
-			a.cancel()
-		}
-		claimed[i] = a
-	}
+	claimed := w.newAttempts(x.lease, res.Jobs)
 	now := time.Now()
 	w.mu.Lock()
-	w.ended(x)
+	w.uncount(x)
 	w.maxResults = min(2*w.maxResults, maxResults)
 	unreported := x.done[:0]
 	for _, a := range x.done {
@@ -213,7 +221,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		if q.found = got[q.name] > 0; q.found {
 			q.slotsUsed = now
 		} else if q.slots > 0 {
-			notify(w.slotsNow) // others may need them
+			notify(w.wake.slots) // others may need them
 		}
 		if got[q.name] < claim.Limit && q.wakes == x.wakes[i] {
 			q.ready = false
@@ -243,8 +251,8 @@ func waited(j *Job) time.Duration {
 	return j.ClaimedAt.Sub(j.RunAt)
 }
 
-// ended undoes what next has counted. Worker.mu is held.
-func (w *Worker) ended(x exchange) {
+// uncount undoes what next has counted. Worker.mu is held.
+func (w *Worker) uncount(x exchange) {
 	w.exchanges--
 	if len(x.Claims) > 0 {
 		w.claims--
@@ -266,7 +274,7 @@ func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Leas
 			e.Type, e.Err = EventLost, ErrLeaseLost
 		}
 		if e.Type == EventCancelled {
-			notify(w.cancelledNow)
+			notify(w.wake.cancelled)
 		}
 		w.log(ctx, e)
 		w.emit(e)
@@ -274,8 +282,8 @@ func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Leas
 }
 
 // wasRecorded reports whether a result that seems lost was recorded by an exchange whose response
-// did not arrive. Whoever takes a job from its worker changes the fence, so the same fence without
-// the worker means that the exchange was committed.
+// did not arrive. Taking a job from its worker changes the fence, so the same fence without the
+// worker means that the exchange was committed.
 func (w *Worker) wasRecorded(ctx context.Context, a *attempt) bool {
 	job, err := w.lookUp(ctx, a.job.ID)
 	if err == nil && job == nil {
@@ -335,7 +343,7 @@ func (w *Worker) exchangeFailed(ctx context.Context, x exchange, err error) {
 func (w *Worker) takeBack(x exchange, err error) (unrecordable *attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ended(x)
+	w.uncount(x)
 	if w.lease != x.lease {
 		return nil
 	}

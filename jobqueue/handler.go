@@ -48,7 +48,7 @@ func WithBackoff(f func(attempt int) time.Duration) HandleOption {
 // ErrCancelled, usually at once, by any worker of the kind; f has a minute, and Save is not
 // possible. Of a job that is retried before that, f is not called.
 func OnFailed(f func(ctx context.Context, job *Job, cause error) error) HandleOption {
-	return func(h *handler) { h.failed = f }
+	return func(h *handler) { h.onFailed = f }
 }
 
 const maxFailedCalls = 10
@@ -81,10 +81,10 @@ func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job,
 }
 
 type handler struct {
-	run     HandlerFunc
-	timeout time.Duration
-	backoff func(int) time.Duration
-	failed  func(ctx context.Context, job *Job, cause error) error // OnFailed; may be nil
+	run      HandlerFunc
+	timeout  time.Duration
+	backoff  func(int) time.Duration
+	onFailed func(ctx context.Context, job *Job, cause error) error // may be nil
 }
 
 func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
@@ -151,14 +151,14 @@ func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
 		return w.fail(ctx, h, job, w.lastError(ctx, job), driver.Result{})
 	}
 	if contextErr != nil {
-		return w.failed(ctx, nil, h, job, contextErr)
+		return w.resultOf(ctx, nil, h, job, contextErr)
 	}
 	limited := h.limit(ctx, start)
 	defer limited.end(nil)
 	err := protect(func() error { return h.run(limited, job) })
 	switch {
 	case err != nil:
-		return w.failed(ctx, context.Cause(limited), h, job, err)
+		return w.resultOf(ctx, context.Cause(limited), h, job, err)
 	case a.completed.Load():
 		// The transaction has removed the job. If this result is recorded, it was not committed.
 		return h.retry(job, errors.New("CompleteTx in a transaction that was not committed"))
@@ -190,8 +190,8 @@ func (h *handler) limit(ctx context.Context, start time.Time) *lazyContext {
 	return limited
 }
 
-// failed translates the error of a handler; cause is why its context has ended, if it has.
-func (w *Worker) failed(ctx context.Context, cause error, h *handler, job *Job, err error) (driver.Result, Event) {
+// resultOf translates the error of a handler; cause is why its context has ended, if it has.
+func (w *Worker) resultOf(ctx context.Context, cause error, h *handler, job *Job, err error) (driver.Result, Event) {
 	after := retryAfter(err)
 	switch {
 	case errors.Is(cause, ErrCancelled):
@@ -217,8 +217,8 @@ func snoozed(delay time.Duration, err error) (driver.Result, Event) {
 	return driver.Result{Action: driver.Reschedule, Delay: delay, Uncounted: true}, Event{Type: EventSnoozed, Err: err}
 }
 
-// retry is the result of an attempt that failed with err. When it was the last one, whoever claims
-// the job next only runs its OnFailed callback.
+// retry is the result of an attempt that failed with err. When it was the last one, the next worker
+// to claim the job only runs its OnFailed callback.
 func (h *handler) retry(job *Job, err error) (driver.Result, Event) {
 	delay, err := h.delay(job, err)
 	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)},
@@ -242,12 +242,12 @@ func (h *handler) delay(job *Job, err error) (time.Duration, error) {
 func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r driver.Result) (driver.Result, Event) {
 	r.Action = driver.Fail
 	event := Event{Type: EventFailed, Err: cause}
-	if h.failed == nil {
+	if h.onFailed == nil {
 		return r, event
 	}
 	if job.attempt.completed.Load() {
 		switch now, err := w.lookUp(ctx, job.ID); {
-		case err != nil: // whoever claims the job next, if it still exists, calls h.failed
+		case err != nil: // the next worker to claim the job, if it still exists, calls h.onFailed
 			return driver.Result{Action: driver.Reschedule, Error: r.Error}, Event{Type: EventRetried, Err: cause}
 		case now == nil || now.State != StateRunning || now.Fence != job.Fence:
 			return r, event // it has succeeded, and report will find out
@@ -255,7 +255,7 @@ func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r 
 	}
 	limited := h.limit(ctx, time.Now()) // anew: the timeout of the attempt may have passed
 	defer limited.end(nil)
-	err := protect(func() error { return h.failed(limited, job, cause) })
+	err := protect(func() error { return h.onFailed(limited, job, cause) })
 	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxFailedCalls {
 		return r, event
 	}

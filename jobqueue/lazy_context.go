@@ -10,7 +10,7 @@ import (
 // waited for or found to have ended. Short handlers need neither, and the channel, the timer and
 // the links to the parent would take longer than the rest of their attempts.
 //
-// If it has ended for several reasons before anybody looked, the cause is the parent's.
+// If it has ended for several reasons before it became one, the cause is the parent's.
 //
 // A context derived from a lazyContext calls its Done and then finds the standard context with
 // Value, so it needs no goroutine, and [context.Cause] finds the cause there too.

@@ -26,29 +26,6 @@ func look(ctx context.Context) []any {
 	return []any{done, ctx.Err(), context.Cause(ctx), deadline, ok}
 }
 
-func TestLazyContextWakesWaiters(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
-		c := &lazyContext{parent: t.Context(), deadline: begin.Add(time.Minute)}
-		var afters []time.Duration
-		var mu sync.Mutex
-		after := func() {
-			mu.Lock()
-			defer mu.Unlock()
-			afters = append(afters, time.Since(begin))
-		}
-		context.AfterFunc(c, after)
-		require.True(t, context.AfterFunc(c, after)())
-		<-c.Done()
-		synctest.Wait()
-		require.Equal(t, []time.Duration{time.Minute}, afters)
-		context.AfterFunc(c, after) // of one that has ended
-		synctest.Wait()
-		require.Len(t, afters, 2)
-	})
-}
-
 func TestLazyContextHasTheEarliestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

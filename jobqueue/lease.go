@@ -144,7 +144,7 @@ func (w *Worker) untilHeartbeat(ctx context.Context) bool {
 	select {
 	case <-t.C:
 		return true
-	case <-w.heartbeatNow:
+	case <-w.wake.heartbeat:
 		return true
 	case <-ctx.Done():
 		return false

@@ -8,6 +8,14 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
+// polling is what decides when pollLoop wakes the queues. Worker.mu guards it.
+type polling struct {
+	listening  bool          // the store notifies us
+	lookAhead  bool          // request the time of the next scheduled job
+	eagerPause time.Duration // until the next poll, after jobs were found
+	alarmAt    time.Time     // when a scheduled job is due; zero: none known
+}
+
 // wakeAll makes the next claims try every queue; with full, from the beginning. Worker.mu is held.
 func (w *Worker) wakeAll(full bool) {
 	for _, q := range w.queues {
@@ -23,11 +31,11 @@ func (w *Worker) wakeAll(full bool) {
 // kept: when it has come, the database returns the next one. Worker.mu is held.
 func (w *Worker) alarm(in time.Duration) {
 	at := time.Now().Add(in).Add(time.Millisecond) // in may be the longest Duration
-	if !w.alarmAt.IsZero() && !at.Before(w.alarmAt) {
+	if !w.polling.alarmAt.IsZero() && !at.Before(w.polling.alarmAt) {
 		return
 	}
-	w.alarmAt = at
-	notify(w.rearm)
+	w.polling.alarmAt = at
+	notify(w.wake.poll)
 }
 
 // notify makes the receiver of c run once more, now or later.
@@ -49,25 +57,25 @@ func (w *Worker) pollLoop(ctx context.Context) {
 		now := time.Now()
 		if !now.Before(pollAt) {
 			w.wakeAll(false)
-			w.eagerPause = min(2*w.eagerPause, time.Hour) // nothing found since
+			w.polling.eagerPause = min(2*w.polling.eagerPause, time.Hour) // nothing found since
 			pollAt = now.Add(jitter(w.pollInterval()))
-		} else if soon := now.Add(w.pollInterval()); w.eagerPause == minEagerPause && soon.Before(pollAt) {
+		} else if soon := now.Add(w.pollInterval()); w.polling.eagerPause == minEagerPause && soon.Before(pollAt) {
 			pollAt = soon
 		}
-		if !w.alarmAt.IsZero() && !now.Before(w.alarmAt) {
-			w.alarmAt = time.Time{}
-			w.lookAhead = true
+		if !w.polling.alarmAt.IsZero() && !now.Before(w.polling.alarmAt) {
+			w.polling.alarmAt = time.Time{}
+			w.polling.lookAhead = true
 			w.wakeAll(false)
 		}
 		next := pollAt
-		if !w.alarmAt.IsZero() && w.alarmAt.Before(next) {
-			next = w.alarmAt
+		if !w.polling.alarmAt.IsZero() && w.polling.alarmAt.Before(next) {
+			next = w.polling.alarmAt
 		}
 		w.mu.Unlock()
 		timer.Reset(max(time.Until(next), alarmGap))
 		select {
 		case <-timer.C:
-		case <-w.rearm:
+		case <-w.wake.poll:
 			if !sleep(ctx, alarmGap) {
 				return
 			}
@@ -84,24 +92,24 @@ const minEagerPause = 20 * time.Millisecond
 
 // pollEagerly records that there were jobs. Worker.mu is held.
 func (w *Worker) pollEagerly() {
-	if w.cfg.PollInterval > 0 || w.eagerPause == minEagerPause {
+	if w.cfg.PollInterval > 0 || w.polling.eagerPause == minEagerPause {
 		return
 	}
-	w.eagerPause = minEagerPause
-	notify(w.rearm)
+	w.polling.eagerPause = minEagerPause
+	notify(w.wake.poll)
 }
 
 // pollInterval returns the time until the next poll. Worker.mu is held.
 func (w *Worker) pollInterval() time.Duration {
 	interval := 200 * time.Millisecond
-	if w.listening {
+	if w.polling.listening {
 		interval = time.Second
 	}
 	switch {
 	case w.cfg.PollInterval > 0:
 		return w.cfg.PollInterval
-	case w.eagerPause > 0:
-		return min(w.eagerPause, interval)
+	case w.polling.eagerPause > 0:
+		return min(w.polling.eagerPause, interval)
 	}
 	return interval
 }
@@ -135,7 +143,7 @@ func (w *Worker) listenLoop(ctx context.Context) {
 func (w *Worker) setListening(on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.listening = on; on {
+	if w.polling.listening = on; on {
 		w.wakeAll(false) // earlier notifications were not received
 	}
 }
@@ -145,7 +153,7 @@ func (w *Worker) signal(s driver.Signal) (started bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s.Schedules {
-		notify(w.scheduleNow)
+		notify(w.wake.schedules)
 		return false
 	}
 	if s.Cancel != 0 {
@@ -178,8 +186,8 @@ func (w *Worker) signal(s driver.Signal) (started bool) {
 // The signal alone is not enough: it may come late, after a retry of the job, or from other tables,
 // where the same id is another job. Worker.mu is held.
 func (w *Worker) checkCancelled(id int64) {
-	notify(w.cancelledNow)
+	notify(w.wake.cancelled)
 	if w.lease != nil && w.lease.held[id] != nil && !w.lease.held[id].cancelled {
-		notify(w.heartbeatNow)
+		notify(w.wake.heartbeat)
 	}
 }

@@ -21,7 +21,7 @@ func (a *attempt) save(state json.RawMessage) error {
 	}
 	a.saved = state
 	w.unsaved[a] = struct{}{}
-	notify(w.saveNow)
+	notify(w.wake.save)
 	return nil
 }
 
@@ -38,7 +38,7 @@ func (a *attempt) savedNow() json.RawMessage {
 func (w *Worker) saveLoop(ctx context.Context) {
 	for {
 		select {
-		case <-w.saveNow:
+		case <-w.wake.save:
 		case <-ctx.Done():
 			return
 		}
@@ -61,7 +61,7 @@ func (w *Worker) storeSaved(ctx context.Context) {
 		case size > driver.MaxExchangeBytes:
 			delete(unsaved, a)
 			w.unsaved[a] = struct{}{}
-			notify(w.saveNow)
+			notify(w.wake.save)
 		default:
 			lease := driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
 			states = append(states, driver.Saved{Lease: lease, State: a.saved})
@@ -81,6 +81,6 @@ func (w *Worker) storeSaved(ctx context.Context) {
 			w.unsaved[a] = struct{}{}
 		}
 		w.mu.Unlock()
-		notify(w.saveNow)
+		notify(w.wake.save)
 	}
 }

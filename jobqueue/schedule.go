@@ -63,8 +63,8 @@ func checkSchedules(schedules []Schedule) error {
 	return nil
 }
 
-// scheduleLoop enqueues the jobs of the schedules. Every process does it: whoever moves a schedule
-// to its next time, in the same transaction, enqueues the job of this time.
+// scheduleLoop enqueues the jobs of the schedules. Every process does it: the one that moves
+// a schedule to its next time enqueues the job of this time, in the same transaction.
 func (w *Worker) scheduleLoop(ctx context.Context) {
 	if len(w.cfg.Schedules) == 0 {
 		return
@@ -83,7 +83,7 @@ func (w *Worker) scheduleLoop(ctx context.Context) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
-		case <-w.scheduleNow:
+		case <-w.wake.schedules:
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -113,7 +113,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 	for _, s := range w.cfg.Schedules {
 		row, ok := byName[s.Name]
 		if !ok || starting && row.Spec != s.When.String() {
-			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: following(s.When, now)}
+			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: nextTime(s.When, now)}
 			if err := w.store.PutSchedule(ctx, row); err != nil {
 				return 0, err
 			}
@@ -183,7 +183,7 @@ func plan(due, now time.Time, when When, catchUp int) (times []time.Time, next t
 			skipped++
 		}
 		times = append(times, next)
-		next = following(when, next)
+		next = nextTime(when, next)
 	}
 	if catchUp < 0 && now.Sub(times[0]) > onTime {
 		return nil, next, skipped + 1
@@ -194,8 +194,8 @@ func plan(due, now time.Time, when When, catchUp int) (times []time.Time, next t
 // onTime is how late a job may be enqueued without having been missed.
 const onTime = time.Minute
 
-// following returns the first time of when after t, or FarFuture if there is none.
-func following(when When, t time.Time) time.Time {
+// nextTime returns the first time of when after t, or FarFuture if there is none.
+func nextTime(when When, t time.Time) time.Time {
 	if next := when.Next(t); next.After(t) {
 		return next.UTC().Truncate(time.Microsecond)
 	}

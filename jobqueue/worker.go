@@ -173,20 +173,27 @@ type Worker struct {
 	uncertain  bool                  // the database may hold jobs for us that we do not know of
 	recheck    bool                  // … and may still commit some until the next heartbeat
 	running    int                   // handlers running
-	listening  bool                  // the store notifies us
 	stopping   bool                  // claim no jobs
 	closed     bool                  // executors return once finished is empty
-	lookAhead  bool                  // request the time of the next scheduled job
-	eagerPause time.Duration         // until the next poll, after jobs were found
-	alarmAt    time.Time             // when a scheduled job is due; zero: none known
 	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
+	polling    polling
 
-	rearm        chan struct{} // wakes pollLoop
-	heartbeatNow chan struct{} // wakes heartbeatLoop: a job may have been cancelled
-	scheduleNow  chan struct{} // wakes scheduleLoop: a schedule was changed
-	slotsNow     chan struct{} // wakes slotLoop: a queue needs slots
-	saveNow      chan struct{} // wakes saveLoop: there are unsaved states
-	cancelledNow chan struct{} // wakes cancelledLoop: a job may have ended by cancelling
+	wake wakeups
+}
+
+// wakeups wake the loops of a worker: see notify.
+type wakeups struct {
+	poll      chan struct{} // a scheduled job is due sooner, or jobs were found
+	heartbeat chan struct{} // a job may have been cancelled
+	schedules chan struct{} // a schedule was changed
+	slots     chan struct{} // a queue needs slots
+	save      chan struct{} // there are unsaved states
+	cancelled chan struct{} // a job may have ended by cancelling
+}
+
+func newWakeups() wakeups {
+	c := func() chan struct{} { return make(chan struct{}, 1) }
+	return wakeups{poll: c(), heartbeat: c(), schedules: c(), slots: c(), save: c(), cancelled: c()}
 }
 
 // NewWorker returns a worker; it starts nothing.
@@ -194,10 +201,8 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
 		byName: map[string]*queue{}, maxResults: maxResults,
-		rearm: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1),
-		scheduleNow: make(chan struct{}, 1), slotsNow: make(chan struct{}, 1), saveNow: make(chan struct{}, 1),
-		cancelledNow: make(chan struct{}, 1),
-		unsaved:      map[*attempt]struct{}{},
+		wake:    newWakeups(),
+		unsaved: map[*attempt]struct{}{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {

@@ -4,8 +4,8 @@
 //
 // A worker process registers itself, extends its lease by heartbeats, and otherwise talks to the
 // database by [Store.Exchange]: one transaction that records the results of the jobs it has
-// finished and claims new ones. Each claim of a job increments its fence; whoever records a result
-// must name the current fence.
+// finished and claims new ones. Each claim of a job increments its fence, and a result must name
+// the current fence.
 package driver
 
 import (

@@ -6,15 +6,12 @@ import (
 	"time"
 )
 
-// Filter selects jobs to list.
+// Filter selects jobs: see jobqueue.Filter.
 type Filter struct {
-	State State  // required
-	Queue string // empty: every queue
-	Kind  string // empty: every kind
-	// Before, when not 0, continues after a page whose last job had this id.
-	Before int64
-	// Limit defaults to 50 and is at most 1000.
-	Limit int
+	State       State
+	Queue, Kind string // empty: all
+	Before      int64  // 0: from the newest
+	Limit       int    // positive
 }
 
 // SearchWindow is the number of ids that one Search reads.
@@ -61,21 +58,13 @@ func (s *Stats) Queue(name string) *QueueStats {
 	return &s.Queues[i]
 }
 
-// QueueStats counts the jobs of one queue. Every count is at most StatsLimit+1. Failed and
-// Cancelled consider only the newest StatsLimit+1 jobs of all queues together.
+// QueueStats counts the jobs of one queue: see jobqueue.QueueStats. Every count is at most
+// StatsLimit+1. Failed and Cancelled consider only the newest StatsLimit+1 jobs of all queues.
 type QueueStats struct {
-	Queue     string
-	Waiting   int
-	Scheduled int
-	Running   int
-	Held      int // wait for another job of their serial key, or for a group
-	Failed    int
-	Cancelled int
-	// Oldest is how long the job that has waited longest could have started already, since its
-	// RunAt or since it was enqueued if that was later; 0 when none waits.
-	Oldest time.Duration
-	// PausedUntil is the end of the pause; zero when the queue is not paused.
-	PausedUntil time.Time
+	Queue                                                string
+	Waiting, Scheduled, Running, Held, Failed, Cancelled int
+	Oldest                                               time.Duration // 0 when none waits
+	PausedUntil                                          time.Time     // zero when it is not paused
 }
 
 // Set sets the number of running, held, failed or cancelled jobs.
@@ -111,11 +100,10 @@ func (g *GroupStats) Set(state State, n int) {
 	}
 }
 
-// WorkerInfo describes a worker process.
+// WorkerInfo describes a worker process: see jobqueue.WorkerInfo.
 type WorkerInfo struct {
-	ID        int64
-	Name      string
-	StartedAt time.Time
-	ExpiresAt time.Time // of its lease
-	Queues    []string  // that it serves; none if its program is older than this field
+	ID                   int64
+	Name                 string
+	StartedAt, ExpiresAt time.Time
+	Queues               []string
 }

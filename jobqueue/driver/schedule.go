@@ -6,17 +6,12 @@ import "time"
 // no further time.
 func FarFuture() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Schedule is a periodic job as a store keeps it.
+// Schedule is a periodic job as a store keeps it: see jobqueue.ScheduleInfo.
 type Schedule struct {
-	Name string
-	// Spec identifies the rule that returns its times.
-	Spec   string
-	NextAt time.Time // when the next job is due
-	LastAt time.Time // when the last job was due; zero: there was none
-	// Skipped counts the times without a job: missed while no process was running, or while the
-	// schedule was paused.
-	Skipped int64
-	Paused  bool // its times pass without jobs
+	Name, Spec     string
+	NextAt, LastAt time.Time // LastAt is zero if there was none
+	Skipped        int64     // times without a job
+	Paused         bool
 }
 
 // Tick moves a schedule to its next time and inserts the jobs that are due. It has an effect only

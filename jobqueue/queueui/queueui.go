@@ -5,7 +5,7 @@
 // [jobqueue.Client.Search].
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
-// front of it: whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is
+// front of it: everybody who reaches it sees the arguments of every job and, unless Config.ReadOnly is
 // set, may retry and cancel them. Cross-site requests that change something are refused (net/http's
 // CrossOriginProtection).
 package queueui
