@@ -55,9 +55,6 @@ type Diagnostic struct {
 	End      Position `json:"end"`               // the place just after
 	Related  []Place  `json:"related,omitempty"` // other places that belong to it
 	Fix      *Fix     `json:"fix,omitempty"`     // nil if there is no mechanical change
-	// Parts contains all that the diagnostic is about if the message does not name each of them, so
-	// that one about more is not taken for the same. It is nil otherwise.
-	Parts []string `json:"-"`
 
 	text *syntax.Document
 	at   syntax.Span

@@ -17,7 +17,6 @@ type group struct {
 	format string // its first verb is for the subjects
 	args   []any
 	items  []*item
-	parts  []string // the subjects of all values, also of those beyond maxItems
 }
 
 // item is one of the values of a group.
@@ -49,7 +48,6 @@ func (l *linter) group(code capability.Code, v capability.Value, subject, format
 		l.groups[key] = g
 		l.ordered = append(l.ordered, g)
 	}
-	g.parts = append(g.parts, subject)
 	it := &item{value: v, subject: subject}
 	if len(g.items) < maxItems {
 		g.items = append(g.items, it)
@@ -98,9 +96,6 @@ func (g *group) diagnostic() capability.Diagnostic {
 		number = 1
 	}
 	f.Message = fmt.Sprintf(inNumber(g.format, number), append([]any{words.Some(subjects, maxNamed)}, g.args...)...)
-	if len(g.parts) > min(len(subjects), maxNamed) {
-		f.Parts = slices.Sorted(slices.Values(g.parts))
-	}
 	switch {
 	case len(remove) > 0:
 		f.Fix = capability.RemoveItems(inNumber("Remove [it|them]", number), remove...)

@@ -1,88 +1,16 @@
 package report
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 
 	"lessonkit.example/capability"
-)
-
-// The parts of SARIF 2.1.0 that are written.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver struct {
-				Name           string      `json:"name"`
-				Version        string      `json:"version,omitempty"`
-				InformationURI string      `json:"informationUri"`
-				Rules          []sarifRule `json:"rules"`
-			} `json:"driver"`
-		} `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
-	}
-	sarifRule struct {
-		ID            string       `json:"id"`
-		Description   sarifText    `json:"shortDescription"`
-		HelpURI       string       `json:"helpUri"`
-		Configuration sarifDefault `json:"defaultConfiguration"`
-	}
-	sarifDefault struct {
-		Level string `json:"level"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID    string          `json:"ruleId"`
-		RuleIndex int             `json:"ruleIndex"`
-		Level     string          `json:"level"`
-		Message   sarifText       `json:"message"`
-		Prints    sarifPrints     `json:"partialFingerprints"`
-		Locations []sarifLocation `json:"locations,omitempty"`
-		Related   []sarifLocation `json:"relatedLocations,omitempty"`
-		Fixes     []sarifFix      `json:"fixes,omitempty"`
-	}
-	sarifPrints struct {
-		Finding string `json:"capabilityFinding/v1"`
-	}
-	sarifLocation struct {
-		ID       int           `json:"id,omitempty"`
-		Message  *sarifText    `json:"message,omitempty"`
-		Physical sarifPhysical `json:"physicalLocation"`
-	}
-	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		StartLine   int `json:"startLine"`
-		StartColumn int `json:"startColumn"`
-		EndLine     int `json:"endLine,omitempty"`
-		EndColumn   int `json:"endColumn,omitempty"`
-	}
-	sarifFix struct {
-		Description sarifText     `json:"description"`
-		Changes     []sarifChange `json:"artifactChanges"`
-	}
-	sarifChange struct {
-		Artifact     sarifArtifact      `json:"artifactLocation"`
-		Replacements []sarifReplacement `json:"replacements"`
-	}
-	sarifReplacement struct {
-		Deleted  sarifRegion `json:"deletedRegion"`
-		Inserted *sarifText  `json:"insertedContent,omitempty"`
-	}
 )
 
 // SARIFOptions configures [SARIF].
@@ -97,73 +25,79 @@ type SARIFOptions struct {
 // help is the address of the page that describes the rules.
 const help = "https://lessonkit.example/examples/capability/RULES.md"
 
+// object is an object of a SARIF log.
+type object map[string]any
+
 // SARIF writes the diagnostics as a SARIF 2.1.0 log with one run. Columns are counted in Unicode
 // characters.
 func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SARIFOptions) error {
-	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
-	run.Tool.Driver.Name = "capability"
-	run.Tool.Driver.Version = o.Version
-	run.Tool.Driver.InformationURI = help
-	prints := Fingerprints(ds, o.Root)
 	index := make(map[capability.Code]int)
+	described := []object{}
 	for i, r := range rules {
 		index[r.Code] = i
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
-			sarifRule{ID: string(r.Code), Description: sarifText{r.Summary},
-				HelpURI:       help + "#" + string(r.Code),
-				Configuration: sarifDefault{sarifLevel(r.Severity)}})
+		described = append(described, object{"id": r.Code, "shortDescription": object{"text": r.Summary},
+			"helpUri": help + "#" + string(r.Code), "defaultConfiguration": object{"level": sarifLevel(r.Severity)}})
 	}
+	driver := object{"name": "capability", "informationUri": help, "rules": described}
+	if o.Version != "" {
+		driver["version"] = o.Version
+	}
+	results := []object{}
+	prints := fingerprints(ds, o.Root)
 	for i, d := range ds {
-		r := sarifResult{RuleID: string(d.Code), RuleIndex: index[d.Code], Level: sarifLevel(d.Severity),
-			Message: sarifText{d.Message}, Prints: sarifPrints{prints[i]}}
+		result := object{"ruleId": d.Code, "ruleIndex": index[d.Code], "level": sarifLevel(d.Severity),
+			"message": object{"text": d.Message}, "partialFingerprints": object{"capabilityFinding/v1": prints[i]}}
 		if d.File != "" {
-			r.Locations = []sarifLocation{{Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(o.Root, d.File)},
-				Region: region(d.Start, d.End)}}}
+			result["locations"] = []object{{"physicalLocation": o.place(d.File, d.Start, d.End)}}
 		}
-		for i, p := range d.Related {
-			r.Related = append(r.Related, sarifLocation{ID: i + 1, Message: &sarifText{p.Message},
-				Physical: sarifPhysical{
-					Artifact: sarifArtifact{fileURI(o.Root, p.File)},
-					Region:   region(p.Start, p.Start),
-				}})
+		var related []object
+		for k, p := range d.Related {
+			related = append(related, object{"id": k + 1, "message": object{"text": p.Message},
+				"physicalLocation": o.place(p.File, p.Start, p.Start)})
+		}
+		if related != nil {
+			result["relatedLocations"] = related
 		}
 		if d.Fix != nil && d.PositionAt(0).IsValid() { // one read from JSON has no text
-			change := sarifChange{Artifact: sarifArtifact{fileURI(o.Root, d.File)}}
-			for _, e := range d.Fix.Edits {
-				replacement := sarifReplacement{Deleted: *region(d.PositionAt(e.Start), d.PositionAt(e.End))}
-				if e.Text != "" {
-					replacement.Inserted = &sarifText{e.Text}
-				}
-				change.Replacements = append(change.Replacements, replacement)
-			}
-			r.Fixes = []sarifFix{{Description: sarifText{d.Fix.Title}, Changes: []sarifChange{change}}}
+			result["fixes"] = []object{o.fix(d)}
 		}
-		run.Results = append(run.Results, r)
+		results = append(results, result)
 	}
-	return Encode(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
-		Runs: []sarifRun{run}})
+	return Encode(w, object{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}}})
+}
+
+func (o SARIFOptions) fix(d capability.Diagnostic) object {
+	var replacements []object
+	for _, e := range d.Fix.Edits {
+		replacement := object{"deletedRegion": region(d.PositionAt(e.Start), d.PositionAt(e.End))}
+		if e.Text != "" {
+			replacement["insertedContent"] = object{"text": e.Text}
+		}
+		replacements = append(replacements, replacement)
+	}
+	return object{"description": object{"text": d.Fix.Title},
+		"artifactChanges": []object{{"artifactLocation": o.file(d.File), "replacements": replacements}}}
 }
 
 func sarifLevel(s capability.Severity) string {
-	switch s {
-	case capability.Error:
-		return "error"
-	case capability.Warning:
-		return "warning"
-	case capability.Info:
-		return "note"
-	default:
-		return "none"
-	}
+	return map[capability.Severity]string{capability.Off: "none", capability.Info: "note", capability.Warning: "warning",
+		capability.Error: "error"}[s]
 }
 
-func region(start, end capability.Position) *sarifRegion {
-	if !start.IsValid() {
-		return nil
+// place returns a physical location: a region of a file, or the file if the start is not a place.
+func (o SARIFOptions) place(file string, start, end capability.Position) object {
+	place := object{"artifactLocation": o.file(file)}
+	if start.IsValid() {
+		place["region"] = region(start, end)
 	}
-	r := &sarifRegion{StartLine: start.Line, StartColumn: start.Column}
+	return place
+}
+
+func region(start, end capability.Position) object {
+	r := object{"startLine": start.Line, "startColumn": start.Column}
 	if end.IsValid() {
-		r.EndLine, r.EndColumn = end.Line, end.Column
+		r["endLine"], r["endColumn"] = end.Line, end.Column
 	}
 	return r
 }
@@ -171,13 +105,50 @@ func region(start, end capability.Position) *sarifRegion {
 // drive matches the beginning of an absolute name on Windows.
 var drive = regexp.MustCompile(`^[A-Za-z]:/`)
 
-func fileURI(root, name string) string {
-	name = RelativeTo(root, name)
+// file returns an artifact location, which names a file by its URL.
+func (o SARIFOptions) file(name string) object {
+	name = RelativeTo(o.Root, name)
 	if drive.MatchString(name) {
 		name = "/" + name
 	}
+	u := url.URL{Path: name}
 	if strings.HasPrefix(name, "/") {
-		return (&url.URL{Scheme: "file", Path: name}).String()
+		u.Scheme = "file"
 	}
-	return (&url.URL{Path: name}).String()
+	return object{"uri": u.String()}
+}
+
+var lineNumber = regexp.MustCompile(`line \d+`)
+
+// fingerprints returns for each diagnostic a text that stays the same when the file around it
+// changes: a hash of its rule, its file relative to the folder root, and its message without line
+// numbers. Equal diagnostics of a file are numbered.
+func fingerprints(ds capability.Diagnostics, root string) []string {
+	prints := make([]string, len(ds))
+	seen := make(map[string]int)
+	for i, d := range ds {
+		message := lineNumber.ReplaceAllString(d.Message, "line")
+		text := fmt.Sprintf("%s\n%s\n%s", d.Code, RelativeTo(root, d.File), message)
+		seen[text]++
+		hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", text, seen[text]))
+		prints[i] = hex.EncodeToString(hash[:16])
+	}
+	return prints
+}
+
+// RelativeTo returns the name of a file relative to a folder, with slashes. A file that is not in
+// the folder keeps its name, and so does every file if the folder is "".
+func RelativeTo(root, name string) string {
+	if root == "" || name == "" {
+		return filepath.ToSlash(name)
+	}
+	folder, err := filepath.Abs(root)
+	file, fileErr := filepath.Abs(name)
+	if err != nil || fileErr != nil {
+		return filepath.ToSlash(name)
+	}
+	if relative, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(relative) {
+		name = relative
+	}
+	return filepath.ToSlash(name)
 }

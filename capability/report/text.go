@@ -77,8 +77,8 @@ func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
 	return err
 }
 
-// mostPlaces limits the further places of a diagnostic that are listed.
-const mostPlaces = 12
+// maxPlaces limits the further places of a diagnostic that are listed.
+const maxPlaces = 12
 
 // alsoAt lists the lines of a diagnostic's further places.
 func alsoAt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
@@ -94,7 +94,7 @@ func alsoAt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 	}
 	if len(lines) > 0 {
 		slices.SortStableFunc(lines, func(a, b string) int { return len(a) - len(b) })
-		fmt.Fprintf(b, "%s see also line %s\n", o.paint(blue, "      |"), words.Some(lines, mostPlaces))
+		fmt.Fprintf(b, "%s see also line %s\n", o.paint(blue, "      |"), words.Some(lines, maxPlaces))
 	}
 }
 
@@ -122,13 +122,13 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// most is how much of a long line is shown.
-const most = 100
+// maxShown is how much of a long line is shown, in characters.
+const maxShown = 100
 
 // excerpt writes the line of a diagnostic and marks the place in it.
 func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 	// A line may have a million characters, so the part that is shown is cut out first.
-	before, after := d.Around(most + 1)
+	before, after := d.Around(maxShown + 1)
 	line := []rune(before + after)
 	if len(line) == 0 {
 		return
@@ -139,10 +139,10 @@ func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 		to = min(from+max(d.End.Column-d.Start.Column, 1), len(line)+1)
 	}
 	shift := 0
-	if len(line) > most && from > most/2 {
-		shift = from - most/3
+	if len(line) > maxShown && from > maxShown/2 {
+		shift = from - maxShown/3
 	}
-	end := min(len(line), shift+most)
+	end := min(len(line), shift+maxShown)
 	shown := make([]rune, 0, end-shift)
 	for _, r := range line[shift:end] {
 		if unicode.IsSpace(r) {
