@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -35,6 +36,9 @@ func (f Filter) check() (err error) {
 }
 
 func (f Filter) forDriver() driver.Filter {
+	if f.Before == 0 {
+		f.Before = math.MaxInt64
+	}
 	return driver.Filter{State: driver.State(f.State), Queue: f.Queue, Kind: f.Kind, Before: f.Before, Limit: f.Limit}
 }
 
@@ -46,7 +50,7 @@ func (c *Client) Get(ctx context.Context, id int64) (*Job, error) {
 func get(ctx context.Context, s Store, id int64) (*Job, error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, failed(err, "get job %d", id)
 	}
 	j := newJob(d)
 	return &j, nil
@@ -67,7 +71,7 @@ func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
 	}
 	f.Limit = min(f.Limit, 1000)
 	jobs, err := c.store.List(ctx, f.forDriver())
-	return newJobs(jobs), err
+	return newJobs(jobs), failed(err, "list jobs that are %v", f.State)
 }
 
 // maxFound is the number of jobs that one Search returns at most.
@@ -91,7 +95,7 @@ func (c *Client) Search(
 	found, from, err := c.store.Search(ctx, string(encoded[1:len(encoded)-1]), before, maxFound)
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return nil, 0, failed(err, "search")
 	case len(found) == maxFound:
 		next = found[maxFound-1].ID
 	case from > 1:
@@ -104,14 +108,14 @@ func (c *Client) Search(
 // and a scheduled one run now. It returns ErrNotFound, ErrState, or ErrDuplicate when another job
 // holds its unique key.
 func (c *Client) Retry(ctx context.Context, id int64) error {
-	return c.store.Retry(ctx, id)
+	return failed(c.store.Retry(ctx, id), "retry job %d", id)
 }
 
 // Cancel ends a job that has not started. The context of a running one ends with cause
 // [ErrCancelled]; if its handler succeeds regardless, the job counts as succeeded. It
 // returns ErrNotFound or ErrState.
 func (c *Client) Cancel(ctx context.Context, id int64) error {
-	return c.store.Cancel(ctx, id)
+	return failed(c.store.Cancel(ctx, id), "cancel job %d", id)
 }
 
 // RetryMany retries the failed, cancelled or scheduled jobs that f selects, as [Client.Retry] does,
@@ -149,7 +153,7 @@ func allPages(
 		page, err := change(ctx, f.forDriver())
 		changed, skipped = changed+page.Changed, skipped+page.Skipped
 		if err != nil || page.Last == 0 {
-			return changed, skipped, err
+			return changed, skipped, failed(err, "change jobs that are %v", f.State)
 		}
 		f.Before = page.Last
 	}

@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"fmt"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -18,6 +19,14 @@ type Client struct {
 
 // NewClient returns a client of the queue in store.
 func NewClient(store Store) *Client { return &Client{store: store} }
+
+// failed adds to an error of the store, which may be nil, what it has failed to do.
+func failed(err error, what string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("jobqueue: "+what+": %w", append(args, err)...)
+}
 
 // Enqueue adds a job in one round trip. To enqueue in a transaction of the caller, use EnqueueTx of
 // the store.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,27 +47,30 @@ func get(t *testing.T, c *jobqueue.Client, id int64) *jobqueue.Job {
 	return j
 }
 
-// runWorker runs a worker until the end of the test or stop, and returns a function that waits
-// until n jobs have ended.
+// runWorker runs a worker until the end of the test. stop has it return sooner, and waits until it
+// does; ended waits until n more jobs have ended.
 func runWorker(
 	t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig, set func(w *jobqueue.Worker),
 ) (stop func(), ended func(n int)) {
 	t.Helper()
-	ends := make(chan jobqueue.Event, 1000)
+	ends := make(chan jobqueue.Event, 10_000)
 	cfg.OnEvent = func(e jobqueue.Event) {
 		switch e.Type {
 		case jobqueue.EventSucceeded, jobqueue.EventFailed, jobqueue.EventCancelled:
 			ends <- e
 		}
 	}
-	cfg.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
 	cfg.Backoff = func(int) time.Duration { return time.Millisecond }
 	w := jobqueue.NewWorker(s, cfg)
 	set(w)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	t.Cleanup(func() { stop(); require.NoError(t, <-done) })
+	stop = sync.OnceFunc(func() { cancel(); require.NoError(t, <-done) })
+	t.Cleanup(stop)
 	return stop, func(n int) {
 		t.Helper()
 		for range n {
@@ -215,17 +219,17 @@ func TestStopWaitsForHandlers(t *testing.T) {
 		})
 	})
 	<-started
-	stop()
-	require.Eventually(t, func() bool {
+	go stop()
+	poll(t, "the rest is released", func() bool {
 		stats, err := c.Stats(t.Context())
 		return err == nil && stats.Queue("default").Waiting == 29
-	}, waitLimit, 5*time.Millisecond, "the rest is released")
+	})
 	close(finish)
 	ended(1)
-	require.Eventually(t, func() bool {
-		stats, err := c.Stats(t.Context())
-		return err == nil && len(stats.Workers) == 0
-	}, waitLimit, 5*time.Millisecond)
+	stop()
+	stats, err := c.Stats(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stats.Workers)
 	require.Empty(t, started, "nothing else has run")
 }
 

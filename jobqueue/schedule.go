@@ -223,7 +223,7 @@ func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 	for i, s := range stored {
 		schedules[i] = ScheduleInfo(s)
 	}
-	return schedules, err
+	return schedules, failed(err, "schedules")
 }
 
 // PauseSchedule lets the times of a schedule pass without jobs until [Client.ResumeSchedule]. It
@@ -247,5 +247,5 @@ func (c *Client) changeSchedule(ctx context.Context, name string, change driver.
 	if err := driver.CheckName("schedule name", name); err != nil {
 		return err
 	}
-	return c.store.ChangeSchedule(ctx, name, change)
+	return failed(c.store.ChangeSchedule(ctx, name, change), "schedule %q", name)
 }

@@ -69,7 +69,7 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	for _, w := range stats.Workers {
 		s.Workers = append(s.Workers, WorkerInfo(w))
 	}
-	return s, err
+	return s, failed(err, "stats")
 }
 
 // GroupStats counts the jobs of a group (see Group of [Params]), those in the history as
@@ -79,7 +79,7 @@ func (c *Client) GroupStats(ctx context.Context, group string) (GroupStats, erro
 		return GroupStats{}, err
 	}
 	g, err := c.store.GroupStats(ctx, group)
-	return GroupStats(g), err
+	return GroupStats(g), failed(err, "group %q", group)
 }
 
 // Pause makes workers claim no jobs of a queue until a time, by the clock of the database, or until
@@ -92,7 +92,7 @@ func (c *Client) Pause(ctx context.Context, queue string, until time.Time) error
 	if until.IsZero() {
 		until = driver.FarFuture()
 	}
-	return c.store.Pause(ctx, queue, until.UTC().Truncate(time.Microsecond))
+	return failed(c.store.Pause(ctx, queue, until.UTC().Truncate(time.Microsecond)), "pause queue %q", queue)
 }
 
 // Resume ends the pause of a queue. It does nothing if there is none.
@@ -100,5 +100,5 @@ func (c *Client) Resume(ctx context.Context, queue string) error {
 	if err := driver.CheckName("queue", queue); err != nil {
 		return err
 	}
-	return c.store.Pause(ctx, queue, time.Time{})
+	return failed(c.store.Pause(ctx, queue, time.Time{}), "resume queue %q", queue)
 }

@@ -121,18 +121,20 @@ type Listener interface {
 	Listen(ctx context.Context, ready func(), f func(Signal) (started bool)) error
 }
 
-// Signal wakes workers. The zero Signal means that any queue may have jobs.
+// Signal wakes workers. The zero Signal means that any queue may have jobs. Engines may send it to
+// other processes as JSON.
 type Signal struct {
 	// Queue has a job that may start after In. If In is negative, its RunAt is that long in the
 	// past, so the job may come before others that are waiting.
-	Queue string
-	In    time.Duration
+	Queue string        `json:",omitzero"`
+	In    time.Duration `json:",omitzero"`
 	// Cancel, when not 0, is the id of a job that was cancelled. The worker that runs it sends a
 	// heartbeat to find out whether it has to end it; any worker may call its callback. Queue is
 	// empty then.
-	Cancel int64
+	Cancel int64 `json:",omitzero"`
 	// Schedules is set when a schedule was changed. Queue and Cancel are empty then.
-	Schedules bool
+	Schedules bool `json:",omitzero"`
 	// SerialKey and AfterGroup, when not empty, have a new job. Only a store uses them.
-	SerialKey, AfterGroup string
+	SerialKey  string `json:",omitzero"`
+	AfterGroup string `json:",omitzero"`
 }

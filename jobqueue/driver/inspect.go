@@ -10,8 +10,8 @@ import (
 type Filter struct {
 	State       State
 	Queue, Kind string // empty: all
-	Before      int64  // 0: from the newest
-	Limit       int    // positive
+	Before      int64  // only jobs with lower ids
+	Limit       int    // how many, the newest; positive
 }
 
 // SearchWindow is the number of ids that one Search reads.

@@ -12,106 +12,191 @@ import (
 	"lessonkit.example/jobqueue/internal/dberr"
 )
 
-// The fence is kept, so that the next lease has a new token. A conflict of the unique key is an
-// error, which leaves the history unchanged.
-const requeueSQL = `
-with gone as (delete from jobqueue_done where id = $1 and state <> 4 returning *)
-insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group,
-  saved)
-select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key,
-  case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
-from gone
-returning queue, coalesce(serial_key, ''), coalesce(after_group, '')`
+const (
+	pauseSQL = `
+insert into jobqueue_pause (queue, until) values ($1, $2) on conflict (queue) do update set until = excluded.until`
+	resumeSQL = `delete from jobqueue_pause where queue = $1`
+)
 
-const runNowSQL = `
-update jobqueue_job set run_at = clock_timestamp() where id = $1 and worker is null and run_at > now() returning queue`
+// Pause implements driver.Store.
+func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
+	defer dberr.Classify(&err)
+	query, args := pauseSQL, []any{queue, until}
+	if until.IsZero() {
+		query, args = resumeSQL, args[:1]
+	}
+	_, err = s.pool.Exec(ctx, s.sql(query), args...)
+	if err == nil && until.IsZero() {
+		s.signal(driver.Signal{Queue: queue})
+	}
+	return err
+}
+
+// The statements that change jobs begin with page, the jobs that are selected.
+const (
+	oneIdle      = `with page as (select * from jobqueue_job where id = $1 and coalesce(worker, 0) = 0 for update)`
+	oneRunning   = `with page as (select id from jobqueue_job where id = $1 and worker <> 0 for update)`
+	oneScheduled = `with page as (
+  select id from jobqueue_job where id = $1 and worker is null and run_at > now() for update)`
+	oneEnded = `with page as (select * from jobqueue_done where id = $1 and state <> 4 for update)`
+
+	filterSQL = ` and ($1 = '' or queue = $1) and ($2 = '' or kind = $2) and id < $3
+  order by id desc limit $4 for update skip locked)`
+	manyScheduled = `with page as (select id from jobqueue_job where worker is null and run_at > now()` + filterSQL
+	manyEnded     = `with page as (select * from jobqueue_done where state <> 4 and state = $5` + filterSQL
+)
+
+// summarySQL returns the size and the last id of a page, the number of changed jobs, their queues,
+// the serial keys and groups whose other jobs may have to be promoted, and the jobs of whose
+// cancellation workers are told.
+const summarySQL = `
+select (select count(*) from page), coalesce((select min(id) from page), 0), (select count(*) from changed),
+  array(select distinct queue from changed),
+  array(select distinct serial_key from changed where serial_key is not null),
+  array(select distinct changed_group from changed where changed_group is not null),
+  array(select id from changed where signalled)`
+
+// The history keeps the jobs whose unique key is taken. The fence is kept, so that the next lease
+// has a new token.
+const requeueSQL = `,
+changed as (
+  insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
+    queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group, saved)
+  select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
+    queue, kind, unique_key, args, errors, serial_key,
+    case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
+  from page
+  on conflict (kind, unique_key) where unique_key is not null do nothing
+  returning id, queue, serial_key, after_group as changed_group, false as signalled),
+gone as (delete from jobqueue_done where id in (select id from changed))` + summarySQL
+
+const runNowSQL = `,
+changed as (
+  update jobqueue_job set run_at = clock_timestamp() where id in (select id from page)
+  returning id, queue, null::text as serial_key, null::text as changed_group, false as signalled)` + summarySQL
+
+const cancelIdleSQL = `,
+changed as (
+  delete from jobqueue_job where id in (select id from page)
+  returning *, in_group as changed_group, id = (select min(id) from page) as signalled), -- one is enough
+added as (
+  insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `)
+  select id, 6, now(), errors, ` + sharedColumns + ` from changed)` + summarySQL
+
+const cancelRunningSQL = `,
+changed as (
+  update jobqueue_job set cancel = true where id in (select id from page)
+  returning id, queue, null::text as serial_key, null::text as changed_group, true as signalled)` + summarySQL
 
 const existsSQL = `
 select exists (select from jobqueue_job where id = $1), exists (select from jobqueue_done where id = $1)`
 
 // Retry implements driver.Store.
-func (s *Store) Retry(ctx context.Context, id int64) (err error) {
-	defer dberr.Classify(&err)
-	var queue, serial, group string
-	err = s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue, &serial, &group)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = s.pool.QueryRow(ctx, s.sql(runNowSQL), id).Scan(&queue)
-	}
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		unfinished, finished, existsErr := s.exists(ctx, id)
-		switch err = existsErr; {
-		case err != nil:
-		case unfinished || finished:
-			err = driver.ErrState
-		default:
-			err = driver.ErrNotFound
-		}
-	case code(err) == uniqueViolation:
-		err = driver.ErrDuplicate
-	}
-	if err != nil {
-		return fmt.Errorf("retry job %d: %w", id, err)
-	}
-	s.signal(driver.Signal{Queue: queue})
-	s.promoteAfter(ctx, []string{serial}, []string{group})
-	return nil
+func (s *Store) Retry(ctx context.Context, id int64) error {
+	return s.changeOne(ctx, id, oneEnded+requeueSQL, oneScheduled+runNowSQL)
 }
-
-func (s *Store) exists(ctx context.Context, id int64) (unfinished, finished bool, err error) {
-	err = s.pool.QueryRow(ctx, s.sql(existsSQL), id).Scan(&unfinished, &finished)
-	return unfinished, finished, err
-}
-
-const cancelIdleSQL = `
-with gone as (delete from jobqueue_job where id = $1 and coalesce(worker, 0) = 0 returning *)
-insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `)
-select id, 6, now(), errors, ` + sharedColumns + ` from gone
-returning coalesce(serial_key, ''), coalesce(in_group, '')`
-
-const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker <> 0 returning id`
 
 // Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
-	defer dberr.Classify(&err)
-	if err := s.cancel(ctx, id); err != nil {
-		return fmt.Errorf("cancel job %d: %w", id, err)
+	// A job may start or stop between two statements, but hardly ten times in a row.
+	for range 10 {
+		err = s.changeOne(ctx, id, oneIdle+cancelIdleSQL, oneRunning+cancelRunningSQL)
+		if !errors.Is(err, errUnfinished) {
+			return err
+		}
 	}
-	return nil
+	return err
 }
 
-func (s *Store) cancel(ctx context.Context, id int64) error {
-	// A job may start or stop between the two statements, but hardly ten times in a row.
-	for range 10 {
-		var serial, group string
-		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&serial, &group)
-		if !errors.Is(err, pgx.ErrNoRows) {
-			if err == nil {
-				s.signal(driver.Signal{Cancel: id})
-			}
-			s.promoteAfter(ctx, []string{serial}, []string{group})
-			return err
-		}
-		err = s.pool.QueryRow(ctx, s.sql(cancelRunningSQL), id).Scan(&id)
-		if err == nil {
-			s.signal(driver.Signal{Cancel: id})
-		}
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		unfinished, finished, err := s.exists(ctx, id)
+// errUnfinished is the error of a change that does not apply to the state of an unfinished job.
+var errUnfinished = fmt.Errorf("%w: it is unfinished", driver.ErrState)
+
+// changeOne runs the statements until one changes the job. Otherwise its error is ErrDuplicate,
+// ErrNotFound, ErrState or errUnfinished.
+func (s *Store) changeOne(ctx context.Context, id int64, queries ...string) (err error) {
+	defer dberr.Classify(&err)
+	for _, query := range queries {
+		page, err := s.change(ctx, query, id)
 		switch {
-		case err != nil:
+		case err != nil || page.Changed > 0:
 			return err
-		case finished:
-			return driver.ErrState
-		case !unfinished:
-			return driver.ErrNotFound
+		case page.Skipped > 0:
+			return driver.ErrDuplicate
 		}
 	}
-	return errors.New("the job started or stopped at every attempt")
+	var unfinished, finished bool
+	err = s.pool.QueryRow(ctx, s.sql(existsSQL), id).Scan(&unfinished, &finished)
+	switch {
+	case err != nil:
+		return err
+	case unfinished:
+		return errUnfinished
+	case finished:
+		return driver.ErrState
+	}
+	return driver.ErrNotFound
+}
+
+// RetryMany implements driver.Store.
+func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
+	if f.State == driver.StateScheduled {
+		return s.changeMany(ctx, manyScheduled+runNowSQL, f)
+	}
+	return s.changeMany(ctx, manyEnded+requeueSQL, f, int16(f.State))
+}
+
+var unfinishedSQL = map[driver.State]string{
+	driver.StateWaiting:   `worker is null and run_at <= now()`,
+	driver.StateScheduled: `worker is null and run_at > now()`,
+	driver.StateHeld:      `worker = 0`,
+	driver.StateRunning:   `worker <> 0`,
+}
+
+// CancelMany implements driver.Store.
+func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
+	page := `with page as (select id from jobqueue_job where ` + unfinishedSQL[f.State] + filterSQL
+	if f.State == driver.StateRunning {
+		return s.changeMany(ctx, page+cancelRunningSQL, f)
+	}
+	return s.changeMany(ctx, page+cancelIdleSQL, f)
+}
+
+func (s *Store) changeMany(
+	ctx context.Context, query string, f driver.Filter, more ...any,
+) (_ driver.Page, err error) {
+	defer dberr.Classify(&err)
+	return s.change(ctx, query, append([]any{f.Queue, f.Kind, f.Before, f.Limit}, more...)...)
+}
+
+// pagePlanSQL makes the statement read one page by the index. Without statistics of the jobs that
+// have just failed, the planner would sort all of them for every page.
+const pagePlanSQL = `
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+  set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
+  set_config('enable_sort', 'off', true)`
+
+// change runs a statement that changes a page of jobs, and notifies workers.
+func (s *Store) change(ctx context.Context, query string, args ...any) (p driver.Page, err error) {
+	var total int
+	var queues, keys, groups []string
+	var cancelled []int64
+	var b pgx.Batch
+	b.Queue(pagePlanSQL)
+	b.Queue(s.sql(query), args...).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&total, &p.Last, &p.Changed, &queues, &keys, &groups, &cancelled)
+	})
+	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+		return driver.Page{}, err
+	}
+	p.Skipped = total - p.Changed
+	for _, queue := range queues {
+		s.signal(driver.Signal{Queue: queue})
+	}
+	for _, id := range cancelled {
+		s.signal(driver.Signal{Cancel: id})
+	}
+	s.promoteAfter(ctx, keys, groups)
+	return p, nil
 }
 
 const nextCancelledSQL = `

@@ -1,13 +1,13 @@
 package pgqueue
 
 import (
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // The arguments of the statements that claim: $1 worker, $2 queues, $3 the number of jobs for each,
@@ -114,7 +114,7 @@ func (s *Store) queueClaims(
 			var next *int64
 			err := row.Scan(&next)
 			if next != nil {
-				res.AddNext(duration(*next))
+				res.AddNext(rules.Duration(*next))
 			}
 			return err
 		})
@@ -157,11 +157,6 @@ func (t *sharedText) ScanBytes(text []byte) error {
 		*t = sharedText(text)
 	}
 	return nil
-}
-
-// duration returns us microseconds, or the longest Duration.
-func duration(us int64) time.Duration {
-	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
 }
 
 // Large claims at the same time would step over the rows that the others have locked, so each
@@ -249,7 +244,7 @@ func (s *Store) queueRateClaim(
 	b.Queue(s.sql(nextTokenSQL), c.Queue, every, c.Rate.Burst).QueryRow(func(row pgx.Row) error {
 		var in int64
 		err := row.Scan(&in)
-		res.AddNext(duration(in))
+		res.AddNext(rules.Duration(in))
 		return err
 	})
 }

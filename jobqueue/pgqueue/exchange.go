@@ -15,6 +15,7 @@ import (
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
@@ -106,7 +107,8 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	}
 	var b pgx.Batch
 	b.Queue(planSQL+limitSQL, limit(ctx))
-	keys, promoted := endedKeys(x.Results), []driver.Signal(nil)
+	var promoted []driver.Signal
+	keys, _ := rules.Ended(x.Results)
 	if len(keys) > 0 {
 		s.queueLock(&b, keys)
 	}
@@ -130,7 +132,6 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 			s.exclusiveAgain.Store(time.Now().Add(exclusivePause).UnixNano())
 			return s.Exchange(ctx, x)
 		}
-		err = fmt.Errorf("exchange: %w", err)
 		if isRefusal(err) {
 			err = jobqueue.Permanent(err)
 		}

@@ -2,7 +2,6 @@ package pgqueue
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -76,18 +75,5 @@ func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupSta
 			return nil
 		})
 	}
-	if err != nil {
-		return driver.GroupStats{}, fmt.Errorf("group %q: %w", group, err)
-	}
-	return g, nil
-}
-
-// afterGroups returns the groups that records wait for, each once.
-func afterGroups(rs []driver.Record) (groups []string) {
-	for _, r := range rs {
-		if r.AfterGroup != "" {
-			groups = append(groups, r.AfterGroup)
-		}
-	}
-	return distinct(groups)
+	return g, err
 }

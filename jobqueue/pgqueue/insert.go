@@ -13,6 +13,7 @@ import (
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -89,10 +90,11 @@ func (s *Store) enqueueIn(
 // notifyIn wakes workers of other processes when the transaction of the caller commits.
 func (s *Store) notifyIn(ctx context.Context, db querier, rs []driver.Record) error {
 	signals, _ := wake.Of(rs)
-	for _, key := range serialKeys(rs) {
+	keys, groups := rules.Awaited(rs)
+	for _, key := range keys {
 		signals = append(signals, driver.Signal{SerialKey: key}) // tx could hold the lock for long
 	}
-	for _, group := range afterGroups(rs) {
+	for _, group := range groups {
 		signals = append(signals, driver.Signal{AfterGroup: group})
 	}
 	ignore := func(rows) error { return nil }
@@ -116,7 +118,8 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 	if !notifies {
 		s.wake(rs)
 	}
-	s.promoteAfter(ctx, serialKeys(rs), afterGroups(rs))
+	keys, groups := rules.Awaited(rs)
+	s.promoteAfter(ctx, keys, groups)
 	return results, nil
 }
 

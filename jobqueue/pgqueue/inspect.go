@@ -2,14 +2,13 @@ package pgqueue
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
@@ -30,11 +29,11 @@ func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	defer dberr.Classify(&err)
 	// json has no equality, so union all; an id is in one table only.
 	jobs, err := s.jobs(ctx, s.sql(getSQL), id)
-	if err != nil {
-		return nil, fmt.Errorf("get job %d: %w", id, err)
+	if err == nil && len(jobs) == 0 {
+		err = driver.ErrNotFound
 	}
-	if len(jobs) == 0 {
-		return nil, fmt.Errorf("job %d: %w", id, driver.ErrNotFound)
+	if err != nil {
+		return nil, err
 	}
 	return jobs[0], nil
 }
@@ -57,14 +56,7 @@ order by id desc limit $4`
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
 	defer dberr.Classify(&err)
-	if f.Before == 0 {
-		f.Before = math.MaxInt64
-	}
-	jobs, err := s.jobs(ctx, s.sql(statesSQL[f.State]+pageSQL), f.Queue, f.Kind, f.Before, f.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list jobs: %w", err)
-	}
-	return jobs, nil
+	return s.jobs(ctx, s.sql(statesSQL[f.State]+pageSQL), f.Queue, f.Kind, f.Before, f.Limit)
 }
 
 const newestSQL = `
@@ -81,15 +73,13 @@ func (s *Store) Search(
 	defer dberr.Classify(&err)
 	if before == 0 {
 		if err := s.pool.QueryRow(ctx, s.sql(newestSQL)).Scan(&before); err != nil {
-			return nil, 0, fmt.Errorf("search jobs: %w", err)
+			return nil, 0, err
 		}
 		before++
 	}
 	from = max(before-driver.SearchWindow, 1)
-	if jobs, err = s.jobs(ctx, s.sql(searchSQL), text, from, before, limit); err != nil {
-		return nil, 0, fmt.Errorf("search jobs: %w", err)
-	}
-	return jobs, from, nil
+	jobs, err = s.jobs(ctx, s.sql(searchSQL), text, from, before, limit)
+	return jobs, from, err
 }
 
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
@@ -170,7 +160,7 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 	b.Queue(s.sql(statsSQL), limit).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
 			q := stats.Queue(name)
-			q.Waiting, q.Scheduled, q.Oldest = min(n, limit), min(m, limit), duration(oldest)
+			q.Waiting, q.Scheduled, q.Oldest = min(n, limit), min(m, limit), rules.Duration(oldest)
 			return nil
 		})
 		return err
@@ -203,8 +193,6 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 		})
 		return err
 	})
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return driver.Stats{}, fmt.Errorf("stats: %w", err)
-	}
-	return stats, nil
+	err = s.pool.SendBatch(ctx, &b).Close()
+	return stats, err
 }

@@ -3,7 +3,6 @@ package pgqueue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,10 +49,8 @@ func (s *Store) Heartbeat(
 		cancelled, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return nil, false, fmt.Errorf("heartbeat: %w", err)
-	}
-	return cancelled, alive, nil
+	err = s.pool.SendBatch(ctx, &b).Close()
+	return cancelled, alive, err
 }
 
 const releaseSQL = `
@@ -88,7 +85,7 @@ func (s *Store) Release(
 		return err
 	})
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return 0, fmt.Errorf("release: %w", err)
+		return 0, err
 	}
 	for queue := range queues {
 		s.signal(driver.Signal{Queue: queue})
@@ -129,10 +126,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		defer cancel()
 		err = s.promoteIdle(limited)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("rescue: %w", err)
-	}
-	return rescued, nil
+	return rescued, err
 }
 
 // rescueWaitSQL limits how long a rescue waits for locks. The exchange of a suspended process may

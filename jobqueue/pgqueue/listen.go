@@ -3,12 +3,9 @@ package pgqueue
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
+	"hash/crc32"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,19 +20,14 @@ const notifySQL = `select pg_notify($1::text, p) from unnest($2::text[]) p`
 const notifyAfterSQL = `
 select pg_notify($1::text, p), set_config('synchronous_commit', 'off', true) from unnest($2::text[]) p`
 
+// channel returns the name of the channel of notifications. Schemas may share one, and so may those
+// that the search path selects: every notification says only that there may be something to do.
 func (s *Store) channel() string {
 	if s.cfg.Schema == "" {
 		return "jobqueue"
 	}
-	name := "jobqueue_" + s.cfg.Schema
-	if len(name) > maxNameLen {
-		sum := sha256.Sum256([]byte(name))
-		name = "jobqueue_" + hex.EncodeToString(sum[:16])
-	}
-	return name
+	return fmt.Sprintf("jobqueue_%08x", crc32.ChecksumIEEE([]byte(s.cfg.Schema)))
 }
-
-const maxNameLen = 63 // PostgreSQL truncates longer names in LISTEN and refuses them in pg_notify
 
 // wake notifies workers of committed jobs. A NOTIFY inside the inserting transaction would make all
 // commits wait for one lock, so it is sent afterwards, coalesced, and not at all when a worker of
@@ -64,48 +56,20 @@ func (s *Store) sendNotify(signals []driver.Signal) {
 	_, _ = s.pool.Exec(ctx, notifyAfterSQL, s.channel(), payloads(signals))
 }
 
-const maxMicroseconds = int64(math.MaxInt64 / time.Microsecond)
-
-// payloads encodes signals: "q MICROSECONDS QUEUE", "c ID", "k 1 SERIAL_KEY", "g 1 AFTER_GROUP", or
-// "s 1" for a changed schedule.
+// payloads encodes signals as JSON.
 func payloads(signals []driver.Signal) []string {
 	texts := make([]string, len(signals))
 	for i, sig := range signals {
-		switch {
-		case sig.SerialKey != "":
-			texts[i] = "k 1 " + sig.SerialKey
-		case sig.AfterGroup != "":
-			texts[i] = "g 1 " + sig.AfterGroup
-		case sig.Schedules:
-			texts[i] = "s 1"
-		case sig.Cancel != 0:
-			texts[i] = "c " + strconv.FormatInt(sig.Cancel, 10)
-		default:
-			texts[i] = "q " + strconv.FormatInt(sig.In.Microseconds(), 10) + " " + sig.Queue
-		}
+		text, _ := json.Marshal(sig) // cannot fail
+		texts[i] = string(text)
 	}
 	return texts
 }
 
 // parse is the inverse of payloads for one text; ok is false for notifications of other senders.
 func parse(text string) (sig driver.Signal, ok bool) {
-	kind, rest, _ := strings.Cut(text, " ")
-	number, queue, _ := strings.Cut(rest, " ")
-	n, err := strconv.ParseInt(number, 10, 64)
-	switch {
-	case err != nil || n < -maxMicroseconds || n > maxMicroseconds:
-	case kind == "k" && n == 1 && queue != "":
-		return driver.Signal{SerialKey: queue}, true
-	case kind == "g" && n == 1 && queue != "":
-		return driver.Signal{AfterGroup: queue}, true
-	case text == "s 1":
-		return driver.Signal{Schedules: true}, true
-	case kind == "c" && n > 0:
-		return driver.Signal{Cancel: n}, true
-	case kind == "q" && queue != "":
-		return driver.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, true
-	}
-	return sig, false
+	err := json.Unmarshal([]byte(text), &sig)
+	return sig, err == nil && sig != driver.Signal{}
 }
 
 // Listen implements driver.Listener on a separate connection.

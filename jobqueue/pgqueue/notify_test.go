@@ -67,7 +67,7 @@ func TestInsertionAndNotificationAreOneMessage(t *testing.T) {
 				require.Positive(t, result.ID)
 				note, err := conn.WaitForNotification(t.Context())
 				require.NoError(t, err)
-				require.Equal(t, "q 0 default", note.Payload)
+				require.Equal(t, `{"Queue":"default"}`, note.Payload)
 				job, err := pgqueue.New(listening, pgqueue.Config{}).Get(t.Context(), result.ID)
 				require.NoError(t, err, "it is committed when the notification arrives")
 				require.Equal(t, `"é'"`, string(job.Args))

@@ -47,10 +47,7 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 	for _, r := range states {
 		b.Queue(s.sql(saveOneSQL), r.ID, r.Fence, worker, string(r.State))
 	}
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return fmt.Errorf("save states: %w", err)
-	}
-	return nil
+	return s.pool.SendBatch(ctx, &b).Close()
 }
 
 // SaveTx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the

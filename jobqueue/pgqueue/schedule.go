@@ -3,13 +3,13 @@ package pgqueue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // The clock is read even if there are no schedules.
@@ -37,10 +37,7 @@ func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now
 			return nil
 		})
 	}
-	if err != nil {
-		return nil, now, fmt.Errorf("schedules: %w", err)
-	}
-	return schedules, now.UTC(), nil
+	return schedules, now.UTC(), err
 }
 
 const putScheduleSQL = `
@@ -50,10 +47,8 @@ where jobqueue_schedule.spec <> excluded.spec`
 
 // PutSchedule implements driver.Store.
 func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
-	if _, err := s.pool.Exec(ctx, s.sql(putScheduleSQL), n.Name, n.Spec, n.NextAt); err != nil {
-		return fmt.Errorf("store schedule %q: %w", n.Name, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, s.sql(putScheduleSQL), n.Name, n.Spec, n.NextAt)
+	return err
 }
 
 // Of several processes that are equally fast, the others wait here for the first one to commit and
@@ -80,14 +75,12 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 		_, err = s.insert(ctx, pgxQuerier{tx}, t.Jobs)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("schedule %q: %w", t.Name, err)
-	}
-	if enqueued {
+	if err == nil && enqueued {
 		s.wake(t.Jobs)
-		s.promoteAfter(ctx, serialKeys(t.Jobs), afterGroups(t.Jobs))
+		keys, groups := rules.Awaited(t.Jobs)
+		s.promoteAfter(ctx, keys, groups)
 	}
-	return nil
+	return err
 }
 
 var changeScheduleSQL = map[driver.ScheduleChange]string{
@@ -104,9 +97,8 @@ func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.Schedu
 	if err == nil && tag.RowsAffected() == 0 {
 		err = driver.ErrNotFound
 	}
-	if err != nil {
-		return fmt.Errorf("schedule %q: %w", name, err)
+	if err == nil {
+		s.signal(driver.Signal{Schedules: true})
 	}
-	s.signal(driver.Signal{Schedules: true})
-	return nil
+	return err
 }

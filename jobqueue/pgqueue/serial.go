@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // Whoever ends a job that has a serial key and whoever adds one lock the key, of which 256 share a
@@ -65,7 +66,7 @@ func addSignals(promoted *[]driver.Signal) func(pgx.Rows) error {
 		var queue string
 		var in int64
 		_, err := pgx.ForEachRow(rows, []any{&queue, &in}, func() error {
-			*promoted = append(*promoted, driver.Signal{Queue: queue, In: duration(in)})
+			*promoted = append(*promoted, driver.Signal{Queue: queue, In: rules.Duration(in)})
 			return nil
 		})
 		return err
@@ -116,22 +117,12 @@ func (s *Store) texts(ctx context.Context, query string) ([]string, error) {
 // promoteAfter promotes jobs after a change of others with these keys and groups, some of which may
 // be empty, was committed. What fails here, promoteIdle finds.
 func (s *Store) promoteAfter(ctx context.Context, keys, groups []string) {
-	if keys = distinct(keys); len(keys) > 0 {
+	if keys = rules.Names(keys...); len(keys) > 0 {
 		_ = s.promote(ctx, keys)
 	}
-	if groups = distinct(groups); len(groups) > 0 {
+	if groups = rules.Names(groups...); len(groups) > 0 {
 		_ = s.promoteGroups(ctx, groups)
 	}
-}
-
-// distinct returns the texts that are not empty, each once.
-func distinct(texts []string) []string {
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
-	if len(texts) > 0 && texts[0] == "" {
-		texts = texts[1:]
-	}
-	return texts
 }
 
 // promoteTimeout is how long promotions wait for locks of others, which keep them for a moment.
@@ -146,24 +137,4 @@ func (s *Store) promoteAll(signals []driver.Signal) {
 		keys, groups = append(keys, sig.SerialKey), append(groups, sig.AfterGroup)
 	}
 	s.promoteAfter(ctx, keys, groups)
-}
-
-// endedKeys returns the keys of the jobs that have ended.
-func endedKeys(results []driver.Result) (keys []string) {
-	for _, r := range results {
-		if r.SerialKey != "" && r.Action != driver.Reschedule {
-			keys = append(keys, r.SerialKey)
-		}
-	}
-	return keys
-}
-
-// serialKeys returns the keys of records, each once.
-func serialKeys(rs []driver.Record) (keys []string) {
-	for _, r := range rs {
-		if r.SerialKey != "" {
-			keys = append(keys, r.SerialKey)
-		}
-	}
-	return distinct(keys)
 }

@@ -2,7 +2,6 @@ package pgqueue
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -37,8 +36,6 @@ func (s *Store) Slots(ctx context.Context, worker int64, queue string, limit, ta
 	}
 	b.Queue(s.sql(returnSlotsSQL), queue, worker, target)
 	b.Queue(s.sql(countSlotsSQL), queue, worker).QueryRow(func(row pgx.Row) error { return row.Scan(&held) })
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return 0, fmt.Errorf("slots of queue %q: %w", queue, err)
-	}
-	return held, nil
+	err = s.pool.SendBatch(ctx, &b).Close()
+	return held, err
 }

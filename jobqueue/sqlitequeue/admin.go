@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // The fence is kept, so that the next lease has a new token.
@@ -46,11 +46,10 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 	if constraint(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
 		err = driver.ErrDuplicate
 	}
-	if err != nil {
-		return fmt.Errorf("retry job %d: %w", id, err)
+	if err == nil {
+		s.emit(signals)
 	}
-	s.emit(signals)
-	return nil
+	return err
 }
 
 // retry makes a job wait to start now, if its state allows it, and returns signals of the change.
@@ -60,7 +59,7 @@ func (s *Store) retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	switch {
 	case err == nil:
 		if _, err = tx.Exec(deleteDoneSQL, id); err == nil {
-			_, err = s.promote(context.Background(), tx, now, present(serial), present(group))
+			_, err = s.promote(context.Background(), tx, now, rules.Names(serial), rules.Names(group))
 		}
 	case errors.Is(err, sql.ErrNoRows):
 		err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
@@ -99,11 +98,10 @@ func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("cancel job %d: %w", id, err)
+	if err == nil {
+		s.emit(signals)
 	}
-	s.emit(signals)
-	return nil
+	return err
 }
 
 // cancel cancels a job, if it is unfinished, and returns signals of the change.
@@ -122,7 +120,7 @@ func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	}
 	var promoted []driver.Signal
 	if err == nil {
-		promoted, err = s.promote(context.Background(), tx, now, present(serial), present(group))
+		promoted, err = s.promote(context.Background(), tx, now, rules.Names(serial), rules.Names(group))
 	}
 	return append(promoted, driver.Signal{Cancel: id}), err
 }
@@ -166,14 +164,6 @@ func (s *Store) CallbackDone(ctx context.Context, id int64) error {
 		_, err := tx.Exec(callbackSQL, id, nil)
 		return err
 	})
-}
-
-// present returns no name if name is empty.
-func present(name string) []string {
-	if name == "" {
-		return nil
-	}
-	return []string{name}
 }
 
 const purgeBatch = 5000

@@ -3,13 +3,10 @@ package sqlitequeue
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"math"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
 )
@@ -31,13 +28,10 @@ func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err e
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("pause or resume queue %q: %w", queue, err)
-	}
-	if until.IsZero() {
+	if err == nil && until.IsZero() {
 		s.hub.Emit(driver.Signal{Queue: queue})
 	}
-	return nil
+	return err
 }
 
 // idsSQL selects the ids of the jobs in each state; ?1 is now.
@@ -71,9 +65,6 @@ func (s *Store) changePage(
 	ctx context.Context, f driver.Filter, change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error),
 ) (p driver.Page, err error) {
 	defer dberr.Classify(&err)
-	if f.Before == 0 {
-		f.Before = math.MaxInt64
-	}
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		p, signals = driver.Page{}, nil
@@ -97,7 +88,7 @@ func (s *Store) changePage(
 		return nil
 	})
 	if err != nil {
-		return driver.Page{}, fmt.Errorf("change jobs that are %v: %w", jobqueue.State(f.State), err)
+		return driver.Page{}, err
 	}
 	s.emit(signals)
 	return p, nil

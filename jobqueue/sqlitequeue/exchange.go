@@ -11,6 +11,7 @@ import (
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
@@ -82,7 +83,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		if err := record(tx, now, x, &res); err != nil {
 			return err
 		}
-		keys, groups := ended(x.Results)
+		keys, groups := rules.Ended(x.Results)
 		var err error
 		if promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, keys, groups); err != nil {
 			return err
@@ -93,7 +94,6 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		return next(tx, now, x, &res)
 	})
 	if err != nil {
-		err = fmt.Errorf("exchange: %w", err)
 		if constraint(err) != 0 {
 			err = jobqueue.Permanent(err) // the same results will never be accepted
 		}
@@ -295,7 +295,7 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 			case err != nil:
 				return err
 			}
-			res.AddNext(duration(at - now))
+			res.AddNext(rules.Duration(at - now))
 		}
 	}
 	return nil
@@ -322,7 +322,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (
 	}
 	if err == nil {
 		var promoted []driver.Signal
-		promoted, err = s.promote(ctx, tx, s.now(), present(job.SerialKey), present(job.Group))
+		promoted, err = s.promote(ctx, tx, s.now(), rules.Names(job.SerialKey), rules.Names(job.Group))
 		s.emit(promoted) // workers look as soon as they can write, which is after the commit
 	}
 	if err != nil {

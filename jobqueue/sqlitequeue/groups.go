@@ -2,7 +2,6 @@ package sqlitequeue
 
 import (
 	"context"
-	"fmt"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
@@ -49,8 +48,5 @@ func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupSta
 		g.Set(state, n)
 		return err
 	})
-	if err != nil {
-		return driver.GroupStats{}, fmt.Errorf("group %q: %w", group, err)
-	}
-	return g, nil
+	return g, err
 }

@@ -7,6 +7,7 @@ import (
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -65,7 +66,6 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.R
 	}
 	defer stmt.Close()
 	results := make([]driver.InsertResult, len(rs))
-	var keys, groups []string
 	for i, r := range rs {
 		runAt := now
 		if !r.RunAt.IsZero() {
@@ -86,13 +86,8 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.R
 		if err != nil {
 			return nil, err
 		}
-		if r.SerialKey != "" {
-			keys = append(keys, r.SerialKey)
-		}
-		if r.AfterGroup != "" {
-			groups = append(groups, r.AfterGroup)
-		}
 	}
+	keys, groups := rules.Awaited(rs)
 	_, err = s.promote(ctx, tx, now, keys, groups) // wake signals the queues of all
 	return results, err
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
-	"math"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
@@ -30,11 +29,11 @@ const getSQL = selectJob + ` where id = ?2 union all ` + selectDone + ` where id
 func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	defer dberr.Classify(&err)
 	jobs, err := s.jobs(ctx, getSQL, s.now(), id)
-	if err != nil {
-		return nil, fmt.Errorf("get job %d: %w", id, err)
+	if err == nil && len(jobs) == 0 {
+		err = driver.ErrNotFound
 	}
-	if len(jobs) == 0 {
-		return nil, fmt.Errorf("job %d: %w", id, driver.ErrNotFound)
+	if err != nil {
+		return nil, err
 	}
 	return jobs[0], nil
 }
@@ -57,14 +56,7 @@ order by id desc limit ?5`
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
 	defer dberr.Classify(&err)
-	if f.Before == 0 {
-		f.Before = math.MaxInt64
-	}
-	jobs, err := s.jobs(ctx, statesSQL[f.State]+pageSQL, s.now(), f.Queue, f.Kind, f.Before, f.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list jobs: %w", err)
-	}
-	return jobs, nil
+	return s.jobs(ctx, statesSQL[f.State]+pageSQL, s.now(), f.Queue, f.Kind, f.Before, f.Limit)
 }
 
 const newestSQL = `
@@ -81,15 +73,13 @@ func (s *Store) Search(
 	defer dberr.Classify(&err)
 	if before == 0 {
 		if err := s.db.R.QueryRowContext(ctx, newestSQL).Scan(&before); err != nil {
-			return nil, 0, fmt.Errorf("search jobs: %w", err)
+			return nil, 0, err
 		}
 		before++
 	}
 	from = max(before-driver.SearchWindow, 1)
-	if jobs, err = s.jobs(ctx, searchSQL, s.now(), text, from, before, limit); err != nil {
-		return nil, 0, fmt.Errorf("search jobs: %w", err)
-	}
-	return jobs, from, nil
+	jobs, err = s.jobs(ctx, searchSQL, s.now(), text, from, before, limit)
+	return jobs, from, err
 }
 
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
@@ -152,16 +142,8 @@ const pausesSQL = `select queue, until from jobqueue_pause where until > ?`
 const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker order by id`
 
 // Stats implements driver.Store.
-func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
+func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 	defer dberr.Classify(&err)
-	stats, err := s.stats(ctx)
-	if err != nil {
-		return driver.Stats{}, fmt.Errorf("stats: %w", err)
-	}
-	return stats, nil
-}
-
-func (s *Store) stats(ctx context.Context) (stats driver.Stats, err error) {
 	tx, err := s.db.R.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return stats, err
@@ -176,7 +158,7 @@ func (s *Store) stats(ctx context.Context) (stats driver.Stats, err error) {
 		var oldest int64
 		err := rows.Scan(&queue, &waiting, &scheduled, &oldest)
 		q := stats.Queue(queue)
-		q.Waiting, q.Scheduled, q.Oldest = min(waiting, limit), min(scheduled, limit), duration(now-oldest)
+		q.Waiting, q.Scheduled, q.Oldest = min(waiting, limit), min(scheduled, limit), rules.Duration(now-oldest)
 		return err
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -44,10 +43,7 @@ func (s *Store) Heartbeat(
 		cancelled, err = ids(tx.Query(cancelledSQL, worker))
 		return err
 	})
-	if err != nil {
-		return nil, false, fmt.Errorf("heartbeat: %w", err)
-	}
-	return cancelled, alive, nil
+	return cancelled, alive, err
 }
 
 func ids(rows *sql.Rows, err error) (ids []int64, _ error) {
@@ -98,7 +94,7 @@ func (s *Store) Release(
 		})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("release: %w", err)
+		return 0, err
 	}
 	for queue := range queues {
 		s.hub.Emit(driver.Signal{Queue: queue})
@@ -168,9 +164,8 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		promoted, err = s.promoteIdle(context.WithoutCancel(ctx), tx, now)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("rescue: %w", err)
+	if err == nil {
+		s.emit(promoted)
 	}
-	s.emit(promoted)
-	return rescued, nil
+	return rescued, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const rateSQL = `select at from jobqueue_rate where queue = ?`
@@ -37,7 +38,7 @@ func readRate(tx *sql.Tx, now int64, c driver.ClaimRequest) (r rate, err error) 
 func (r rate) spend(tx *sql.Tx, now int64, n int, res *driver.ExchangeResponse) error {
 	every := r.Every.Microseconds()
 	r.at += int64(n) * every
-	res.AddNext(duration(r.at - int64(r.Burst-1)*every - now))
+	res.AddNext(rules.Duration(r.at - int64(r.Burst-1)*every - now))
 	if n == 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ func save(tx *sql.Tx, worker int64, r driver.Saved) (bool, error) {
 
 // Save implements driver.Store.
 func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) error {
-	err := s.update(ctx, func(tx *sql.Tx, _ int64) error {
+	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		for _, r := range states {
 			if _, err := save(tx, worker, r); err != nil {
 				return err
@@ -27,10 +27,6 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("save states: %w", err)
-	}
-	return nil
 }
 
 // SaveTx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -26,10 +25,7 @@ func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now
 		schedules = append(schedules, r)
 		return err
 	})
-	if err != nil {
-		return nil, now, fmt.Errorf("schedules: %w", err)
-	}
-	return schedules, timeOf(s.now()), nil
+	return schedules, timeOf(s.now()), err
 }
 
 const putScheduleSQL = `
@@ -39,14 +35,10 @@ where jobqueue_schedule.spec <> excluded.spec`
 
 // PutSchedule implements driver.Store.
 func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
-	err := s.update(ctx, func(tx *sql.Tx, _ int64) error {
+	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		_, err := tx.Exec(putScheduleSQL, n.Name, n.Spec, n.NextAt.UnixMicro())
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("store schedule %q: %w", n.Name, err)
-	}
-	return nil
 }
 
 const tickSQL = `
@@ -73,13 +65,10 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 		_, err = s.insert(context.WithoutCancel(ctx), tx, now, t.Jobs)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("schedule %q: %w", t.Name, err)
-	}
-	if enqueued {
+	if err == nil && enqueued {
 		s.wake(t.Jobs)
 	}
-	return nil
+	return err
 }
 
 // ?2 is now.
@@ -100,9 +89,8 @@ func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.Schedu
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("schedule %q: %w", name, err)
+	if err == nil {
+		s.hub.Emit(driver.Signal{Schedules: true})
 	}
-	s.hub.Emit(driver.Signal{Schedules: true})
-	return nil
+	return err
 }

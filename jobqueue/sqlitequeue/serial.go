@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // promoteSQL lets the first held job of each key of ?1, a JSON array, run, unless another one of
@@ -88,7 +88,7 @@ func promoteBy(
 		var sig driver.Signal
 		var in int64
 		err := rows.Scan(&sig.Queue, &in)
-		sig.In = duration(in)
+		sig.In = rules.Duration(in)
 		promoted = append(promoted, sig)
 		return err
 	})
@@ -123,17 +123,4 @@ func (s *Store) emit(signals []driver.Signal) {
 	for _, sig := range signals {
 		s.hub.Emit(sig)
 	}
-}
-
-// ended returns the serial keys and the groups of the jobs that have ended.
-func ended(results []driver.Result) (keys, groups []string) {
-	for _, r := range results {
-		if r.SerialKey != "" && r.Action != driver.Reschedule {
-			keys = append(keys, r.SerialKey)
-		}
-		if r.Group != "" && r.Action != driver.Reschedule && !slices.Contains(groups, r.Group) {
-			groups = append(groups, r.Group)
-		}
-	}
-	return keys, groups
 }

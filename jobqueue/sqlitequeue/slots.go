@@ -3,7 +3,6 @@ package sqlitequeue
 import (
 	"context"
 	"database/sql"
-	"fmt"
 )
 
 const (
@@ -42,8 +41,5 @@ func (s *Store) Slots(ctx context.Context, worker int64, queue string, limit, ta
 		}
 		return tx.QueryRow(countSlotsSQL, queue, worker).Scan(&held)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("slots of queue %q: %w", queue, err)
-	}
-	return held, nil
+	return held, err
 }

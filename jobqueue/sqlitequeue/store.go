@@ -23,7 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"time"
 
 	"modernc.org/sqlite"
@@ -150,11 +149,6 @@ func (s *Store) update(ctx context.Context, f func(tx *sql.Tx, now int64) error)
 
 // now returns the time as the tables store it, in microseconds.
 func (s *Store) now() int64 { return s.clock().UnixMicro() }
-
-// duration returns us microseconds, or the longest Duration.
-func duration(us int64) time.Duration {
-	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
-}
 
 // timeOf returns the zero Time for 0.
 func timeOf(us int64) time.Time {

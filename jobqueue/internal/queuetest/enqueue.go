@@ -281,17 +281,4 @@ func hookSeesEveryWayToEnqueue(t *testing.T, h Harness) {
 	require.Nil(t, given[0].Meta, "the caller's are not changed")
 	require.Len(t, given[1].Meta, 1)
 	require.Equal(t, 2*len(ways), count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
-
-	metas := make(chan map[string]string, 100)
-	start(t, h.Store, schedule(often, func(s *jobqueue.Schedule) { s.Params.Kind = "scheduled" }),
-		func(w *jobqueue.Worker) {
-			jobqueue.Handle(w, "scheduled", func(_ context.Context, job *jobqueue.Job, _ any) error {
-				select {
-				case metas <- job.Meta:
-				default:
-				}
-				return nil
-			})
-		})
-	require.Equal(t, map[string]string{"request": ""}, receive(t, metas))
 }

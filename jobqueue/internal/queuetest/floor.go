@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -421,7 +422,7 @@ func floorRetryMany(t *testing.T, x *floor) {
 	cancelled := time.Since(began)
 	began = time.Now()
 	retried, longest := 0, time.Duration(0)
-	for f := (driver.Filter{State: driver.StateCancelled, Limit: 1000}); ; { // as jobqueue.Client does
+	for f := (driver.Filter{State: driver.StateCancelled, Before: math.MaxInt64, Limit: 1000}); ; { // as jobqueue.Client does
 		transaction := time.Now()
 		page, err := x.store.RetryMany(t.Context(), f)
 		require.NoError(t, err)

@@ -21,7 +21,6 @@ var groupTests = map[string]func(*testing.T, Harness){
 	"GroupGrowsAndContinues":          groupGrowsAndContinues,
 	"GroupByHand":                     groupByHand,
 	"GroupInTransactions":             groupInTransactions,
-	"GroupSurvivesTheDeathOfAWorker":  groupSurvivesTheDeathOfAWorker,
 	"GroupIsRepairedByRescue":         groupIsRepairedByRescue,
 	"GroupWithoutMembersStartsAtOnce": groupWithoutMembersStartsAtOnce,
 	"GroupStartsManyJobsInParts":      groupStartsManyJobsInParts,
@@ -227,27 +226,6 @@ func groupInTransactions(t *testing.T, h Harness) {
 		}), errTest)
 		require.Equal(t, jobqueue.GroupStats{Succeeded: 2}, groupStats(t, h.Store, name))
 	}
-}
-
-func groupSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
-	members := fill(t, h.Store, 2, group("g"))
-	last := fill(t, h.Store, 1, afterGroup("g"))[0]
-	dead := register(t, h.Store, never)
-	require.Len(t, claim(t, h.Store, dead, "default", 10), 2)
-	die(t, h.Store, dead)
-	rescue(t, h.Store, 2)
-	w := register(t, h.Store, never)
-	for i, j := range claim(t, h.Store, w, "default", 10) {
-		require.Contains(t, members, j.ID)
-		require.Equal(t, driver.StateHeld, get(t, h.Store, last).State, "after %d members", i)
-		done := result(j, driver.Complete)
-		done.Group = j.Group
-		require.Empty(t, record(t, h.Store, w, done))
-	}
-	j := claim(t, h.Store, w, "default", 10)[0]
-	require.Equal(t, last, j.ID)
-	require.Empty(t, record(t, h.Store, w, result(j, driver.Reschedule)))
-	require.Equal(t, driver.StateWaiting, get(t, h.Store, last).State, "another attempt does not wait again")
 }
 
 // A process died after it had ended the last member.

@@ -1,0 +1,54 @@
+// Package rules has what both engines do the same way with records, results and times.
+package rules
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// Duration returns a number of microseconds, or the longest Duration.
+func Duration(us int64) time.Duration {
+	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
+}
+
+// Names returns the texts that are not empty, each once. It changes texts.
+func Names(texts ...string) []string {
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	if len(texts) > 0 && texts[0] == "" {
+		texts = texts[1:]
+	}
+	return texts
+}
+
+// Awaited returns the serial keys of new jobs and the groups that they wait for, each once.
+func Awaited(rs []driver.Record) (keys, groups []string) {
+	for _, r := range rs {
+		if r.SerialKey != "" {
+			keys = append(keys, r.SerialKey)
+		}
+		if r.AfterGroup != "" {
+			groups = append(groups, r.AfterGroup)
+		}
+	}
+	return Names(keys...), Names(groups...)
+}
+
+// Ended returns the serial keys and the groups of the jobs that have ended, each once.
+func Ended(results []driver.Result) (keys, groups []string) {
+	for _, r := range results {
+		if r.Action == driver.Reschedule {
+			continue
+		}
+		if r.SerialKey != "" {
+			keys = append(keys, r.SerialKey)
+		}
+		if r.Group != "" {
+			groups = append(groups, r.Group)
+		}
+	}
+	return Names(keys...), Names(groups...)
+}
