@@ -69,7 +69,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	if testing.Short() || raceDetector {
 		n = 10_000
 	}
-	url := pgtest.URL(t)
+	url := pgtest.Start(t, pgtest.Options{TCP: true}).URL() // whose time limits end exchanges
 	pool := connect(t, url)
 	store := pgqueue.New(pool, pgqueue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))

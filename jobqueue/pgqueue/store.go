@@ -9,6 +9,14 @@
 // Every statement works in a pooler's transaction mode. If the pooler does not support prepared
 // statements, set DefaultQueryExecMode of the pool to pgx.QueryExecModeExec. LISTEN needs a direct
 // connection: configure one in Config.ListenConn, or set Config.PollOnly.
+//
+// # Suspended processes
+//
+// A process that is suspended, or loses its network, while it exchanges jobs with the server keeps
+// a transaction open. The server ends it after about a lease, so that other workers can rescue the
+// jobs, by its limits for connections by TCP; a process that has sent only a part of a long exchange
+// is found by the network's keepalives, or by PostgreSQL 17 and later. It has no such limit for
+// Unix-domain sockets: there the transaction ends when the process continues or is killed.
 package pgqueue
 
 import (
