@@ -16,11 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
-	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 // logBuffer is a log that can be read while it is written.
@@ -119,65 +116,4 @@ func TestLogSaysWhyASegmentHasNoText(t *testing.T) {
 		require.Contains(t, line["error"], "no speech in it")
 		require.NotEmpty(t, line["request_id"])
 	}
-}
-
-func TestLogTellsTheStoryOfASegment(t *testing.T) {
-	t.Parallel()
-	c, log, _ := logged(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
-	p, session, lesson, segment, audio := uploadSegment(t, c)
-
-	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 3 }, timeout, 5*time.Millisecond)
-	story := log.grep(segment.ID)
-	require.Len(t, story, 3)
-	var upload, started, ended map[string]any
-	for _, line := range story {
-		switch line["msg"] {
-		case "request":
-			upload = line
-		case "transcription started":
-			started = line
-		case "transcription ended":
-			ended = line
-		}
-	}
-	require.Equal(t, "INFO", upload["level"])
-	require.Equal(t, "POST /api/v1/feedback-lessons/{lesson_id}/segments", upload["route"])
-	require.Equal(t, "127.0.0.1", upload["client"])
-	require.Greater(t, upload["bytes_in"], float64(len(audio)))
-	require.Equal(t, "DEBUG", started["level"])
-	require.Equal(t, "INFO", ended["level"])
-	require.Equal(t, "transcribed", ended["outcome"])
-	require.Positive(t, ended["took_ms"])
-	for _, line := range story {
-		require.Equal(t, upload["request_id"], line["request_id"])
-		require.Equal(t, session.ID, line["session_id"])
-		require.Equal(t, lesson.ID, line["lesson_id"])
-	}
-	for _, line := range []map[string]any{started, ended} {
-		require.EqualValues(t, len(audio), line["size_bytes"])
-		require.EqualValues(t, 1, line["attempt"])
-		require.NotZero(t, line["job"])
-	}
-
-	// The way on from here: what is deleted leaves a line for its recording.
-	require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+p.ID, nil, nil))
-	require.Eventually(t, func() bool { return len(log.grep("deleting audio ended")) == 1 }, timeout,
-		5*time.Millisecond)
-	require.NotEmpty(t, log.grep("deleting audio ended")[0]["request_id"])
-}
-
-// The arguments are those of jobs that versions before the request id have stored.
-func TestJobsWithoutARequestStillRun(t *testing.T) {
-	t.Parallel()
-	_, log, file := logged(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
-	jobs, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-	require.NoError(t, err)
-	defer jobs.Close()
-	_, err = jobqueue.NewClient(jobs).Enqueue(t.Context(), jobqueue.Params{
-		Queue: "speech", Kind: "transcribe", Args: json.RawMessage(
-			`{"kind":"transcribe","segment_id":"0197a000-0000-7000-8000-000000000001","round":7}`),
-	})
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(log.grep("0197a000")) > 0 }, timeout, 5*time.Millisecond)
-	require.Equal(t, "deleted meanwhile", log.grep("0197a000")[0]["outcome"])
 }

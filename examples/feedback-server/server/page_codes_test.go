@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -59,34 +58,4 @@ func TestChinesePageQuotesNoEnglish(t *testing.T) {
 		b.clickButton("中文")
 		b.waitText(refusal.words)
 	}
-}
-
-// During an upgrade, the page reads answers of the previous version of the server, and refusals
-// that the previous version of the page stored: both have words without codes.
-func TestPageReadsWhatThePreviousVersionWrote(t *testing.T) {
-	t.Parallel()
-	n := newFaultyNetwork(t, development(t, saying("Heard.")))
-	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
-		generates := strings.HasSuffix(r.URL.Path, "/generate")
-		if generates {
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"text": "We drew.", "warning": "One part has no text.", "lessons": 1, "segments": {}}`)
-		}
-		return generates
-	})
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.acceptDialogs()
-	c, p := withStudent(t, n.url, "anna")
-	session := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b.showStudent(n.url, p.ID)
-	b.waitText("Heard.")
-	b.clickButton("Generate")
-	b.waitText("One part has no text.")
-	b.until(`() => document.querySelector("textarea").value === "We drew."`, "")
-	b.eval(fmt.Sprintf(`Promise.all([import("/page/api.js"), import("/page/outbox.js")])
-		.then(([{ account }, { create, changed }]) => create({
-			lesson: %q, sequence: 1, type: "audio/mpeg", name: "", teacher: account.teacher, duration: 0,
-			complete: true, refused: "It is too long.",
-		}, new ArrayBuffer(1)).then(changed)).then(() => "")`, session.Lessons[0].ID))
-	b.waitText("The server did not accept it – It is too long.")
 }

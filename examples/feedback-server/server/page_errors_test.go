@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -171,33 +170,6 @@ func TestTeacherWhoLeavesWhileARecordingStartsIsNotRecorded(t *testing.T) {
 	}
 }
 
-// However often the connection for events is made again, few listeners wait for the network.
-func TestReconnectingLeavesNoListenersBehind(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	url := development(t, saying("Heard."))
-	b.do(chromedp.Navigate(url))
-	b.waitText("Sign in")
-	b.eval(`import("/page/events.js").then(({ follow }) => {
-		connections = 0;
-		fetch = async () => { connections++; return new Response(""); };
-		end = new AbortController();
-		followed = false;
-		follow("session", { opened() {}, received() {} }, end.signal).then(() => { followed = true; });
-		return "";
-	})`)
-	b.until(`() => connections > 3`, "")
-	ctx, cancel := context.WithTimeout(b.ctx, timeout)
-	defer cancel()
-	listeners, err := chromedp.Run(ctx, chromedp.Evaluate[[]int](`[[window, "online"], [end.signal, "abort"]]
-		.map(([target, name]) => getEventListeners(target)[name]?.length ?? 0)`, chromedp.EvalWithCommandLineAPI))
-	require.NoError(t, err)
-	require.LessOrEqual(t, listeners[0], 2, "one of them is that of the recordings that wait")
-	require.LessOrEqual(t, listeners[1], 1)
-	b.eval(`end.abort(); ""`)
-	b.until(`() => followed`, "")
-}
-
 // A file is on the device whole or not at all: no other tab takes it for an interrupted recording.
 func TestFileIsNeverOnTheDeviceInParts(t *testing.T) {
 	t.Parallel()
@@ -282,20 +254,4 @@ func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
 		content += record.Content
 	}
 	require.Equal(t, "Mine.", content)
-}
-
-// The first part of a recording cannot start: nothing of it stays open, and the page says so.
-func TestNothingStaysOpenWhenARecordingCannotStart(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t, listening(t)...)
-	url := development(t, saying("Heard."))
-	_, p := withStudent(t, url, "anna")
-	b.openStudent(url, p.ID)
-	b.eval(`contexts = [];
-		AudioContext = class extends AudioContext { constructor() { super(); contexts.push(this); } };
-		MediaRecorder.prototype.start = function () { throw new DOMException("broken", "NotSupportedError"); }; ""`)
-	b.clickButton("Record")
-	b.waitText("It did not succeed: broken")
-	b.until(`() => contexts.length === 1 && contexts[0].state === "closed"`, "")
-	b.untilNobodyRecords()
 }

@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -268,44 +267,6 @@ func signIn(t *testing.T, h http.Handler, platform *authtest.Platform) string {
 	var answer struct{ Token string }
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
 	return answer.Token
-}
-
-// A token is invalid from the logout on, also for an event stream that it opened.
-func TestEventStreamEndsWithTheLogout(t *testing.T) {
-	t.Parallel()
-	platform := authtest.NewPlatform(t)
-	s := newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL": platform.QueryEndpoint(),
-	})
-	require.NoError(t, s.Migrate(t.Context()))
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
-	token := signIn(t, s.Handler(), platform)
-	send := func(method, path, body string) *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/api/v1"+path, strings.NewReader(body))
-		require.NoError(t, err)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", "Bearer "+token)
-		w, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		require.Less(t, w.StatusCode, 300, path)
-		t.Cleanup(func() { w.Body.Close() })
-		return w
-	}
-	create := func(path, body, id string) string {
-		var fields map[string]any
-		require.NoError(t, json.NewDecoder(send("POST", path, body).Body).Decode(&fields))
-		return fields[id].(string)
-	}
-	profile := create("/profiles", `{"name":"Ming"}`, "profile_id")
-	session := create("/feedback-sessions", `{"profile_id":"`+profile+`"}`, "session_id")
-	events := send("GET", "/feedback-sessions/"+session+"/events", "")
-	send("POST", "/auth/logout", "")
-	stream, err := io.ReadAll(events.Body)
-	require.NoError(t, err)
-	require.NotContains(t, string(stream), "data:")
 }
 
 // Without a token an operation answers 401 before it looks at parameters and body.

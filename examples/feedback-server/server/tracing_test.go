@@ -306,20 +306,6 @@ func TestNothingIsTracedWithoutACollector(t *testing.T) {
 	require.Empty(t, recognized())
 }
 
-// OTEL_SDK_DISABLED is OpenTelemetry's own switch, beside a collector that is configured.
-func TestNothingIsTracedWhenDisabled(t *testing.T) {
-	t.Setenv("OTEL_SDK_DISABLED", "true")
-	got := collectSpans(t)
-	recognizer, recognized := observed(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
-	s, _ := tracedLesson(t, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"LOCAL_ASR_URL": recognizer, "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
-	})
-	require.Empty(t, recognized())
-	require.NoError(t, s.Close())
-	require.Empty(t, got.all())
-}
-
 // The stream of events looks for changes for as long as it lasts.
 func TestStreamOfEventsTracesNoStatementsAfterItsBeginning(t *testing.T) {
 	t.Parallel()
@@ -346,38 +332,6 @@ func TestStreamOfEventsTracesNoStatementsAfterItsBeginning(t *testing.T) {
 	stream := got.wait(t, "GET /api/v1/feedback-sessions/{session_id}/events") // though it has not ended
 	for _, span := range got.below(stream) {
 		require.LessOrEqual(t, span.StartTimeUnixNano, stream.EndTimeUnixNano)
-	}
-}
-
-// The rules are those of the specification of the OpenTelemetry protocol's exporter.
-func TestAddressOfTheCollector(t *testing.T) {
-	t.Parallel()
-	received := make(chan string, 10)
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		received <- r.URL.Path
-	}))
-	t.Cleanup(collector.Close)
-	for name, c := range map[string]struct{ endpoint, traces, path string }{
-		"for all signals":             {collector.URL, "", "/v1/traces"},
-		"for all signals with a path": {collector.URL + "/otlp/", "", "/otlp/v1/traces"},
-		"for traces alone":            {"", collector.URL + "/in/", "/in/"},
-		"for traces without a path":   {"", collector.URL, "/"},
-		"for traces wins":             {collector.URL, collector.URL + "/in", "/in"},
-		"none":                        {"", "", ""},
-	} {
-		config, err := server.ParseConfig(map[string]string{
-			"OTEL_EXPORTER_OTLP_ENDPOINT": c.endpoint, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.traces})
-		require.NoError(t, err)
-		s, err := server.New(t.Context(), config, server.Options{})
-		require.NoError(t, err)
-		s.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/profiles", nil))
-		require.NoError(t, s.Close())
-		var path string
-		select { // Close has exported the span
-		case path = <-received:
-		default:
-		}
-		require.Equal(t, c.path, path, name)
 	}
 }
 

@@ -115,14 +115,3 @@ func TestAssetsAreCompressedAndTagged(t *testing.T) {
 	tag := zipped.Header().Get("ETag")
 	require.Equal(t, http.StatusNotModified, get(h, target, "Accept-Encoding", "gzip", "If-None-Match", tag).Code)
 }
-
-func TestOnlyGETAndHEAD(t *testing.T) {
-	t.Parallel()
-	for method, status := range map[string]int{"HEAD": 200, "POST": 405} {
-		w := httptest.NewRecorder()
-		newHandler("").ServeHTTP(w, httptest.NewRequest(method, "/scalar", nil))
-		require.Equal(t, status, w.Code)
-	}
-	require.Equal(t, http.StatusNotFound, get(newHandler(""), "/scalar/other.js").Code)
-	require.Equal(t, "../scalar", get(newHandler(""), "/scalar/").Header().Get("Location"))
-}
