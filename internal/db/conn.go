@@ -34,9 +34,9 @@ type sqliteStmt interface {
 // commit is traced, because concurrent callers share transactions.
 type Trace func(ctx context.Context, statement string) (context.Context, func(error))
 
-// conn is a connection to SQLite. It prepares each statement that has arguments once: the driver
-// prepares a statement anew for each execution, which takes longer than executing most of ours
-// does. If it writes, it takes turns with the writers of other connections and processes.
+// conn is a connection to SQLite. It prepares each statement once: the driver prepares a statement
+// anew for each execution, which takes longer than executing most of ours does. If it writes, it
+// takes turns with the writers of other connections and processes.
 type conn struct {
 	sqliteConn
 	trace  Trace
@@ -111,13 +111,6 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 ) {
 	ctx, end := c.begin(ctx, query)
 	defer func() { end(err) }()
-	if len(args) == 0 { // may be several statements
-		err = c.wait(ctx, func() (err error) {
-			result, err = c.sqliteConn.ExecContext(ctx, query, nil)
-			return err
-		})
-		return result, err
-	}
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err

@@ -55,6 +55,7 @@ func preparing(t *testing.T) (*sql.DB, *countingConn) {
 	})
 	_, err = db.Exec("create table n (v integer primary key, name text) strict; insert into n values (1, 'one')")
 	require.NoError(t, err)
+	counting.prepared = 0
 	return db, counting
 }
 
@@ -126,7 +127,7 @@ func TestStatementIsUsedWhileItsRowsAreRead(t *testing.T) {
 	}
 	require.NoError(t, outer.Err())
 	require.Equal(t, [][]int{{1, 2, 3}, {2, 3}, {3}}, got)
-	require.Equal(t, 2, conn.prepared)
+	require.Equal(t, 3, conn.prepared, "one to insert, two to read")
 }
 
 func TestStatementOutlivesAChangeOfTheSchema(t *testing.T) {

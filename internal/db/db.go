@@ -40,7 +40,7 @@ func FromPostgres(pool *sql.DB) *DB { return &DB{Engine: Postgres, W: pool, R: p
 
 // FromSQLite returns a DB on two pools of one file such as [OpenSQLite] opens.
 func FromSQLite(w, r *sql.DB) *DB {
-	return &DB{Engine: SQLite, W: w, R: r, group: &group{w: w}}
+	return &DB{Engine: SQLite, W: w, R: r, group: newGroup(w)}
 }
 
 // Open opens `postgres://…` or `sqlite:PATH` with the driver that the program has imported:

@@ -57,15 +57,14 @@ func IsUnavailable(err error) bool {
 func pgUnavailable(code string) bool {
 	switch code {
 	case "42P01", // undefined_table: not migrated
-		"25006",            // read_only_sql_transaction: a standby
-		"58030",            // io_error
-		"57P01",            // admin_shutdown
-		"57P02",            // crash_shutdown
-		"57P03",            // cannot_connect_now
-		"57P05",            // idle_session_timeout
-		"57014",            // query_canceled
-		undefinedStatement, // of a connection pooler: see IsPoolerError
-		duplicateStatement:
+		"25006",          // read_only_sql_transaction: a standby
+		"58030",          // io_error
+		"57P01",          // admin_shutdown
+		"57P02",          // crash_shutdown
+		"57P03",          // cannot_connect_now
+		"57P05",          // idle_session_timeout
+		"57014",          // query_canceled
+		"26000", "42P05": // a prepared statement is missing or exists: of a connection pooler
 		return true
 	}
 	// connection_exception and insufficient_resources
@@ -92,19 +91,6 @@ func IsNotMigrated(err error) bool {
 func isMissingTable(err error) bool {
 	return sqliteCode(err) == sqliteError && (strings.Contains(err.Error(), "no such table") ||
 		strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "has no column named"))
-}
-
-const (
-	undefinedStatement = "26000"
-	duplicateStatement = "42P05"
-)
-
-// IsPoolerError reports whether a prepared statement was not found or existed already. pgx prepares
-// the statements of a connection once. A pooler in transaction mode runs each transaction on any
-// connection of the server, where other statements are prepared.
-func IsPoolerError(err error) bool {
-	code := pgCode(err)
-	return code == undefinedStatement || code == duplicateStatement
 }
 
 // isConflict reports whether a transaction failed because of another and may succeed when it is run

@@ -10,17 +10,17 @@ import (
 
 // group runs the transactions of concurrent callers as one, so that they share one commit and its
 // disk flush (group commit). A single caller pays nothing: its function runs at once in a plain
-// transaction.
-//
-// A group has no goroutine. The first caller leads: it runs what is waiting, commits, and passes
-// the lead to the next. It is safe for concurrent use.
+// transaction. A group has no goroutine: the callers compete for the lead, and the one that has it
+// runs what is waiting.
 type group struct {
-	w *sql.DB
+	w    *sql.DB
+	lead chan struct{} // its one element is in the channel while a caller leads
 
 	mu      sync.Mutex
 	waiting []*call
-	leading bool
 }
+
+func newGroup(w *sql.DB) *group { return &group{w: w, lead: make(chan struct{}, 1)} }
 
 // maxBatch bounds how long the first of a batch waits for the last.
 const maxBatch = 64
@@ -29,95 +29,67 @@ type call struct {
 	fn       func(*sql.Tx) error
 	err      error
 	panicked any
-
-	taken bool          // under group.mu: a leader has it; it cannot be withdrawn any more
-	lead  chan struct{} // closed when the call's goroutine must lead
-	done  chan struct{} // closed when err is set
+	done     chan struct{} // closed when err and panicked are set
 }
 
 // do runs fn in a write transaction and returns when its effects are committed. An error of fn
-// rolls back what fn did and nothing else. fn may run on another caller's goroutine, and may run a
-// second time if the shared transaction failed, so it must set, not add to, what it captures. It
-// must not use the pool or call do.
+// rolls back what fn did and nothing else. fn may run on another caller's goroutine, and a second
+// time if the shared transaction failed. It must not use the pool or call do.
 //
-// If ctx ends while others run, the call is withdrawn. Once its turn has come, do waits for the
-// result, for up to the busy timeout while another process writes.
+// If ctx ends while others run, the call is withdrawn. Once a transaction has begun to run it, do
+// waits for the result, for up to the busy timeout while another process writes.
 func (g *group) do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &call{fn: fn, lead: make(chan struct{}), done: make(chan struct{})}
+	c := &call{fn: fn, done: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
-	lead := !g.leading
-	g.leading = true
 	g.mu.Unlock()
-
-	if !lead {
+	ended := ctx.Done()
+	for {
 		select {
 		case <-c.done:
-			return c.result()
-		case <-c.lead:
-		case <-ctx.Done():
+			if c.panicked != nil {
+				panic(c.panicked)
+			}
+			return c.err
+		case g.lead <- struct{}{}:
+			g.runBatch()
+		case <-ended:
 			if g.withdraw(c) {
 				return ctx.Err()
 			}
-			select {
-			case <-c.done:
-				return c.result()
-			case <-c.lead:
-			}
+			ended = nil
 		}
 	}
-	g.runBatch()
-	<-c.done
-	return c.result()
 }
 
-func (c *call) result() error {
-	if c.panicked != nil {
-		panic(c.panicked)
-	}
-	return c.err
-}
-
-// withdraw removes c, unless a leader has taken it or it must lead.
+// withdraw removes a call that nobody has begun to run.
 func (g *group) withdraw(c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.taken {
+	i := slices.Index(g.waiting, c)
+	if i < 0 {
 		return false
 	}
-	g.waiting = slices.DeleteFunc(g.waiting, func(w *call) bool { return w == c })
+	g.waiting = slices.Delete(g.waiting, i, i+1)
 	return true
 }
 
-// runBatch runs the waiting calls, including the leader's, and passes the lead on.
+// runBatch runs the first of the waiting calls, and gives up the lead.
 func (g *group) runBatch() {
 	g.mu.Lock()
 	n := min(len(g.waiting), maxBatch)
 	batch := slices.Clone(g.waiting[:n])
 	g.waiting = slices.Delete(g.waiting, 0, n)
-	for _, c := range batch {
-		c.taken = true
-	}
 	g.mu.Unlock()
-
 	defer func() {
 		for _, c := range batch {
 			close(c.done)
 		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if len(g.waiting) == 0 {
-			g.leading = false
-			return
-		}
-		next := g.waiting[0]
-		next.taken = true
-		close(next.lead)
+		<-g.lead
 	}()
-
 	if len(batch) > 1 && g.together(batch) {
 		return
 	}
@@ -135,10 +107,9 @@ func (g *group) alone(c *call) {
 		return
 	}
 	defer tx.Rollback() // without effect after the commit
-	if c.run(tx); c.err != nil {
-		return
+	if c.run(tx); c.err == nil {
+		c.err = tx.Commit()
 	}
-	c.err = tx.Commit()
 }
 
 // together runs a batch in one transaction, each call under a savepoint. It returns false if the

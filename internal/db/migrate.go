@@ -24,14 +24,10 @@ func Migrating(ctx context.Context) bool { return ctx.Value(migrating{}) != nil 
 // otherwise. Databases made before the first release have lower numbers, and are refused.
 func (db *DB) Migrate(ctx context.Context, table string, files fs.FS) error {
 	ctx = context.WithValue(ctx, migrating{}, true)
+	err := db.migrate(ctx, table, files)
 	// PostgreSQL's lock admits one program at a time. SQLite has no such lock, but a program that
 	// loses the race leaves nothing behind: it tries again and finds the work done.
-	attempts := 1
-	if db.Engine == SQLite {
-		attempts = 10
-	}
-	err := db.migrate(ctx, table, files)
-	for attempt := 1; attempt < attempts && err != nil && !errors.Is(err, errUnreleased); attempt++ {
+	for attempt := 1; attempt < 10 && db.Engine == SQLite && err != nil && !errors.Is(err, errUnreleased); attempt++ {
 		if err := sleep(ctx, time.Duration(attempt)*10*time.Millisecond); err != nil {
 			return err
 		}
@@ -94,12 +90,9 @@ func (db *DB) pending(ctx context.Context, table string, files fs.FS) (bool, err
 	if err != nil || len(names) == 0 {
 		return false, errors.Join(err, errors.New("there are no migrations"))
 	}
-	oldest, err := goose.NumericComponent(names[0])
-	if err != nil {
-		return false, err
-	}
-	newest, err := goose.NumericComponent(names[len(names)-1])
-	if err != nil {
+	oldest, err1 := goose.NumericComponent(names[0])
+	newest, err2 := goose.NumericComponent(names[len(names)-1])
+	if err := errors.Join(err1, err2); err != nil {
 		return false, err
 	}
 	exists := "select to_regclass($1) is not null"

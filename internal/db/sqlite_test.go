@@ -203,7 +203,7 @@ func TestGroup(t *testing.T) {
 		tx, err := other.W.Begin()
 		require.NoError(t, err)
 		defer tx.Rollback()
-		g := group{w: w}
+		g := newGroup(w)
 		begin := time.Now()
 		var wg sync.WaitGroup
 		for range 50 {

@@ -25,9 +25,8 @@ type postgresTracer struct {
 }
 
 var (
-	_ pgx.QueryTracer   = postgresTracer{}
-	_ pgx.BatchTracer   = postgresTracer{}
-	_ pgx.PrepareTracer = postgresTracer{}
+	_ pgx.QueryTracer = postgresTracer{}
+	_ pgx.BatchTracer = postgresTracer{}
 )
 
 type endKey struct{}
@@ -40,24 +39,19 @@ func (t postgresTracer) start(ctx context.Context, statement string) context.Con
 	return context.WithValue(ctx, endKey{}, end)
 }
 
+// end looks for a prepared statement that was not found or existed already. pgx prepares the
+// statements of a connection once. A pooler in transaction mode runs each transaction on any
+// connection of the server, where other statements are prepared.
 func (t postgresTracer) end(ctx context.Context, err error) {
 	if end, _ := ctx.Value(endKey{}).(func(error)); end != nil {
 		end(err)
 	}
-	t.check(err)
-}
-
-// check looks for a prepared statement that was not found or existed already. pgx prepares the
-// statements of a connection once. A pooler in transaction mode runs each transaction on any
-// connection of the server, where other statements are prepared.
-func (t postgresTracer) check(err error) {
 	const undefinedStatement, duplicateStatement = "26000", "42P05"
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok || e.Code != undefinedStatement && e.Code != duplicateStatement || t.poolerMisused.Swap(true) {
-		return
+	if ok && (e.Code == undefinedStatement || e.Code == duplicateStatement) && !t.poolerMisused.Swap(true) {
+		t.log.Error("DATABASE_URL: the database is behind a connection pooler in transaction mode, such as " +
+			"pgbouncer: add default_query_exec_mode=exec to the address of the database")
 	}
-	t.log.Error("DATABASE_URL: the database is behind a connection pooler in transaction mode, such as pgbouncer: " +
-		"add default_query_exec_mode=exec to the address of the database")
 }
 
 // TraceQueryStart implements [pgx.QueryTracer].
@@ -89,16 +83,4 @@ func (postgresTracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatch
 // TraceBatchEnd implements [pgx.BatchTracer].
 func (t postgresTracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
 	t.end(ctx, data.Err)
-}
-
-// TracePrepareStart implements [pgx.PrepareTracer].
-func (postgresTracer) TracePrepareStart(
-	ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData,
-) context.Context {
-	return ctx
-}
-
-// TracePrepareEnd implements [pgx.PrepareTracer].
-func (t postgresTracer) TracePrepareEnd(_ context.Context, _ *pgx.Conn, data pgx.TracePrepareEndData) {
-	t.check(data.Err)
 }

@@ -18,8 +18,8 @@ import (
 const StatementTimeout = 20 * time.Second
 
 // Config returns the configuration of a pool. Its tracer limits statements; migrations, waiting for
-// notifications, and transactions between their statements, have no limit. The error does not
-// contain the address.
+// notifications, and transactions between their statements, have no limit, nor has COPY, which no
+// store uses. The error does not contain the address.
 func Config(address string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return nil, errors.New("database address: must begin with postgres://")
@@ -39,11 +39,10 @@ func Config(address string) (*pgxpool.Config, error) {
 type limit time.Duration
 
 var (
-	_ pgx.QueryTracer    = limit(0)
-	_ pgx.BatchTracer    = limit(0)
-	_ pgx.CopyFromTracer = limit(0)
-	_ pgx.PrepareTracer  = limit(0)
-	_ pgx.ConnectTracer  = limit(0)
+	_ pgx.QueryTracer   = limit(0)
+	_ pgx.BatchTracer   = limit(0)
+	_ pgx.PrepareTracer = limit(0)
+	_ pgx.ConnectTracer = limit(0)
 )
 
 type cancelKey struct{}
@@ -78,14 +77,6 @@ func (l limit) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatc
 func (limit) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 func (l limit) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) { l.end(ctx) }
-
-func (l limit) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceCopyFromStartData) context.Context {
-	return l.begin(ctx)
-}
-
-func (l limit) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceCopyFromEndData) {
-	l.end(ctx)
-}
 
 func (l limit) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
 	return l.begin(ctx)
