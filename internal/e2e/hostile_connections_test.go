@@ -3,35 +3,27 @@
 package e2e
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"lessonkit.example/feedback/feedbackclient"
 )
-
-// memoryBound is how much more memory the server may take under an attack than when it is idle.
-const memoryBound = 200 << 20
 
 // One teacher opens a thousand connections of one kind at once and lets them drip. The others are
 // hardly slowed down, and the server's memory stays bounded.
 func TestHostileConnections(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {
-		s := newService(t, url, newRecogniser(t).url())
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
 		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4", "LOG_LEVEL=warn", "LIMIT_SEGMENTS_PER_DAY=-1")
 		s.start(t)
 		_, session, lesson := lessonOf(t, s.as("hostile"))
-		h := newHonest(t, s, 4)
+		l := startLoad(t, 4, 50*time.Millisecond, s)
 		head := func(line string) string {
 			return line + " HTTP/1.1\r\nHost: " + s.value("HTTP_ADDR") + "\r\nX-Development-User: hostile\r\n"
 		}
@@ -39,6 +31,7 @@ func TestHostileConnections(t *testing.T) {
 		body := func(contentType string) string {
 			return "Content-Type: " + contentType + "\r\nContent-Length: 100000000\r\n\r\n"
 		}
+		count, most := times(200, 1000, 1000), int64(0)
 		for _, kind := range []struct{ name, text, drop string }{
 			{"idle connections", "", ""},
 			{"headers byte by byte", "GET /health HTTP/1.1\r\nHost: x\r\nX-", "a"},
@@ -52,105 +45,19 @@ func TestHostileConnections(t *testing.T) {
 			{"event streams", head("GET /api/v1/feedback-sessions/"+session+"/events") + "\r\n", ""},
 			{"answers that are not read", strings.Repeat(head("GET /openapi.json")+"\r\n", 3), ""},
 		} {
-			h.underAttack(t, s, kind.name, kind.text, kind.drop)
+			stop := attack(t, s.value("HTTP_ADDR"), count, kind.text, kind.drop)
+			time.Sleep(times(time.Second, 2*time.Second, 3*time.Second))
+			most = max(most, s.gauges(t).memory)
+			stop()
+		}
+		tally := audit(t, l, s, rec)
+		require.Empty(t, tally.Failures)
+		sum(t, "%d hostile connections at once: p99 of the others %v, %d MB", count, tally.P99, most>>20)
+		if *faults == "full" { // which has a machine of its own
+			require.Less(t, tally.P99, 2*time.Second)
+			require.Less(t, most, int64(400<<20))
 		}
 	})
-}
-
-// honest are teachers at work.
-type honest struct {
-	clients           []feedbackclient.Client
-	sessions, lessons []string // the session is not the lesson's, whose answers grow
-	memory            int64    // of the server while only they work
-}
-
-func newHonest(t *testing.T, s *service, teachers int) *honest {
-	h := &honest{}
-	for i := range teachers {
-		c := s.as(fmt.Sprint("honest-", i))
-		c.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
-		t.Cleanup(c.HTTP.CloseIdleConnections)
-		_, _, lesson := lessonOf(t, c)
-		p, err := c.EnsureProfile(t.Context(), "Another")
-		require.NoError(t, err)
-		session, err := c.OpenSession(t.Context(), p.ID)
-		require.NoError(t, err)
-		h.clients = append(h.clients, c)
-		h.sessions, h.lessons = append(h.sessions, session.ID), append(h.lessons, lesson)
-	}
-	return h
-}
-
-// work saves, reads and uploads for a while and returns the 99th percentile of the requests.
-func (h *honest) work(t *testing.T, long time.Duration) time.Duration {
-	t.Helper()
-	var mu sync.Mutex
-	var took []time.Duration
-	var failed []error
-	var teachers sync.WaitGroup
-	for i, c := range h.clients {
-		teachers.Go(func() {
-			requests := []func() error{
-				func() error {
-					return c.Call(t.Context(), http.MethodPut, "/api/v1/feedback-sessions/"+h.sessions[i],
-						map[string]string{"feedback_text": "Ming mixed greens."}, nil)
-				},
-				func() error {
-					return c.Call(t.Context(), http.MethodGet, "/api/v1/profiles", nil, nil)
-				},
-				func() error {
-					audio := wav(20_000)
-					_, err := c.UploadRecording(t.Context(), h.lessons[i],
-						feedbackclient.Recording{Audio: bytes.NewReader(audio)})
-					return err
-				},
-			}
-			for end, n := time.Now().Add(long), 0; time.Now().Before(end); n++ {
-				began := time.Now()
-				err := requests[n%len(requests)]()
-				mu.Lock()
-				took = append(took, time.Since(began))
-				if err != nil {
-					failed = append(failed, err)
-				}
-				mu.Unlock()
-				time.Sleep(10 * time.Millisecond)
-			}
-		})
-	}
-	teachers.Wait()
-	require.Empty(t, failed, "honest requests that failed")
-	slices.Sort(took)
-	return took[len(took)*99/100]
-}
-
-// underAttack measures the honest teachers without and with hostile connections, which send text
-// and then drop after drop. The other database's test shares the machine: the best of a few rounds
-// counts. The ratio of the times counts with -faults=full, which wants a machine of its own.
-func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) {
-	t.Helper()
-	count := times(200, 1000, 1000)
-	long := times(time.Second, 2*time.Second, 3*time.Second)
-	const rounds = 5
-	for round := 1; ; round++ {
-		idle := h.work(t, long)
-		if h.memory == 0 {
-			h.memory = s.gauges(t).memory
-		}
-		stop := attack(t, s.value("HTTP_ADDR"), count, text, drop)
-		attacked := h.work(t, long)
-		more := s.gauges(t).memory - h.memory
-		stop()
-		require.Less(t, more, int64(memoryBound), name)
-		if attacked <= 2*idle || round == rounds {
-			sum(t, "%d %s: honest p99 %v, idle %v; memory %+d MB (round %d)", count, name,
-				attacked.Round(100*time.Microsecond), idle.Round(100*time.Microsecond), more>>20, round)
-			if *faults == "full" {
-				require.LessOrEqual(t, attacked, 2*idle, name)
-			}
-			return
-		}
-	}
 }
 
 // attack opens connections and returns a function that closes them.

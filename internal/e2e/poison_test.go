@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/fleet"
-	"lessonkit.example/feedback/audiotype"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -197,82 +196,5 @@ func TestBadMinute(t *testing.T) {
 		}
 		require.LessOrEqual(t, most, 2)
 		sum(t, "500 for every recording for %v: %d attempts at most", bad, most)
-	})
-}
-
-// whisper.cpp answers an empty text for a language that it does not know. The teacher, the log and
-// the metrics say so.
-func TestLanguageThatTheRecogniserDoesNotKnow(t *testing.T) {
-	slow(t)
-	rec := newRecogniser(t)
-	s := newService(t, "sqlite:"+t.TempDir()+"/lessonkit.db", rec.url()+"?language=xx-YY")
-	s.start(t)
-	languages := make(chan string, 16)
-	rec.behave(func(w http.ResponseWriter, r *http.Request, hash string) bool {
-		if hash == "" {
-			return false
-		}
-		languages <- r.FormValue("language")
-		_, _ = io.WriteString(w, `{"text":""}`)
-		return true
-	})
-	_, session, lesson := s.openLesson(t)
-	size := int64(3 * 32000)
-	audio := append(audiotype.WAVHeader(size, 16000, 1), make([]byte, size)...)
-	_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.wav", audio)
-	require.NoError(t, err)
-	segments := func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
-	eventually(t, "it is transcribed", func() bool { return count(segments(), "transcribed") == 1 })
-	require.Equal(t, "xx", <-languages, "the primary subtag")
-	require.Equal(t, "no speech was recognised", segments()[0].Warning)
-	eventually(t, "the log says so", func() bool {
-		return strings.Contains(s.process.log.String(), "no speech was recognised")
-	})
-	resp, err := http.Get(s.client.Base + "/metrics")
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(body), `speech_silent_recordings_total{provider="local"} 1`)
-	sum(t, "an unknown language: the empty text has a warning")
-}
-
-// Recordings wait while the recogniser lists other languages than the configured one.
-func TestLanguageThatTheRecogniserDoesNotList(t *testing.T) {
-	slow(t)
-	databases(t, func(t *testing.T, url string) {
-		rec := newRecogniser(t)
-		rec.list(`{"data":[{"id":"m","language":["en","zh"]}]}`)
-		s := newService(t, url, rec.url()+"?language=fr")
-		s.start(t)
-		const says = `the model does not know the language "fr"; it knows en, zh`
-		eventually(t, "/health says so", func() bool {
-			h, err := s.client.Health(t.Context())
-			require.NoError(t, err)
-			return !h.SpeechAvailable && h.Speech.Detail == says
-		})
-		upload, segments := newUploads(t, s)
-		upload(fleet.NewRecording())
-		upload(fleet.NewRecording())
-		eventually(t, "both wait", func() bool {
-			return count(segments(), "queued") == 2 && segments()[0].Error != "" && segments()[1].Error != ""
-		})
-		for _, seg := range segments() {
-			require.Zero(t, seg.Attempts)
-			require.Equal(t, `the recogniser does not know the language "fr"`, seg.Error)
-		}
-		asked, _, _ := rec.counts()
-		require.Zero(t, asked, "no recording was sent")
-		eventually(t, "the log says so", func() bool {
-			return strings.Contains(s.process.log.String(), "does not know the language")
-		})
-
-		rec.list(`{"data":[{"id":"m","language":["en","fr"]}]}`)
-		eventually(t, "both are transcribed", func() bool { return count(segments(), "transcribed") == 2 })
-		eventually(t, "speech is available", func() bool {
-			h, err := s.client.Health(t.Context())
-			return err == nil && h.SpeechAvailable
-		})
-		sum(t, "a language that the recogniser does not list: 2 recordings waited")
 	})
 }

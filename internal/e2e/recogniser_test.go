@@ -5,7 +5,6 @@ package e2e
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -24,7 +23,6 @@ type recogniser struct {
 	mu     sync.Mutex
 	server *http.Server // nil while it is down
 	fault  fault
-	models string         // the answer of /v1/models; 404 if ""
 	asked  map[string]int // by hash: recordings that arrived whole
 	heard  int            // recordings that were answered
 }
@@ -50,7 +48,7 @@ func (rec *recogniser) up(t *testing.T) {
 		l, err = net.Listen("tcp", rec.addr)
 		return err == nil
 	})
-	s := &http.Server{Handler: rec, ReadHeaderTimeout: time.Minute}
+	s := &http.Server{Handler: rec.standIn, ReadHeaderTimeout: time.Minute}
 	rec.mu.Lock()
 	rec.server = s
 	rec.mu.Unlock()
@@ -75,13 +73,6 @@ func (rec *recogniser) behave(f fault) {
 	rec.fault = f
 }
 
-// list sets the answer of /v1/models.
-func (rec *recogniser) list(models string) {
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	rec.models = models
-}
-
 // counts returns how many recordings arrived, how many of them were different, and how many were
 // answered.
 func (rec *recogniser) counts() (asked, different, heard int) {
@@ -91,17 +82,6 @@ func (rec *recogniser) counts() (asked, different, heard int) {
 		asked += n
 	}
 	return asked, len(rec.asked), rec.heard
-}
-
-func (rec *recogniser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rec.mu.Lock()
-	models := rec.models
-	rec.mu.Unlock()
-	if r.URL.Path == "/v1/models" && models != "" {
-		_, _ = io.WriteString(w, models)
-		return
-	}
-	rec.standIn.ServeHTTP(w, r)
 }
 
 // instead makes the fault.
