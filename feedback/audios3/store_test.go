@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -62,26 +61,6 @@ func TestSweepDeletesOrphans(t *testing.T) {
 		require.NoError(t, service.Sweep(t.Context()))
 		require.Len(t, objects(t, dir), c.left, c.age)
 	}
-}
-
-func TestFullTemporaryDirectory(t *testing.T) {
-	server := s3test.Start(t)
-	dir, temp := server.Bucket(t, "audio"), t.TempDir()
-	mount(t, temp, "4m")
-	t.Setenv("TMPDIR", temp)
-	s := open(t, server.Endpoint, "audio")
-	_, err := keep(t.Context(), s, feedbacktest.MP3(strings.Repeat("x", 5<<20)))
-	require.ErrorIs(t, err, feedback.ErrStorageFull)
-	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.Empty(t, objects(t, dir))
-	_, err = keep(t.Context(), s, feedbacktest.MP3(strings.Repeat("x", 3<<20)))
-	require.NoError(t, err, "the failed upload has left no file")
-
-	// Samples do not need the space of a second file for their header.
-	a, err := s.Stage(t.Context(), strings.NewReader(strings.Repeat("\x00\x01", 1_600_000)), 4<<20)
-	require.NoError(t, err)
-	_, err = a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1})
-	require.NoError(t, err)
 }
 
 // Recognisers find out how long a recording is in an io.ReaderAt.

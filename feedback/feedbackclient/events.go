@@ -47,9 +47,9 @@ func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.
 // on if it is "".
 //
 // The sequence ends without an error when ctx ends, and with one that connecting again would not
-// resolve: another refusal, as when the session is deleted (404) or the teacher is no longer signed in
-// (401), an answer that is not a stream of events, an event that cannot be decoded, a request that
-// cannot be sent, or a certificate of the server that is not valid.
+// resolve: another refusal, as when the session is deleted (404) or the teacher is no longer signed
+// in (401), an answer that is not a stream of events, an event that cannot be decoded, a request
+// that cannot be sent, or a certificate of the server that is not valid.
 //
 // To show a session without a gap, follow it from "0": its events are its lessons and segments, and
 // the last one of each is its present state. [Client.Session] does not tell its position among the

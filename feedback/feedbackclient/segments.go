@@ -83,8 +83,8 @@ func (r Recording) form() (before, after []byte, contentType string, err error) 
 	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType(), err
 }
 
-// attempts lets each attempt at an upload read the recording from its start. The transport may still
-// read for an attempt that has failed: it must not take bytes of the next one.
+// attempts lets each attempt at an upload read the recording from its start. The transport may
+// still read for an attempt that has failed: it must not take bytes of the next one.
 type attempts struct {
 	mu      sync.Mutex
 	current int

@@ -1,8 +1,8 @@
 // Package feedbackhttp is the HTTP interface of package feedback.
 //
 // [Handler] returns a complete http.Handler with its own OpenAPI document, to be mounted anywhere.
-// [Register] adds the same operations to a Huma API of the caller, such as [NewAPI] returns. [Config.Authenticate] identifies
-// the teacher behind each request, so any kind of sign-in works.
+// [Register] adds the same operations to a Huma API of the caller, such as [NewAPI] returns.
+// [Config.Authenticate] identifies the teacher behind each request, so any kind of sign-in works.
 //
 // Errors are RFC 9457 problem documents with a stable "code". Without a [feedback.Service] every
 // operation answers 503: a server can start before its database is configured.

@@ -85,19 +85,11 @@ func TestSessions(t *testing.T) {
 				[]any{s["state"], s["text"], s["duration_ms"], s["transcribed_at"], s["attempts"]})
 		},
 		"PUT autosaves what is given": func(t *testing.T, e *env) {
-			session := e.session(e.profile("Ming"))
-			a := e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "one"}).want(200)
-			require.Equal(t, []string{"one", "2026-05-31"}, []string{a.str("feedback_text"), a.str("feedback_date")})
-			a = e.do("PUT", "/feedback-sessions/"+session, object{"feedback_date": "2026-06-01"}).want(200)
+			path := "/feedback-sessions/" + e.session(e.profile("Ming"))
+			e.do("PUT", path, object{"feedback_text": "one"}).want(200)
+			a := e.do("PUT", path, object{"feedback_date": "2026-06-01"}).want(200)
 			require.Equal(t, []string{"one", "2026-06-01"}, []string{a.str("feedback_text"), a.str("feedback_date")})
-			e.do("PUT", "/feedback-sessions/"+session, object{}).want(200)
-			require.Empty(t,
-				e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": ""}).want(200).str("feedback_text"))
-			for length, status := range map[int]int{20_000: 200, 20_001: 422} {
-				text := strings.Repeat("字", length)
-				e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": text}).want(status)
-			}
-			e.do("PUT", "/feedback-sessions/"+uuid.NewString(), object{"feedback_text": "x"}).want(404)
+			require.Empty(t, e.do("PUT", path, object{"feedback_text": ""}).want(200).str("feedback_text"))
 		},
 		"a stale If-Match is 412": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
@@ -270,19 +262,6 @@ func TestUploads(t *testing.T) {
 			e.do("POST", "/feedback-lessons/"+lesson+"/segments", string(feedbacktest.MP3("1")), "Content-Type",
 				"application/octet-stream").want(415, "unsupported_media_type")
 			require.Len(t, e.files(), 1)
-		},
-		"415 names what to change at the recorder": func(t *testing.T, e *env) {
-			lesson := e.lesson(e.session(e.profile("Ming")))
-			for content, says := range map[string]string{
-				"\x00\x00\x00\x14ftypqt  ":      "set its format to m4a or mp3",
-				"caff\x00\x01\x00\x00desc":      "Voice Memos",
-				"FORM\x00\x00\x10\x00AIFFCOMM":  "set the format of the recorder to m4a, mp3 or wav",
-				"\x02#!SILK_V3\x14\x00 speech ": "set to m4a or mp3",
-			} {
-				a := e.upload(lesson, part{name: "file", file: "a.m4a", value: content}).want(415, "not_audio")
-				require.Contains(t, a.str("detail"), says)
-			}
-			require.Empty(t, e.files())
 		},
 		"raw samples when declared as such": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))

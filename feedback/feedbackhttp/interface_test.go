@@ -159,7 +159,9 @@ func TestConventions(t *testing.T) {
 			e.do("POST", "/profiles", "{broken", "X-Teacher", "nobody").want(401)
 		},
 		"413 too large, 415 another type": func(t *testing.T, e *env) {
-			e.do("POST", "/profiles", `{"name":"`+strings.Repeat("x", 2<<20)+`"}`).want(413)
+			path, longest := "/feedback-sessions/"+e.session(e.profile("Ming")), strings.Repeat(`\ud83d\ude00`, 20_000)
+			e.do("PUT", path, `{"feedback_text":"`+longest+`"}`).want(200)
+			e.do("PUT", path, `{"feedback_text":"`+strings.Repeat("x", 300<<10)+`"}`).want(413, "too_large")
 			e.do("POST", "/profiles", "name=Ming", "Content-Type", "application/x-www-form-urlencoded").want(415)
 		},
 		"paths and methods that are not there are problems too": func(t *testing.T, e *env) {

@@ -1,5 +1,5 @@
-// Package script divides text into words and knows the marks that end sentences, for scripts with and
-// without spaces between words.
+// Package script divides text into words and knows the marks that end sentences, for scripts with
+// and without spaces between words.
 package script
 
 import (
