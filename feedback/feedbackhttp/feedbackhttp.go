@@ -149,6 +149,13 @@ func listOut[T, U any](l feedback.List[T], out func(T) U) list[U] {
 	return page
 }
 
+func statusOf(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
 // schemaOf returns the schema of a response that Huma does not derive from a handler.
 func schemaOf[T any](api huma.API) *huma.Schema {
 	return api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")

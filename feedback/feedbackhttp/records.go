@@ -89,11 +89,7 @@ func (s *server) registerRecords(api huma.API) {
 		}
 		record, created, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
 		annotate(ctx, "record_id", record.ID)
-		status := http.StatusOK
-		if created {
-			status = http.StatusCreated
-		}
-		return &recordOutput{Status: status, Body: recordOut(record)}, problem("body", err)
+		return &recordOutput{Status: statusOf(created), Body: recordOut(record)}, problem("body", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{

@@ -117,11 +117,7 @@ func (s *server) registerSessions(api huma.API) {
 			ProfileID: in.Body.ProfileID.UUID, Date: in.Body.FeedbackDate,
 		})
 		annotate(ctx, "session_id", session.ID)
-		status := http.StatusOK
-		if created {
-			status = http.StatusCreated
-		}
-		return sessionAnswer(status, session, err)
+		return sessionAnswer(statusOf(created), session, err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
