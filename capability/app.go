@@ -8,7 +8,7 @@ import (
 )
 
 // App contains the files of an application that decide what its windows may call. Load one with
-// [LoadApp]. To judge other contents, such as those in an editor, copy it and replace Documents or
+// [LoadApp]. To check other contents, such as those in an editor, copy it and replace Documents or
 // Config.
 type App struct {
 	// Documents are the capability files in the order of their names.
@@ -114,16 +114,16 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 // capabilityFiles returns the files in an application's folder capabilities, none without one.
 func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	folder := path.Join(dir, "capabilities")
-	if !there(r.fsys, folder, true) {
+	if !exists(r.fsys, folder, true) {
 		if configIn(r.fsys, dir, "") == "" {
 			return nil, permanentf("%s is not an application: it has neither capabilities nor a configuration",
-				r.called(dir))
+				r.shownName(dir))
 		}
 		return nil, nil
 	}
 	files, err := r.filesBelow(folder)
 	if err == nil && len(files) == 0 {
-		err = permanentf("there is no .json, .json5 or .toml file in %s", r.called(folder))
+		err = permanentf("there is no .json, .json5 or .toml file in %s", r.shownName(folder))
 	}
 	return files, err
 }
@@ -131,20 +131,20 @@ func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 func (a *App) loadManifests() error {
 	r := a.reader
 	file := path.Join(a.dir, "gen", "schemas", "acl-manifests.json")
-	if there(r.fsys, file, false) {
+	if exists(r.fsys, file, false) {
 		text, err := r.read(file)
 		if err != nil {
 			return err
 		}
-		a.ManifestProblems = append(a.ManifestProblems, a.Manifests.Load(r.called(file), text)...)
+		a.ManifestProblems = append(a.ManifestProblems, a.Manifests.Load(r.shownName(file), text)...)
 	}
 	// An application with its own permissions has a manifest even before the build has written it,
 	// so its commands are checked.
-	own := path.Join(a.dir, "permissions")
-	if a.Manifests.Get(AppManifest) != nil || !there(r.fsys, own, true) {
+	folder := path.Join(a.dir, "permissions")
+	if a.Manifests.Get(AppManifest) != nil || !exists(r.fsys, folder, true) {
 		return nil
 	}
-	return a.loadOwnPermissions(own)
+	return a.loadOwnPermissions(folder)
 }
 
 // loadOwnPermissions reads the folder of the application's own permissions. A folder in it may
@@ -217,7 +217,7 @@ func (a *App) ConfigFor(platform Platform) *Document {
 	return a.Config
 }
 
-// Targets returns the platforms to look at for a complete judgement: the one given, or for "" both
+// Targets returns the platforms to look at for a complete answer: the one given, or for "" both
 // "", which is every platform without a configuration of its own, and those whose configuration
 // lists the active capabilities.
 func (a *App) Targets(platform Platform) []Platform {

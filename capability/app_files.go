@@ -24,17 +24,17 @@ type appReader struct {
 	commands []string // in the source of the application
 }
 
-// called returns the name of a file in diagnostics and errors.
-func (r *appReader) called(name string) string {
+// shownName returns the name of a file in diagnostics and errors.
+func (r *appReader) shownName(name string) string {
 	if r.name == nil {
 		return name
 	}
 	return r.name(name)
 }
 
-// there reports whether a file system contains a folder, or with dir false a file. What cannot be
+// exists reports whether a file system contains a folder, or with dir false a file. What cannot be
 // examined counts too: reading it tells why.
-func there(fsys fs.FS, name string, dir bool) bool {
+func exists(fsys fs.FS, name string, dir bool) bool {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
@@ -42,12 +42,12 @@ func there(fsys fs.FS, name string, dir bool) bool {
 	return info.IsDir() == dir
 }
 
-// failed names the file of an error, without the system call.
-func (r *appReader) failed(name string, err error) error {
+// pathError names the file of an error, without the system call.
+func (r *appReader) pathError(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if name = r.called(name); name == "." {
+	if name = r.shownName(name); name == "." {
 		name = "the application folder"
 	}
 	var in *fs.PathError
@@ -65,23 +65,23 @@ func (r *appReader) read(name string) ([]byte, error) {
 	info, err := fs.Stat(r.fsys, name)
 	switch {
 	case err != nil:
-		return nil, r.failed(name, err)
+		return nil, r.pathError(name, err)
 	case !info.Mode().IsRegular():
-		return nil, permanentf("%s is not a regular file", r.called(name))
+		return nil, permanentf("%s is not a regular file", r.shownName(name))
 	case info.Size() > limit.Bytes:
-		return nil, permanentf("%s has %d bytes; at most %d are read", r.called(name), info.Size(), limit.Bytes)
+		return nil, permanentf("%s has %d bytes; at most %d are read", r.shownName(name), info.Size(), limit.Bytes)
 	}
 	f, err := r.fsys.Open(name)
 	if err != nil {
-		return nil, r.failed(name, err)
+		return nil, r.pathError(name, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, limit.Bytes+1))
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, r.failed(name, err)
+		return nil, r.pathError(name, err)
 	}
 	if r.bytes += len(text); r.bytes > limit.Bytes {
 		return nil, permanentf("the files of the application have more than %d bytes, with %s", limit.Bytes,
-			r.called(name))
+			r.shownName(name))
 	}
 	return text, nil
 }
@@ -97,7 +97,7 @@ func (r *appReader) documents(files []string, parse func([]byte, Options) *Docum
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, parse(text, Options{Name: r.called(file)}))
+		docs = append(docs, parse(text, Options{Name: r.shownName(file)}))
 	}
 	return docs, nil
 }
@@ -136,7 +136,7 @@ func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntr
 	entries := 0
 	return fs.WalkDir(r.fsys, folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return r.failed(name, err)
+			return r.pathError(name, err)
 		}
 		base := entry.Name()
 		if name != folder && entry.IsDir() &&
@@ -144,7 +144,7 @@ func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntr
 			return fs.SkipDir
 		}
 		if entries++; entries > limit.Files {
-			return permanentf("%s contains more than %d files and folders; name a part of it", r.called(folder),
+			return permanentf("%s contains more than %d files and folders; name a part of it", r.shownName(folder),
 				limit.Files)
 		}
 		return visit(name, entry)
@@ -163,7 +163,7 @@ func FindFiles(fsys fs.FS, folder string) ([]string, error) {
 // is none.
 func AppIn(fsys fs.FS, folder string) string {
 	for _, dir := range []string{path.Join(folder, "src-tauri"), path.Clean(folder)} {
-		if there(fsys, path.Join(dir, "capabilities"), true) || configIn(fsys, dir, "") != "" {
+		if exists(fsys, path.Join(dir, "capabilities"), true) || configIn(fsys, dir, "") != "" {
 			return dir
 		}
 	}
@@ -196,7 +196,7 @@ func configIn(fsys fs.FS, dir string, platform Platform) string {
 		names = []string{"tauri." + of + ".conf.json", "tauri." + of + ".conf.json5", "Tauri." + of + ".toml"}
 	}
 	for _, name := range names {
-		if file := path.Join(dir, name); there(fsys, file, false) {
+		if file := path.Join(dir, name); exists(fsys, file, false) {
 			return file
 		}
 	}

@@ -21,7 +21,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				if len(d.Check()) != 3 || d.Root().Get("permissions").Item(1).Position().Line != 1 {
-					t.Error("another judgement than before")
+					t.Error("other diagnostics than before")
 				}
 				p.Allowed(cmd("plugin:window|title"), Caller{Window: "m", Origin: remote})
 				_ = p.Explain(cmd("plugin:window|title"), Caller{Window: "x"}).String()

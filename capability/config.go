@@ -100,7 +100,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	return kept, found.sorted()
 }
 
-// wrongList reports a list of capabilities that is none.
+// wrongList reports a list of active capabilities that is not an array.
 func wrongList(list Value) Diagnostics {
 	if !list.Exists() || list.Kind() == Array || list.Kind() == Broken {
 		return nil

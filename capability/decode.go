@@ -86,7 +86,7 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 	return c
 }
 
-// missingKey reports a required key that is missing, and the unknown one that was probably meant.
+// missingKey reports a required key that is missing, and the unknown one that probably is a misspelling of it.
 func (d *Document) missingKey(v Value, key, owner, example string, known []string) {
 	if full(d.found, codeMissingField) {
 		return
@@ -253,10 +253,10 @@ func (d *Document) unknownPlatform(v Value, name string) {
 	f := Diagnostic{Code: codeUnknownPlatform, at: v.span()}
 	f.Message = fmt.Sprintf("The platform %s does not exist; use linux, macOS, windows, android or iOS.",
 		words.Quote(name))
-	if meant := PlatformNamed(name); meant != "" {
-		f.Message = fmt.Sprintf("The platform %s does not exist; did you mean %q?", words.Quote(name), meant)
-		f.Fix = v.Replace(string(meant))
-		f.Fix.Guess = !strings.EqualFold(name, string(meant))
+	if suggestion := PlatformNamed(name); suggestion != "" {
+		f.Message = fmt.Sprintf("The platform %s does not exist; did you mean %q?", words.Quote(name), suggestion)
+		f.Fix = v.Replace(string(suggestion))
+		f.Fix.Guess = !strings.EqualFold(name, string(suggestion))
 	}
 	d.add(f)
 }

@@ -28,7 +28,7 @@ func (d *Document) permissions(v Value, inArray bool) []Entry {
 }
 
 // permissionIdentifier returns an identifier. It reports one that is not well-formed, with the one
-// that was probably meant.
+// of which it is probably a misspelling.
 func (d *Document) permissionIdentifier(v Value) string {
 	text := v.Text()
 	err := checkIdentifier(text)
@@ -40,10 +40,10 @@ func (d *Document) permissionIdentifier(v Value) string {
 	}
 	f := Diagnostic{Code: codeIdentifierSyntax, at: v.span()}
 	f.Message = fmt.Sprintf("%s is not a permission identifier: %s.", words.Quote(text), err)
-	if meant := repairIdentifier(text); meant != "" && meant != text {
+	if suggestion := repairIdentifier(text); suggestion != "" && suggestion != text {
 		f.Message = fmt.Sprintf("%s is not a permission identifier: %s; did you mean %q?", words.Quote(text), err,
-			meant)
-		f.Fix = v.Replace(meant)
+			suggestion)
+		f.Fix = v.Replace(suggestion)
 		f.Fix.Guess = true
 	}
 	d.add(f)

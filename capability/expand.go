@@ -61,11 +61,11 @@ func (r *resolver) fill(x *expansion, identifier string) {
 // expandUnknown handles a plugin without a manifest.
 func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
 	if r.manifests.Get("core:"+plugin) != nil {
-		meant := "core:" + identifier
+		suggestion := "core:" + identifier
 		x.faults = append(x.faults,
 			fault{codeUnknownPlugin,
 				fmt.Sprintf("There is no plugin %q; since version 2.0 core permissions begin with core: — "+
-					"write %q.", plugin, meant), meant})
+					"write %q.", plugin, suggestion), suggestion})
 		return
 	}
 	if !r.options.Partial || strings.HasPrefix(plugin, "core:") {
@@ -138,13 +138,13 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	return true
 }
 
-// mostNested limits how deeply sets contain each other; real ones do up to three levels.
-const mostNested = 64
+// maxNested limits how deeply sets contain each other; real ones do up to three levels.
+const maxNested = 64
 
 func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []string) {
-	own := fullIdentifier(m.Plugin, name)
-	if at := slices.Index(chain, own); at >= 0 {
-		cycle := strings.Join(append(slices.Clone(chain[at:]), own), " → ")
+	identifier := fullIdentifier(m.Plugin, name)
+	if at := slices.Index(chain, identifier); at >= 0 {
+		cycle := strings.Join(append(slices.Clone(chain[at:]), identifier), " → ")
 		e.fault(codePermissionCycle, "The permission sets %s contain each other; the plugin's author has to break "+
 			"the circle.", cycle)
 		return
@@ -153,16 +153,16 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 		return
 	}
 	e.expanded[set] = true
-	if len(chain) == mostNested {
+	if len(chain) == maxNested {
 		e.fault(syntax.FaultTooDeep, "The permission set %s is nested in %d others; what it contains is left out.",
-			own, mostNested)
+			identifier, maxNested)
 		return
 	}
-	chain = slices.Concat(chain, []string{own})
+	chain = slices.Concat(chain, []string{identifier})
 	for _, member := range set.Permissions {
 		if !e.member(m, member, chain) {
 			e.fault(codeUnknownSetMember, "The permission %q, which is in the set %s, does not exist; the plugin's "+
-				"author has to correct it.", member, own)
+				"author has to correct it.", member, identifier)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (e *expander) member(m *Manifest, member string, chain []string) bool {
 
 func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	f := fault{code: codeUnknownPlugin}
-	if r.faults++; r.faults > limit.Most { // spare the search for what may be meant
+	if r.faults++; r.faults > limit.Most { // spare the search for a suggestion
 		f.message = fmt.Sprintf("The application has no plugin of which %q is a permission.", identifier)
 		return f
 	}
@@ -210,16 +210,16 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	if namespace, ok := strings.CutPrefix(plugin, "core:"); ok {
 		f.message = fmt.Sprintf("The core has no namespace %q; it has %s.", namespace, strings.Join(coreOrder, ", "))
 		if like := words.Closest(namespace, coreOrder); like != "" && r.has(r.manifests.Get("core:"+like), name) {
-			f.meant = "core:" + like + ":" + name
-			f.message = fmt.Sprintf("The core has no namespace %q; did you mean %q?", namespace, f.meant)
+			f.suggestion = "core:" + like + ":" + name
+			f.message = fmt.Sprintf("The core has no namespace %q; did you mean %q?", namespace, f.suggestion)
 		}
 		return f
 	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin,
 		plugin, identifier)
 	if like := r.closest(plugin, r.names(nil)); like != "" && r.has(r.manifests.Get(like), name) {
-		f.meant = fullIdentifier(like, name)
-		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
+		f.suggestion = fullIdentifier(like, name)
+		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.suggestion)
 	}
 	return f
 }
@@ -229,7 +229,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	if m.builtIn && coreNewest.before(r.options.Version) || m.mayHaveMore {
 		f.code = codeNewerPermission
 	}
-	if r.faults++; r.faults > limit.Most { // spare the search for what may be meant
+	if r.faults++; r.faults > limit.Most { // spare the search for a suggestion
 		f.message = fmt.Sprintf("The plugin %s has no permission %q.", m.Plugin, identifier)
 		return f
 	}
@@ -264,8 +264,8 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 		f.message = fmt.Sprintf("The permission %q of the official plugin %s is not known, but newer releases of it "+
 			"may have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier, m.Plugin)
 	case like != "":
-		f.meant = fullIdentifier(m.Plugin, like)
-		f.message = fmt.Sprintf("The %s has no permission %q; did you mean %q?", owner, identifier, f.meant)
+		f.suggestion = fullIdentifier(m.Plugin, like)
+		f.message = fmt.Sprintf("The %s has no permission %q; did you mean %q?", owner, identifier, f.suggestion)
 	case len(names) == 0:
 		f.message = fmt.Sprintf("The %s has no permission %q, and none at all.", owner, identifier)
 	default:
@@ -295,11 +295,11 @@ func (r *resolver) names(m *Manifest) []string {
 	return names
 }
 
-// mostCompared limits the search for what may be meant; the largest real plugin has 300 names.
-const mostCompared = 1_000_000
+// maxCompared limits the search for suggestions; the largest real plugin has 300 names.
+const maxCompared = 1_000_000
 
 func (r *resolver) closest(name string, names []string) string {
-	if r.compared += len(names); r.compared > mostCompared {
+	if r.compared += len(names); r.compared > maxCompared {
 		return ""
 	}
 	return words.Closest(name, names)

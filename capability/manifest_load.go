@@ -9,8 +9,8 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// mostSchemaSize limits the schema of a plugin's scopes, in bytes; real ones have up to 4 KiB.
-const mostSchemaSize = 64 << 10
+// maxSchemaSize limits the schema of a plugin's scopes, in bytes; real ones have up to 4 KiB.
+const maxSchemaSize = 64 << 10
 
 // Load adds the manifests of an application from its acl-manifests.json, which the build writes: an
 // object with one manifest per plugin. A plugin that is known already is replaced. What is wrong
@@ -197,9 +197,9 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 		case "global_scope_schema":
 			switch at := value.span(); {
 			case value.Kind() != Object:
-			case at.End-at.Start > mostSchemaSize:
+			case at.End-at.Start > maxSchemaSize:
 				r.add(Diagnostic{Code: syntax.FaultTooLarge, at: key.span(), Message: fmt.Sprintf("The schema of "+
-					"scopes has %d bytes; one of more than %d is not used.", at.End-at.Start, mostSchemaSize)})
+					"scopes has %d bytes; one of more than %d is not used.", at.End-at.Start, maxSchemaSize)})
 			default:
 				m.ScopeSchema = value
 			}

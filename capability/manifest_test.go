@@ -180,7 +180,7 @@ func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
 	t.Run("schema", func(t *testing.T) {
 		t.Parallel()
 		m := CoreManifests()
-		schema := `{"enum":["` + strings.Repeat("a", mostSchemaSize) + `"]}`
+		schema := `{"enum":["` + strings.Repeat("a", maxSchemaSize) + `"]}`
 		found := m.Load("m.json", []byte(`{"x":{"permissions":{},"global_scope_schema":`+schema+`}}`))
 		require.Len(t, found, 1)
 		require.Contains(t, found[0].Message, "65549 bytes; one of more than 65536 is not used")

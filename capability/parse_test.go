@@ -176,8 +176,6 @@ func TestFixesRepairAFile(t *testing.T) {
 	require.Len(t, d.Capabilities()[0].Permissions, 2)
 }
 
-// What the schema and the reference implementation judge differently.
-
 // The build reads files as the reference implementation does, without the schema.
 func TestErrorsMeanThatTheBuildRefuses(t *testing.T) {
 	t.Parallel()

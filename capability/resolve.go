@@ -95,7 +95,7 @@ type resolver struct {
 	faults     int
 	grants     int
 	expanded   int // permissions in all expansions
-	compared   int // names in the search for what may be meant
+	compared   int // names in the search for suggestions
 }
 
 // expansion is the result of expanding a permission identifier.
@@ -110,9 +110,9 @@ type expansion struct {
 }
 
 type fault struct {
-	code    Code
-	message string
-	meant   string
+	code       Code
+	message    string
+	suggestion string
 }
 
 // unlisted is the diagnostic about those that the limit leaves out.
@@ -156,7 +156,7 @@ func (r *resolver) capability(source *grantSource) {
 			r.policy.appChecked = true
 		}
 		for _, f := range x.faults {
-			if f.code == codeUnknownPlugin && f.meant == "" && r.options.Platform == "" && c.mobileOnly() {
+			if f.code == codeUnknownPlugin && f.suggestion == "" && r.options.Platform == "" && c.mobileOnly() {
 				f = fault{code: codeUncheckedPlugin,
 					message: "manifests of a desktop build do not contain plugins for mobile; build for mobile, " +
 						"and check again"}
@@ -165,12 +165,12 @@ func (r *resolver) capability(source *grantSource) {
 				r.leaveUnchecked(e, f.message)
 				continue
 			}
-			if f.meant == "core:"+e.Identifier && e.value.Exists() {
+			if f.suggestion == "core:"+e.Identifier && e.value.Exists() {
 				r.withoutCore(e, f)
 				continue
 			}
-			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && e.value.Exists() {
-				d.Fix = e.identifierValue().Replace(f.meant)
+			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.suggestion != "" && e.value.Exists() {
+				d.Fix = e.identifierValue().Replace(f.suggestion)
 				d.Fix.Guess = true
 			}
 		}
@@ -182,13 +182,13 @@ func (r *resolver) capability(source *grantSource) {
 // file: all of them want the same correction.
 func (r *resolver) withoutCore(e *Entry, f fault) {
 	v := e.identifierValue()
-	fix := v.Replace(f.meant)
+	fix := v.Replace(f.suggestion)
 	for i := range r.found {
 		d := &r.found[i]
 		if d.Code != f.code || d.text != v.text || d.Fix == nil || d.Fix.Guess || len(d.Related) == limit.Most {
 			continue
 		}
-		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.meant)
+		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.suggestion)
 		d.Related = append(d.Related, Place{File: v.File(), Start: v.Position(), Message: f.message})
 		d.Fix.Title, d.Fix.Edits = "Write core: before all of them", append(d.Fix.Edits, fix.Edits...)
 		return

@@ -93,7 +93,7 @@ func (l *linter) hostScope(v capability.Value) {
 	}
 }
 
-// interpreters run what their arguments say, so that a limit to them is none.
+// interpreters run what their arguments say, so that listing programs does not limit them.
 var interpreters = []string{"ash", "bash", "bun", "cmd", "csh", "cscript", "dash", "deno", "env", "fish", "ksh", "lua",
 	"node", "osascript", "perl", "php", "powershell", "pwsh", "python", "ruby", "sh", "sudo", "tcsh", "wscript", "wsl",
 	"xargs", "zsh"}
