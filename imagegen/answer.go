@@ -82,20 +82,10 @@ type item struct {
 type items []item
 
 func (l *items) UnmarshalJSON(p []byte) error {
-	var many []json.RawMessage
-	if json.Unmarshal(p, &many) != nil {
-		many = []json.RawMessage{p}
+	if p[0] == '{' {
+		p = fmt.Appendf(nil, "[%s]", p)
 	}
-	*l = nil
-	for _, raw := range many {
-		var one item
-		if raw[0] == '{' {
-			_ = json.Unmarshal(raw, &one)
-		} else if p[0] != '[' {
-			continue
-		}
-		*l = append(*l, one)
-	}
+	_ = json.Unmarshal(p, (*[]item)(l))
 	return nil
 }
 

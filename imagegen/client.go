@@ -52,12 +52,11 @@ func withoutRedirects(h *http.Client) *http.Client {
 // call is one call of Generate, Submit or Wait.
 type call struct {
 	*Client
-	op        string // for errors
-	req       *Request
-	attempts  int       // requests for images sent
-	unsure    int       // attempts that may have run without a response
-	left      int64     // bytes that its images may still have
-	submitted time.Time // when the task was; zero if another call did it
+	op       string // for errors
+	req      *Request
+	attempts int   // requests for images sent
+	unsure   int   // attempts that may have run without a response
+	left     int64 // bytes that its images may still have
 }
 
 func (c *Client) newCall() *call {
@@ -169,9 +168,6 @@ func backoff(n int) time.Duration {
 	d := min(minBackoff<<min(n-1, 16), maxBackoff)
 	return d - rand.N(d/4+1)
 }
-
-// jitter returns a random duration up to d.
-func jitter(d time.Duration) time.Duration { return rand.N(max(d, 1)) }
 
 // timedOut reports whether err is a timeout of any kind.
 func timedOut(err error) bool {

@@ -29,7 +29,8 @@ type Config struct {
 	Retry Retry
 
 	// FirstPoll is the time before the first poll of a task, plus up to half of it at random.
-	// Defaults to 10 s; negative means none, for a Client that only waits for older tasks.
+	// Defaults to 10 s; negative means none, for a Client that only waits for older tasks: it then
+	// gives up at once when the service does not know the task.
 	FirstPoll time.Duration
 
 	// AllowPrivate permits fetching references and results from private, loopback and other special

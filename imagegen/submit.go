@@ -194,7 +194,6 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 			return nil, e
 		}
 		if got.id != "" {
-			c.submitted = time.Now()
 			c.event(Event{Kind: EventTask, TaskID: got.id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelInfo, "task submitted", slog.String("task", clean(got.id, 128)))
 		}

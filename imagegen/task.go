@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,12 +41,13 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 	ctx, cancel := context.WithTimeout(parent, maxWait)
 	defer cancel()
 	task := slog.String("task", clean(id, 128))
-	pause := c.config.FirstPoll + jitter(c.config.FirstPoll/2)
+	pause := c.config.FirstPoll + rand.N(max(c.config.FirstPoll/2, 1))
+	began := time.Now()
 	for {
 		if sleep(ctx, pause) != nil {
 			return nil, c.stopWaiting(parent, id, nil)
 		}
-		pause = pollEvery + jitter(pollEvery*2/3)
+		pause = pollEvery + rand.N(pollEvery*2/3)
 		got, err := c.poll(ctx, id, sink)
 		var e *Error
 		switch {
@@ -60,7 +62,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			}
 		case ctx.Err() != nil:
 			return nil, c.stopWaiting(parent, id, err)
-		case errors.As(err, &e) && isFinal(e, time.Since(c.submitted) < unknownTaskPeriod):
+		case errors.As(err, &e) && isFinal(e, c.config.FirstPoll > 0 && time.Since(began) < unknownTaskPeriod):
 			c.complete(e).MayHaveRun = true // of the task, not of the poll
 			if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 {
 				return nil, &WaitError{TaskID: id, Err: err}

@@ -30,25 +30,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startProcess runs the program in a process of its own, and returns a client for it.
-func startProcess(t *testing.T, args ...string) (*exec.Cmd, *imagegen.Client) {
+// startProcess runs the program in a process of its own, and returns its address and a function that
+// kills it.
+func startProcess(t *testing.T, args ...string) (address string, kill func()) {
 	t.Helper()
-	p := exec.Command(os.Args[0], append([]string{"-addr", "127.0.0.1:0", "-mode", "async"}, args...)...)
+	p := exec.Command(os.Args[0], append([]string{"-addr", "127.0.0.1:0"}, args...)...)
 	p.Env = append(os.Environ(), "IMAGE_GATEWAY_TEST_PROCESS=1", "IMAGE_API_KEY="+imagegentest.APIKey,
 		"IMAGE_GATEWAY_SECRET=secret")
 	stderr, err := p.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())
-	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	kill = func() { _ = p.Process.Kill(); _ = p.Wait() }
+	t.Cleanup(kill)
 	lines := bufio.NewReader(stderr)
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	_, address, ok := strings.Cut(strings.TrimSpace(line), "address=")
 	require.True(t, ok, line)
+	return address, kill
+}
+
+func clientOf(t *testing.T, address string) *imagegen.Client {
+	t.Helper()
 	client, err := imagegen.New(imagegen.Config{BaseURL: address, FirstPoll: -1})
 	require.NoError(t, err)
-	return p, client
+	return client
 }
 
 // saved returns what the job of a task has saved.
@@ -84,21 +91,20 @@ func TestTasksSurviveKill(t *testing.T) {
 			service := imagegentest.New(t, imagegentest.Options{Mode: test.mode, Duration: time.Millisecond})
 			service.Script(test.step)
 			dir := t.TempDir()
-			args := []string{"-data", dir, "-upstream", service.Listen()}
-			process, client := startProcess(t, args...)
-			sent, err := client.Submit(ctx, &imagegen.Request{Prompt: "a red fox",
+			args := []string{"-mode", "async", "-data", dir, "-upstream", service.Listen()}
+			address, kill := startProcess(t, args...)
+			sent, err := clientOf(t, address).Submit(ctx, &imagegen.Request{Prompt: "a red fox",
 				References: []imagegen.Reference{imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n"))}}, imagegen.Memory())
 			require.NoError(t, err)
 			require.NotEmpty(t, sent.TaskID)
 			require.Eventually(t, func() bool {
 				return service.Counts().Generations == 1 && strings.Contains(saved(t, dir, sent.TaskID), test.saved)
 			}, time.Minute, 10*time.Millisecond)
-			require.NoError(t, process.Process.Kill())
-			_ = process.Wait()
+			kill()
 
-			_, client = startProcess(t, args...)
+			address, _ = startProcess(t, args...)
 			images := imagegen.Memory()
-			_, err = client.Wait(ctx, sent.TaskID, images)
+			_, err = clientOf(t, address).Wait(ctx, sent.TaskID, images)
 			if test.fails == "" {
 				require.NoError(t, err)
 				require.NotEmpty(t, images.Get(0))
@@ -116,20 +122,19 @@ func TestDrawingsAreRepeatedAfterKill(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
-	process, client := startProcess(t, "-data", dir, "-edge", "32", "-delay", "1h")
+	address, kill := startProcess(t, "-mode", "async", "-data", dir, "-edge", "32", "-delay", "1h")
 	request := &imagegen.Request{Prompt: "a red fox"}
-	sent, err := client.Submit(ctx, request, imagegen.Memory())
+	sent, err := clientOf(t, address).Submit(ctx, request, imagegen.Memory())
 	require.NoError(t, err)
-	require.NoError(t, process.Process.Kill())
-	_ = process.Wait()
-	_, client = startProcess(t, "-data", dir, "-edge", "32")
+	kill()
+	address, _ = startProcess(t, "-data", dir, "-edge", "32")
 	images := imagegen.Memory()
-	_, err = client.Wait(ctx, sent.TaskID, images)
+	_, err = clientOf(t, address).Wait(ctx, sent.TaskID, images)
 	require.NoError(t, err)
 	require.NotEmpty(t, images.Get(0))
 }
 
-// The key is stored with the job: a caller finds the task of its request after a crash, too.
+// A caller finds the result of its request by the key, after a crash, too.
 func TestIdempotencyKeySurvivesKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,9 +151,12 @@ func TestIdempotencyKeySurvivesKill(t *testing.T) {
 		require.NoError(t, err)
 		return string(body)
 	}
-	first := start(t, nil, "-data", dir, "-edge", "32")
-	image := post(first, "a red fox")
+	address, kill := startProcess(t, "-data", dir, "-edge", "32")
+	image := post(address, "a red fox")
 	require.Contains(t, image, "b64_json")
-	require.Equal(t, image, post(first, "a red fox"))
-	require.NotEqual(t, image, post(first, "a blue fox"))
+	require.Equal(t, image, post(address, "a red fox"))
+	require.NotEqual(t, image, post(address, "a blue fox"))
+	kill()
+	address, _ = startProcess(t, "-data", dir, "-edge", "32")
+	require.Equal(t, image, post(address, "a red fox"))
 }

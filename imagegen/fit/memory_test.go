@@ -62,7 +62,7 @@ func TestSinkHoldsALimitedNumberOfBytes(t *testing.T) {
 	passed := len(reasons)
 	require.Positive(t, passed, "what does not fit is passed on while it arrives")
 	require.Less(t, passed, 12)
-	require.GreaterOrEqual(t, s.room, int64(0))
+	require.GreaterOrEqual(t, s.free, int64(0))
 	for _, b := range open {
 		require.NoError(t, b.Commit())
 	}
@@ -71,7 +71,7 @@ func TestSinkHoldsALimitedNumberOfBytes(t *testing.T) {
 		require.ErrorIs(t, err, ErrTooManyPixels)
 	}
 	require.Equal(t, large, memory.Get(0), "no byte of a paid image is lost")
-	require.Equal(t, int64(maxMemory), s.room, "everything is released")
+	require.Equal(t, int64(maxMemory), s.free, "everything is released")
 }
 
 func TestSinkReleasesWhatIsAborted(t *testing.T) {
@@ -79,5 +79,5 @@ func TestSinkReleasesWhatIsAborted(t *testing.T) {
 	s := Sink(imagegen.Memory(), Config{Ratio: "1:1"}).(*sink)
 	require.NoError(t, store(t, s, make([]byte, 1<<20)).Abort())
 	require.NoError(t, store(t, s, make([]byte, maxEncoded+1)).Abort())
-	require.Equal(t, int64(maxMemory), s.room)
+	require.Equal(t, int64(maxMemory), s.free)
 }

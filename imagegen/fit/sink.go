@@ -14,7 +14,10 @@ import (
 // cropped. What would take more than 256 MB, of all images of the sink, is passed on unchanged, and
 // so are images of unsupported formats.
 func Sink(next imagegen.Sink, c Config) imagegen.Sink {
-	return &sink{next: next, c: c, room: maxMemory}
+	if c.OnUncropped == nil {
+		c.OnUncropped = func(imagegen.Info, error) {}
+	}
+	return &sink{next: next, c: c, free: maxMemory}
 }
 
 type sink struct {
@@ -22,24 +25,24 @@ type sink struct {
 	c    Config
 
 	mu   sync.Mutex
-	room int64 // bytes that may still be reserved
+	free int64 // bytes that may still be reserved
 }
 
 // reserve reserves n bytes of memory, if they are within the limit.
 func (s *sink) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n > s.room {
+	if n > s.free {
 		return false
 	}
-	s.room -= n
+	s.free -= n
 	return true
 }
 
 func (s *sink) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.room += n
+	s.free += n
 }
 
 // Prepare implements [imagegen.Preparer].
@@ -59,16 +62,10 @@ func (s *sink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, err
 		return s.next.Open(ctx, info)
 	}
 	if !supported(info.Type) {
-		s.uncropped(info, fmt.Errorf("%w, not %s", ErrUnsupported, info.Type))
+		s.c.OnUncropped(info, fmt.Errorf("%w, not %s", ErrUnsupported, info.Type))
 		return s.next.Open(ctx, info)
 	}
 	return &blob{ctx: ctx, s: s, info: info}, nil
-}
-
-func (s *sink) uncropped(info imagegen.Info, err error) {
-	if s.c.OnUncropped != nil {
-		s.c.OnUncropped(info, err)
-	}
 }
 
 // blob collects an image. Once next is open, the image is passed on unchanged.
@@ -124,7 +121,7 @@ func (b *blob) free() {
 // pass passes on the collected data unchanged; err, if not nil, is why.
 func (b *blob) pass(err error) error {
 	if err != nil {
-		b.s.uncropped(b.info, err)
+		b.s.c.OnUncropped(b.info, err)
 	}
 	return b.write(func() error {
 		_, err := b.next.Write(b.data)

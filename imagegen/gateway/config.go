@@ -62,7 +62,6 @@ const (
 	maxReferenceBytes = 50_000_000 // of one reference
 	maxPromptBytes    = 32 << 10
 	maxUploads        = 16 // requests of one caller that are being read
-	maxAllUploads     = 256
 )
 
 // Keys returns the caller that an API key belongs to, and false for an unknown key. It must take as

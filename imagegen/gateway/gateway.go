@@ -229,15 +229,8 @@ func (g *Gateway) upload(caller string) (done func(), f *failure) {
 		r.CancelAt(now)
 		return nil, problem(429, "rate_limited", "too many requests").after(wait)
 	}
-	all := 0
-	for _, n := range g.uploads {
-		all += n
-	}
-	switch {
-	case g.uploads[caller] >= maxUploads:
+	if g.uploads[caller] >= maxUploads {
 		return nil, problem(429, "too_many_requests", "too many requests at a time").after(retryLater)
-	case all >= maxAllUploads:
-		return nil, problem(503, "busy", "too many requests at a time").after(retryLater)
 	}
 	g.uploads[caller]++
 	return sync.OnceFunc(func() {

@@ -12,12 +12,13 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/segmentio/asm/base64" // several times as fast as encoding/base64
+
+	"lessonkit.example/imagegen"
 )
 
 // reply waits for a task according to the mode, and responds: with URLs of the images if urls is
@@ -114,7 +115,7 @@ func (f *Failure) answer() *failure {
 // known before its first byte.
 func (g *Gateway) data(w http.ResponseWriter, t Task) *failure {
 	pieces := [][]byte{[]byte(`{"created":` + strconv.FormatInt(t.Ended.Unix(), 10) + `,"data":[`)}
-	var readers []io.ReadSeekCloser // readers[i] follows pieces[i]
+	var readers []io.ReadCloser // readers[i] follows pieces[i]
 	defer func() {
 		for _, b := range readers {
 			b.Close()
@@ -141,14 +142,7 @@ func (g *Gateway) data(w http.ResponseWriter, t Task) *failure {
 			return internal(err)
 		}
 		readers = append(readers, b)
-		size, err := b.Seek(0, io.SeekEnd)
-		if err == nil {
-			_, err = b.Seek(0, io.SeekStart)
-		}
-		if err != nil {
-			return internal(err)
-		}
-		length += int64(base64.StdEncoding.EncodedLen(int(size)))
+		length += int64(base64.StdEncoding.EncodedLen(int(t.Images[i].Size)))
 		item := []byte("{")
 		if prompt := t.Images[i].Prompt; prompt != "" {
 			quoted, _ := json.Marshal(prompt)
@@ -287,24 +281,13 @@ func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer b.Close()
+	head := make([]byte, sniffBytes)
+	n, _ := b.ReadAt(head, 0) // an error is found again by ServeContent
 	header := w.Header()
-	header.Set("Content-Type", mediaType(name))
+	header.Set("Content-Type", imagegen.DetectType(head[:n]))
 	header.Set("X-Content-Type-Options", "nosniff")
 	// an SVG may contain scripts
 	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
 	header.Set("Cache-Control", "private, max-age=86400, immutable")
 	http.ServeContent(w, r, "", time.Time{}, b)
-}
-
-// mediaType returns the type for the extension, which imagegen chose by the type.
-func mediaType(name string) string {
-	switch ext := path.Ext(name); ext {
-	case ".png", ".webp", ".gif", ".avif", ".heic", ".bmp":
-		return "image/" + ext[1:]
-	case ".jpg":
-		return "image/jpeg"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return "application/octet-stream"
 }
