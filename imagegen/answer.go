@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Result is the outcome of a call. Beside a [*PartialError] it contains the images that were
@@ -15,7 +14,6 @@ import (
 type Result struct {
 	Images    []Info          // stored images, by index; may be more or fewer than requested
 	Usage     json.RawMessage // consumption, as the service reports it; nil if it does not
-	Created   time.Time       // zero if the service does not report it
 	TaskID    string          // empty for a synchronous response
 	RequestID string          // of the response to the request for images
 	Attempts  int             // requests for images that were sent
@@ -59,10 +57,9 @@ func (e *serviceError) orNil() *serviceError {
 // document is a response whose b64_json is the index of the image. A member of another JSON type
 // counts as absent.
 type document struct {
-	Created int64           `json:"created"`
-	Data    items           `json:"data"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   *serviceError   `json:"error"`
+	Data  items           `json:"data"`
+	Usage json.RawMessage `json:"usage"`
+	Error *serviceError   `json:"error"`
 }
 
 type item struct {
@@ -89,14 +86,6 @@ func (l *items) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
-// first returns the only object, or the first of the array.
-func (l items) first() item {
-	if len(l) == 0 {
-		return item{}
-	}
-	return l[0]
-}
-
 // hasImage reports whether the item contains an image or a URL of one.
 func (i item) hasImage() bool { return i.Image != nil || i.URL != "" }
 
@@ -112,13 +101,12 @@ const (
 
 // answer is an interpreted document.
 type answer struct {
-	shape   shape
-	id      string
-	state   State
-	images  []item
-	err     serviceError
-	usage   json.RawMessage
-	created time.Time
+	shape  shape
+	id     string
+	state  State
+	images []item
+	err    serviceError
+	usage  json.RawMessage
 }
 
 // interpret decides what a response is by its content, not by the order of its members: image data
@@ -130,14 +118,13 @@ func interpret(meta []byte) (answer, error) {
 	if err := json.Unmarshal(meta, &d); err != nil && !errors.As(err, &mismatch) {
 		return answer{}, fmt.Errorf("%w: %w", errSyntax, err)
 	}
-	one := d.Data.first()
-	a := answer{usage: d.Usage, images: d.Data, state: State(strings.ToLower(one.Status)),
-		id: one.ID}
+	var one item
+	if len(d.Data) > 0 {
+		one = d.Data[0]
+	}
+	a := answer{usage: d.Usage, images: d.Data, state: State(strings.ToLower(one.Status)), id: one.ID}
 	if string(d.Usage) == "null" {
 		a.usage = nil
-	}
-	if d.Created > 0 {
-		a.created = time.Unix(d.Created, 0).UTC()
 	}
 	if a.id != "" || a.state != "" { // some services always include an empty error in a task
 		d.Error = d.Error.orNil()

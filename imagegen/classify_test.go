@@ -163,12 +163,3 @@ func TestItemErrorsKeepTheGoodImages(t *testing.T) {
 		})
 	}
 }
-
-func TestPartialErrorCountsImages(t *testing.T) {
-	t.Parallel()
-	failed := map[int]error{1: imagegen.ErrTooLarge}
-	err := &imagegen.PartialError{Failed: failed}
-	require.EqualError(t, err, "images are missing: image 1: too large")
-	failed[0] = imagegen.ErrNotImage
-	require.EqualError(t, err, "images are missing: image 0: not an image; image 1: too large")
-}

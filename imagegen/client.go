@@ -83,9 +83,6 @@ func (c *Client) Generate(ctx context.Context, req *Request, sink Sink) (*Result
 	r, err := call.wait(ctx, sent.TaskID, sink)
 	if r != nil {
 		r.RequestID = sent.RequestID
-		if r.Created.IsZero() {
-			r.Created = sent.Created
-		}
 	}
 	return r, err
 }

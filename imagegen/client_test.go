@@ -136,14 +136,6 @@ func TestErrorContainsTheServicesError(t *testing.T) {
 		[]any{e.Status, e.Code, e.Type, e.Message, e.RequestID})
 }
 
-func TestEchoedAPIKeyIsRedacted(t *testing.T) {
-	t.Parallel()
-	fake := imagegentest.New(t, imagegentest.Options{})
-	fake.Script(imagegentest.Raw(`{"error":{"message":"key ` + imagegentest.APIKey + ` is\u0007 over\nits limit"}}`))
-	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
-	require.ErrorContains(t, err, "key [key] is over its limit")
-}
-
 // Wherever a service echoes the API key, even if the text is truncated in the middle of it.
 func TestErrorsNeverContainTheAPIKey(t *testing.T) {
 	t.Parallel()

@@ -52,8 +52,6 @@ func extension(kind string) string {
 		return ".jpg"
 	case "image/svg+xml":
 		return ".svg"
-	case "image/x-icon", "image/vnd.microsoft.icon":
-		return ".ico"
 	}
 	special := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
 	if sub, ok := strings.CutPrefix(kind, "image/"); ok && !strings.ContainsFunc(sub, special) {

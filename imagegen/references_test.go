@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -137,32 +136,6 @@ func TestInvalidReferencesAreNotSent(t *testing.T) {
 		require.Equal(t, test.permanent, e.Permanent(), name)
 	}
 	require.Zero(t, fake.Counts().Requests)
-}
-
-// Files larger than any buffer alternate with small ones, on a real connection.
-func TestSeveralLargeFilesAreSentCompletely(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var refs []imagegen.Reference
-	var want [][]byte
-	for i := range 3 {
-		data := append(bytes.Clone(pngHead), bytes.Repeat([]byte{byte(i), 7, 9}, 700_000+i)...)
-		name := filepath.Join(dir, fmt.Sprint(i))
-		require.NoError(t, os.WriteFile(name, data, 0o600))
-		refs = append(refs, imagegen.File(name), imagegen.Bytes("b", data[:1000+i]))
-		want = append(want, data, data[:1000+i])
-	}
-	fake := imagegentest.New(t, imagegentest.Options{})
-	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient = fake.Listen(), nil })
-	for range 2 {
-		_, err := client.Generate(t.Context(), withRefs(refs...), imagegen.Memory())
-		require.NoError(t, err)
-	}
-	for _, post := range fake.Counts().Posts {
-		for i, f := range post.Files {
-			require.True(t, bytes.Equal(want[i], f.Data), "file %d", i)
-		}
-	}
 }
 
 func TestReferenceThatShrinksWhileItIsSent(t *testing.T) {

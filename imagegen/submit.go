@@ -178,7 +178,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 		return nil, err
 	}
 	r := &Result{RequestID: c.requestID(resp), Attempts: c.attempts, Ambiguous: c.unsure, TaskID: got.id,
-		Usage: got.usage, Created: got.created}
+		Usage: got.usage}
 	e := &Error{Op: p.op, Status: resp.StatusCode, RequestID: r.RequestID, MayHaveRun: true}
 	switch got.shape {
 	case shapeImages:

@@ -123,48 +123,37 @@ func (c *counting) Generate(ctx context.Context, r *imagegen.Request, s imagegen
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
-		bubble(t, string(mode), func(t *testing.T) {
-			g := &counting{Generator: draw.Generator{LongEdge: 32, Delay: time.Second}}
-			path := t.TempDir()
-			h := running(t, setup{Config: config(mode), generator: g, files: openFiles(t, path, 0)})
-			post := func(prompt, idempotency, who string) answer {
-				body, kind := form(t, func(w *multipart.Writer) {
-					_ = w.WriteField("prompt", prompt)
-					file(w, "image[]", "image/png", string(pngHead))
-				})
-				return send(t, h, "POST", edits, body, func(r *http.Request) {
-					kind(r)
-					r.Header.Set("Authorization", "Bearer "+who)
-					r.Header.Set("Idempotency-Key", idempotency)
-				})
-			}
-			both := make(chan answer)
-			for range 2 {
-				go func() { both <- post("x", "one", key) }()
-			}
-			a, b := <-both, <-both
-			require.Equal(t, 200, a.Code)
-			if mode == gateway.Sync {
-				require.Equal(t, a.body["data"], b.body["data"])
-			} else {
-				require.Equal(t, a.data()["id"], b.data()["id"])
-			}
-			time.Sleep(time.Minute)
-			if mode == gateway.Sync {
-				require.Equal(t, a.body, post("x", "one", key).body)
-			} else {
-				require.Equal(t, "completed", post("x", "one", key).data()["status"])
-			}
-			require.EqualValues(t, 1, g.n.Load())
-			require.Equal(t, 200, post("x", "one", "other-key").Code, "another caller")
-			require.Equal(t, 200, post("y", "one", key).Code, "another request")
-			require.Equal(t, 200, post("x", "two", key).Code)
-			time.Sleep(time.Minute)
-			require.EqualValues(t, 4, g.n.Load())
-			require.Len(t, files(t, path), 4, "four images and no references")
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := &counting{Generator: draw.Generator{LongEdge: 32, Delay: time.Second}}
+		path := t.TempDir()
+		h := running(t, setup{Config: config(gateway.Sync), generator: g, files: openFiles(t, path, 0)})
+		post := func(prompt, idempotency, who string) answer {
+			body, kind := form(t, func(w *multipart.Writer) {
+				_ = w.WriteField("prompt", prompt)
+				file(w, "image[]", "image/png", string(pngHead))
+			})
+			return send(t, h, "POST", edits, body, func(r *http.Request) {
+				kind(r)
+				r.Header.Set("Authorization", "Bearer "+who)
+				r.Header.Set("Idempotency-Key", idempotency)
+			})
+		}
+		both := make(chan answer)
+		for range 2 {
+			go func() { both <- post("x", "one", key) }()
+		}
+		a, b := <-both, <-both
+		require.Equal(t, 200, a.Code)
+		require.Equal(t, a.body, b.body)
+		time.Sleep(time.Minute)
+		require.Equal(t, a.body, post("x", "one", key).body)
+		require.EqualValues(t, 1, g.n.Load())
+		require.Equal(t, 200, post("x", "one", "other-key").Code, "another caller")
+		require.Equal(t, 200, post("y", "one", key).Code, "another request")
+		require.Equal(t, 200, post("x", "two", key).Code)
+		require.EqualValues(t, 4, g.n.Load())
+		require.Len(t, files(t, path), 4, "four images and no references")
+	})
 }
 
 // A caller that disconnects before the response receives it later with the same key.

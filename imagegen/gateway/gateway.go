@@ -187,16 +187,9 @@ func (g *Gateway) checkOrigin(r *http.Request) *failure {
 
 func describe(w http.ResponseWriter, _ *http.Request) { writeBody(w, http.StatusOK, openAPI) }
 
-type modelDescription struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
 // describeModel describes a model as OpenAI does; nothing but its name is known.
-func describeModel(name string) modelDescription {
-	return modelDescription{name, "model", 0, "image-gateway"}
+func describeModel(name string) any {
+	return map[string]any{"id": name, "object": "model", "created": 0, "owned_by": "image-gateway"}
 }
 
 // models lists the model of the interface. Requests may name any.

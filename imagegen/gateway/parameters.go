@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -87,19 +88,8 @@ func jsonParameters(data []byte) (parameters, *failure) {
 
 // jsonType returns the type of a JSON value.
 func jsonType(raw json.RawMessage) string {
-	switch raw[0] {
-	case '"':
-		return "string"
-	case '[':
-		return "array"
-	case '{':
-		return "object"
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "boolean"
-	}
-	return "number"
+	types := map[byte]string{'"': "string", '[': "array", '{': "object", 'n': "null", 't': "boolean", 'f': "boolean"}
+	return cmp.Or(types[raw[0]], "number")
 }
 
 // readField sets the parameter in a text field of a form.

@@ -120,14 +120,3 @@ func TestReferencesWithoutATypeOrInASingleField(t *testing.T) {
 		}
 	})
 }
-
-func TestModels(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := running(t, setup{})
-		list := send(t, h, "GET", "/v1/models", "", nil)
-		require.Equal(t, "list", list.body["object"])
-		require.Equal(t, "svc-image-2", list.body["data"].([]any)[0].(map[string]any)["id"])
-		require.Equal(t, "other", send(t, h, "GET", "/v1/models/other", "", nil).body["id"])
-	})
-}

@@ -40,7 +40,7 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 		edge = 1280
 	}
 	_, _, w, h := cmp.Or(req.Size, "1:1").Crop(edge, edge)
-	result := &imagegen.Result{Created: time.Now().UTC(), Attempts: 1}
+	result := &imagegen.Result{Attempts: 1}
 	for i := range max(req.N, 1) {
 		select {
 		case <-ctx.Done():

@@ -8,8 +8,6 @@ import (
 	"image/color"
 	"image/png"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -72,16 +70,6 @@ func TestReferencesChangeThePicture(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, without.Get(0), with.Get(0))
 	require.Equal(t, without.Get(0), undecodable.Get(0))
-}
-
-func TestDelayEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := draw.Generator{Delay: time.Hour}.Generate(ctx, &imagegen.Request{Prompt: "x"}, imagegen.Memory())
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	})
 }
 
 func Example() {
