@@ -95,11 +95,11 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 		return
 	}
 	var in struct {
-		EngineModelType, EngSerViceType, VoiceFormat, Data string
-		ChannelNum, ResTextFormat, SourceType              *uint64
-		HotwordList                                        *string
-		DataLen                                            int
-		TaskId                                             uint64
+		EngineModelType, Data                 string
+		ChannelNum, ResTextFormat, SourceType *uint64
+		HotwordList                           *string
+		DataLen                               int
+		TaskId                                uint64
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		fail("InvalidParameter", err.Error())
@@ -127,19 +127,6 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 		}
 	case "DescribeTaskStatus":
 		s.describe(w, in.TaskId, fault, fail)
-	case "SentenceRecognition":
-		switch heard := asrtest.Heard(audio); {
-		case in.EngSerViceType == "" || in.VoiceFormat == "":
-			fail("MissingParameter", "EngSerViceType, VoiceFormat")
-		case len(in.Data) > 3<<20:
-			fail("InvalidParameterValue.ErrorVoicedataTooLong", "over 3 MB")
-		case strings.Contains(string(audio), "damaged"):
-			fail("InvalidParameterValue.ErrorInvalidVoicedata", "cannot be decoded")
-		case fault == asrtest.NoText:
-			answer(w, 200, object{"Response": object{"RequestId": "r"}})
-		default:
-			answer(w, 200, object{"Response": object{"RequestId": "r", "Result": heard, "AudioDuration": 1000}})
-		}
 	default:
 		fail("InvalidAction", action)
 	}

@@ -1,9 +1,8 @@
 // Package cloud recognises speech with Tencent Cloud.
 //
 // By default it uses the flash interface: the recording is streamed up, and the same request
-// returns the text, for up to 100 MB and two hours. [Config].Mode selects one of two interfaces of
-// API 3.0 instead, or lets the size and the length of each recording decide: short sentences in one
-// call, and tasks, which take more formats and continue in the cloud without the client.
+// returns the text, for up to 100 MB and two hours. [Config].Mode selects the tasks of API 3.0
+// instead, which take more formats and continue in the cloud without the client.
 //
 // # Tasks are paid once
 //
@@ -67,11 +66,6 @@ const (
 	Flash Mode = "flash"
 	// Task creates a recording task and waits for it: up to 5 MB.
 	Task Mode = "task"
-	// Sentence takes up to 60 seconds and 3 MB (in base64) in one call.
-	Sentence Mode = "sentence"
-	// Auto selects the interface for each recording: Sentence for what is known to be short, Flash
-	// for what it takes, else Task.
-	Auto Mode = "auto"
 )
 
 // Config configures a Recognizer. SecretID and SecretKey are required, AppID for the flash
@@ -144,16 +138,16 @@ func (c Config) check() error {
 			wrong = append(wrong, name+" contains invalid characters")
 		}
 	}
-	if m := c.mode(); m == Flash || m == Auto && c.AppID != "" {
+	if c.mode() == Flash {
 		need("AppID", c.AppID, regexp.MustCompile(`^[0-9]+$`))
 	}
 	need("SecretID", c.SecretID, plain)
 	need("SecretKey", c.SecretKey, regexp.MustCompile(`^[!-~]+$`))
 	need("EngineType", c.engine(), plain)
 	switch c.mode() {
-	case Flash, Task, Sentence, Auto:
+	case Flash, Task:
 	default:
-		wrong = append(wrong, fmt.Sprintf("Mode is %q; it must be flash, task, sentence or auto", c.Mode))
+		wrong = append(wrong, fmt.Sprintf("Mode is %q; it must be flash or task", c.Mode))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
 		switch name {
@@ -255,8 +249,6 @@ func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.A
 		t, err = r.task(work, src, audio, &task)
 	case mode == Task:
 		t, err = r.task(work, src, audio, nil)
-	case mode == Sentence:
-		t, err = r.sentence(work, src, audio)
 	default:
 		t, err = r.flash(work, src, audio)
 	}

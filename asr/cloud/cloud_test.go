@@ -48,7 +48,7 @@ func recognize(t testing.TB, rec asr.Recognizer) (asr.Transcript, error) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	audio := asrtest.WAV(2 * time.Second)
-	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			flash, api := newFlash(t), newAPI(t)
@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 		outcomes[asrtest.ErrorIn200] = asrtest.Outcome{Class: asr.ErrUnusableAudio} // 5002, twice
 		asrtest.RunFaults(t, newFlash, outcomes, client(cloud.Flash))
 	})
-	t.Run("sentence", func(t *testing.T) {
+	t.Run("task", func(t *testing.T) {
 		t.Parallel()
 		outcomes := asrtest.Outcomes("")
 		delete(outcomes, asrtest.ErrorIn200)
@@ -88,8 +88,10 @@ func TestFaults(t *testing.T) {
 		for _, f := range []asrtest.Fault{asrtest.HTML, asrtest.Cut, asrtest.Endlessly} {
 			outcomes[f] = unavailable
 		}
+		// A task that was created goes on.
+		outcomes[asrtest.Hang] = asrtest.Outcome{Class: asr.ErrUnavailable, RetryAfter: 30 * time.Second}
 		start := func(t testing.TB) *asrtest.Server { return newAPI(t).Server }
-		asrtest.RunFaults(t, start, outcomes, client(cloud.Sentence))
+		asrtest.RunFaults(t, start, outcomes, client(cloud.Task))
 	})
 }
 
@@ -226,10 +228,8 @@ func TestLimitsAreCheckedBeforeSending(t *testing.T) {
 	}{
 		{"flash over 100 MB", cloud.Flash, sparse(100<<20+1, 48000), "takes up to 104857600"},
 		{"flash over two hours", cloud.Flash, sparse(2*7201*4000+44, 4000), "lasts 2h0m1s; this interface takes"},
-		{"sentence takes no webm", cloud.Sentence, asr.FromBytes("a.webm", webm), "does not take webm"},
+		{"task takes no webm", cloud.Task, asr.FromBytes("a.webm", webm), "does not take webm"},
 		{"task over 5 MB", cloud.Task, sparse(5<<20+1, 16000), "takes up to 5242880"},
-		{"sentence over a minute", cloud.Sentence, sparse(61*16000+44, 8000), "takes up to 1m0s"},
-		{"sentence over 3 MB in base64", cloud.Sentence, sparse(3<<20/4*3+1, 48000), "takes up to 2359296"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := connect(t, account(flash, api, c.mode)).Recognize(t.Context(), c.audio)
@@ -241,34 +241,15 @@ func TestLimitsAreCheckedBeforeSending(t *testing.T) {
 	require.Empty(t, api.Requests())
 }
 
-func TestAutoSelectsByFormatSizeAndDuration(t *testing.T) {
+func TestTasksTakeWhatFlashDoesNot(t *testing.T) {
 	t.Parallel()
 	flac := append([]byte("fLaC\x00\x00\x00\x22"), make([]byte, 5000)...)
 	binary.BigEndian.PutUint64(flac[18:], 16000<<44|15<<36|16000)
-	for _, c := range []struct {
-		name  string
-		appID string
-		audio asr.Audio
-		path  string
-	}{
-		{"a short one is a sentence", appID, sparse(30*32000+44, 16000), "SentenceRecognition"},
-		{"a lesson goes to flash", appID, sparse(90*32000+44, 16000), "/asr/flash/v1/" + appID},
-		{"what flash does not take is a task", appID, asr.FromBytes("a.flac", flac), "CreateRecTask"},
-		{"without AppID it is a task", "", sparse(90*32000+44, 16000), "CreateRecTask"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			flash, api := newFlash(t), newAPI(t)
-			cfg := account(flash, api, cloud.Auto)
-			cfg.AppID = c.appID
-			if c.appID != "" && c.path == "CreateRecTask" {
-				cfg.Mode = cloud.Flash // the default, too, leaves to tasks what it does not take
-			}
-			_, err := connect(t, cfg).Recognize(t.Context(), c.audio)
-			require.NoError(t, err)
-			require.Equal(t, c.path, append(flash.Requests(), api.Requests()...)[0].Path)
-		})
-	}
+	flash, api := newFlash(t), newAPI(t)
+	_, err := connect(t, account(flash, api, cloud.Flash)).Recognize(t.Context(), asr.FromBytes("a.flac", flac))
+	require.NoError(t, err)
+	require.Empty(t, flash.Requests())
+	require.Equal(t, "CreateRecTask", api.Requests()[0].Path)
 }
 
 func TestClassesOfAPICodes(t *testing.T) {
@@ -306,15 +287,13 @@ func TestClassesOfAPICodes(t *testing.T) {
 			t.Parallel()
 			s := newAPI(t)
 			s.SetFault(apiCode(c.code))
-			for _, mode := range []cloud.Mode{cloud.Sentence, cloud.Task} {
-				_, err := recognize(t, connect(t, account(nil, s, mode)))
-				e, ok := errors.AsType[*asr.Error](err)
-				require.True(t, ok, "%v", err)
-				require.Equal(t, c.class, e.Class)
-				require.Equal(t, c.permanent, e.Permanent())
-				require.Equal(t, c.class != nil && !c.permanent, e.RetryAfter() > 0)
-				require.Equal(t, c.code, e.Code)
-			}
+			_, err := recognize(t, connect(t, account(nil, s, cloud.Task)))
+			e, ok := errors.AsType[*asr.Error](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, c.class, e.Class)
+			require.Equal(t, c.permanent, e.Permanent())
+			require.Equal(t, c.class != nil && !c.permanent, e.RetryAfter() > 0)
+			require.Equal(t, c.code, e.Code)
 		})
 	}
 }
@@ -322,7 +301,7 @@ func TestClassesOfAPICodes(t *testing.T) {
 func TestWrongKeyIsMisconfigured(t *testing.T) {
 	t.Parallel()
 	flash, api := newFlash(t), newAPI(t)
-	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task} {
 		cfg := account(flash, api, mode)
 		cfg.SecretKey = "another"
 		_, err := recognize(t, connect(t, cfg))

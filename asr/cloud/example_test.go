@@ -35,7 +35,7 @@ func Example() {
 // Without an AppID, tasks are the interface for long recordings. The name of a task is stored, so
 // that a program that was restarted does not pay twice.
 func ExampleConfig() {
-	rec, err := cloud.New(cloud.Config{SecretID: "AKIDEXAMPLE", SecretKey: "key", Mode: cloud.Auto})
+	rec, err := cloud.New(cloud.Config{SecretID: "AKIDEXAMPLE", SecretKey: "key", Mode: cloud.Task})
 	if err != nil {
 		log.Fatal(err)
 	}

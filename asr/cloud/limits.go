@@ -10,39 +10,22 @@ import (
 
 // Limits of the interfaces, from the documentation of the cloud.
 const (
-	flashBytes       = 100 << 20
-	flashDuration    = 2 * time.Hour
-	taskBytes        = 5 << 20
-	sentenceDuration = time.Minute
-	sentenceBytes    = 3 << 20 / 4 * 3 // 3 MB after base64
+	flashBytes    = 100 << 20
+	flashDuration = 2 * time.Hour
+	taskBytes     = 5 << 20
 )
 
 // choose returns the interface for a recording.
 func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
-	task := size <= taskBytes && taskFormat(info)
 	fits := flashFormat(info) != "" && size <= flashBytes && info.Duration <= flashDuration
-	switch mode := r.cfg.mode(); {
-	case mode == Flash && !fits && task:
+	if r.cfg.mode() == Flash && !fits && size <= taskBytes && taskFormat(info) {
 		return Task
-	case mode != Auto:
-		return mode
 	}
-	short := info.Duration > 0 && info.Duration <= sentenceDuration && size <= sentenceBytes
-	switch {
-	case short && flashFormat(info) != "":
-		return Sentence
-	case fits && r.cfg.AppID != "":
-		return Flash
-	case task:
-		return Task
-	case r.cfg.AppID != "":
-		return Flash // its error tells what is wrong
-	}
-	return Task
+	return r.cfg.mode()
 }
 
-// flashFormat returns the name of the format for flash and sentence, or "" for one they do not
-// take.
+// flashFormat returns the name of the format for the flash interface, or "" for one that it
+// does not take.
 func flashFormat(info audiofile.Info) string {
 	switch info.Format {
 	case audiofile.WAV, audiofile.MP3, audiofile.AAC, audiofile.M4A, audiofile.AMR, audiofile.SILK:

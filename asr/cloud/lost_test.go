@@ -20,7 +20,7 @@ import (
 // so that they fail in the end: it answers requests without audio in between.
 func TestRecordingsThatTheCloudIsLostWithDoNotExcuseOneAnother(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task} {
 		for _, loss := range []asrtest.Fault{asrtest.Reset, asrtest.Gateway} {
 			t.Run(fmt.Sprint(mode, " ", loss), func(t *testing.T) {
 				t.Parallel()
@@ -57,7 +57,7 @@ func TestRecordingsThatTheCloudIsLostWithDoNotExcuseOneAnother(t *testing.T) {
 // While the cloud does not answer requests without audio, no recording is sent.
 func TestAfterALostRecordingTheCloudIsAskedBeforeTheNext(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			flash, api := newFlash(t), newAPI(t)

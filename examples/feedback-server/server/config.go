@@ -131,7 +131,7 @@ type Config struct {
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
 	CloudASRSecretKey  string `env:"CLOUD_ASR_SECRET_KEY"`
 	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE"` // defaults to 16k_zh
-	CloudASRMode       string `env:"CLOUD_ASR_MODE"`        // flash (default), task, sentence or auto
+	CloudASRMode       string `env:"CLOUD_ASR_MODE"`        // flash (default) or task
 	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"`     // of tasks and sentences; defaults to the cloud's
 
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
