@@ -205,13 +205,14 @@ func TestRefusedScheduleStopsNoOther(t *testing.T) {
 	base, _ := newQueue(t)
 	var refused atomic.Int32
 	write, read := base.DB()
-	store := sqlitequeue.New(write, read, sqlitequeue.Config{OnEnqueue: func(_ context.Context, ps []jobqueue.Params) error {
+	hook := func(_ context.Context, ps []jobqueue.Params) error {
 		if ps[0].Queue == "refused" {
 			refused.Add(1)
 			return away{}
 		}
 		return nil
-	}})
+	}
+	store := sqlitequeue.New(write, read, sqlitequeue.Config{OnEnqueue: hook})
 	cfg := scheduled(often, func(s *jobqueue.Schedule) { s.Name, s.Params.Queue = "first", "refused" })
 	cfg.Schedules = append(cfg.Schedules, scheduled(often).Schedules...)
 	first := driver.Schedule{Name: "first", Spec: often.String(), NextAt: now()} // due at the start

@@ -145,13 +145,6 @@ func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, er
 	return s.changeMany(ctx, manyEnded+requeueSQL, f, int16(f.State))
 }
 
-var unfinishedSQL = map[driver.State]string{
-	driver.StateWaiting:   `worker is null and run_at <= now()`,
-	driver.StateScheduled: `worker is null and run_at > now()`,
-	driver.StateHeld:      `worker = 0`,
-	driver.StateRunning:   `worker <> 0`,
-}
-
 // CancelMany implements driver.Store.
 func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	page := `with page as (select id from jobqueue_job where ` + unfinishedSQL[f.State] + filterSQL

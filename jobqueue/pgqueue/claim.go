@@ -44,8 +44,8 @@ func dueSQL(queues, lock string) string {
 // updateClaimed and returningClaimed surround the array of the ctids of the jobs to claim.
 //
 //   - The worker's row is locked against Rescue, and without it nothing is claimed: a process whose
-//     jobs were rescued while it slept must not claim jobs for a worker that nobody will ever
-//     rescue again. "case" evaluates that once there is a job, so a claim that finds none writes
+//     jobs were rescued while it slept must not claim jobs for a worker that is never rescued
+//     again. "case" evaluates that once there is a job, so a claim that finds none writes
 //     nothing and does not wait for the disk.
 //   - The state of the job is looked at again there, because a large claim does not lock the rows
 //     that it finds (largeClaimSQL), and servers before November 2025 update a row that has changed
@@ -161,7 +161,7 @@ func (t *sharedText) ScanBytes(text []byte) error {
 
 // Large claims at the same time would step over the rows that the others have locked, so each
 // waits for a lock that the others hold until their commit. A suspended process may hold it for
-// long: whoever has waited in vain claims without the lock for a while.
+// long, so a worker that has waited in vain claims without the lock for a while.
 const (
 	largeClaim     = 500 // jobs; fewer are claimed faster than others commit
 	exclusivePause = 10 * time.Second

@@ -62,13 +62,10 @@ func load(t *testing.T, store *pgqueue.Store, n, slow int, d time.Duration) {
 	require.NoError(t, err)
 }
 
-// Worker processes are killed and suspended in the middle of a hundred thousand jobs: none is lost,
+// Worker processes are killed and suspended in the middle of ten thousand jobs: none is lost,
 // none completed twice, and only what they had leased runs again.
 func TestProcessesKilledAndStopped(t *testing.T) {
-	n := 100_000
-	if testing.Short() || raceDetector {
-		n = 10_000
-	}
+	const n = 10_000
 	url := pgtest.Start(t, pgtest.Options{TCP: true}).URL() // whose time limits end exchanges
 	pool := connect(t, url)
 	store := pgqueue.New(pool, pgqueue.Config{})
@@ -80,7 +77,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	for range 3 {
 		children = append(children, startChild(t, url))
 	}
-	victim, zombie, survivor := children[0], children[1], children[2]
+	victim, suspended, survivor := children[0], children[1], children[2]
 	workerOf := func(c *child) int {
 		return number(t, pool, `select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || $1`,
 			fmt.Sprint(c.cmd.Process.Pid))
@@ -89,14 +86,14 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 		return number(t, pool, `select count(*) from jobqueue_job where worker = $1`, worker)
 	}
 	eventually(t, "all work", func() bool {
-		return workerOf(victim) > 0 && workerOf(zombie) > 0 &&
+		return workerOf(victim) > 0 && workerOf(suspended) > 0 &&
 			number(t, pool, `select count(*) from jobqueue_done`) > n/20
 	})
-	v, z := workerOf(victim), workerOf(zombie)
+	v, z := workerOf(victim), workerOf(suspended)
 	eventually(t, "both hold jobs", func() bool { return held(v) > 0 && held(z) > 0 })
 
 	victim.signal(syscall.SIGKILL)
-	zombie.signal(suspend)
+	suspended.signal(suspend)
 	died := time.Now()
 	orphans, stopped := 0, 0 // a transaction in progress may commit after the death
 	eventually(t, "recovery", func() bool {
@@ -106,16 +103,16 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	})
 	recovery := time.Since(died)
 	require.Less(t, recovery, promised(t))
-	require.Zero(t, workerOf(zombie), "its worker is gone")
-	zombie.signal(resume)
+	require.Zero(t, workerOf(suspended), "its worker is gone")
+	suspended.signal(resume)
 
 	eventually(t, "all done", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_job`) == 0
 	})
 	require.Equal(t, n, number(t, pool, `select count(*) from jobqueue_done where state = 4`))
 	again := number(t, pool, `select count(*) from jobqueue_done where fence > 1`)
-	lost := zombie.finish()
-	require.Positive(t, lost, "the zombie spoke, and did not count")
+	lost := suspended.finish()
+	require.Positive(t, lost, "its results did not count")
 	require.LessOrEqual(t, again, orphans+stopped)
 	require.Equal(t, again,
 		number(t, pool, `select count(*) from jobqueue_done where errors->0->>'error' = 'lease expired'`))

@@ -184,9 +184,9 @@ func (s *Store) insert(
 // insertOne returns the id 0 when another job holds the unique key.
 func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id int64, err error) {
 	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
-		r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey),
-		r.UntilStarted, string(r.Args), textOrNull(r.SerialKey),
-		textOrNull(string(r.Meta)), textOrNull(r.Group), textOrNull(r.AfterGroup))
+		r.Queue, r.Kind, int16(r.Priority), orNull(r.RunAt), int32(r.MaxAttempts), orNull(r.UniqueKey),
+		r.UntilStarted, string(r.Args), orNull(r.SerialKey),
+		orNull(string(r.Meta)), orNull(r.Group), orNull(r.AfterGroup))
 	return id, err
 }
 
@@ -203,13 +203,13 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 		r := &rs[i]
 		queues[i], kinds[i], args[i] = r.Queue, r.Kind, string(r.Args)
 		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
-		times[i], keys[i], serial[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey), textOrNull(r.SerialKey)
-		meta[i] = textOrNull(string(r.Meta))
+		times[i], keys[i], serial[i] = orNull(r.RunAt), orNull(r.UniqueKey), orNull(r.SerialKey)
+		meta[i] = orNull(string(r.Meta))
 	}
 	var groups, after []*string
 	if slices.ContainsFunc(rs, func(r driver.Record) bool { return r.Group != "" || r.AfterGroup != "" }) {
 		for i := range rs {
-			groups, after = append(groups, textOrNull(rs[i].Group)), append(after, textOrNull(rs[i].AfterGroup))
+			groups, after = append(groups, orNull(rs[i].Group)), append(after, orNull(rs[i].AfterGroup))
 		}
 	}
 	unkeyed := make([]int64, 0, n)
@@ -259,16 +259,11 @@ func (s *Store) existing(ctx context.Context, db querier, r driver.Record) (driv
 	return driver.InsertResult{}, errors.New("the unique key was freed and taken again at every attempt")
 }
 
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
+// orNull returns nil for the zero value.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &t
-}
-
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return &v
 }

@@ -38,17 +38,21 @@ func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	return jobs[0], nil
 }
 
-// statesSQL selects the jobs in each state. The conditions on jobqueue_done match those of its
-// index.
-var statesSQL = map[driver.State]string{
-	driver.StateWaiting:   selectJob + ` where worker is null and run_at <= now()`,
-	driver.StateScheduled: selectJob + ` where worker is null and run_at > now()`,
-	driver.StateRunning:   selectJob + ` where worker <> 0`,
-	driver.StateHeld:      selectJob + ` where worker = 0`,
-	driver.StateSucceeded: selectDone + ` where state = 4`,
-	driver.StateFailed:    selectDone + ` where state <> 4 and state = 5`,
-	driver.StateCancelled: selectDone + ` where state <> 4 and state = 6`,
-}
+// unfinishedSQL and endedSQL select the jobs in each state. The conditions on jobqueue_done match
+// those of its index.
+var (
+	unfinishedSQL = map[driver.State]string{
+		driver.StateWaiting:   `worker is null and run_at <= now()`,
+		driver.StateScheduled: `worker is null and run_at > now()`,
+		driver.StateRunning:   `worker <> 0`,
+		driver.StateHeld:      `worker = 0`,
+	}
+	endedSQL = map[driver.State]string{
+		driver.StateSucceeded: `state = 4`,
+		driver.StateFailed:    `state <> 4 and state = 5`,
+		driver.StateCancelled: `state <> 4 and state = 6`,
+	}
+)
 
 const pageSQL = ` and ($1 = '' or queue = $1) and ($2 = '' or kind = $2) and id < $3
 order by id desc limit $4`
@@ -56,7 +60,11 @@ order by id desc limit $4`
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
 	defer dberr.Classify(&err)
-	return s.jobs(ctx, s.sql(statesSQL[f.State]+pageSQL), f.Queue, f.Kind, f.Before, f.Limit)
+	query := selectDone + ` where ` + endedSQL[f.State]
+	if where, ok := unfinishedSQL[f.State]; ok {
+		query = selectJob + ` where ` + where
+	}
+	return s.jobs(ctx, s.sql(query+pageSQL), f.Queue, f.Kind, f.Before, f.Limit)
 }
 
 const newestSQL = `
@@ -136,7 +144,7 @@ select queue, 3, count(*) from (select queue from jobqueue_job where worker <> 0
 union all
 select queue, 7, count(*) from (select queue from jobqueue_job where worker = 0 limit $1) t group by queue`
 
-const endedSQL = `
+const badSQL = `
 select queue, state, count(*) from (
   (select queue, state from jobqueue_done where state <> 4 and state = 5 order by id desc limit $1)
   union all
@@ -165,7 +173,7 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 		})
 		return err
 	})
-	for _, query := range []string{runningSQL, endedSQL} {
+	for _, query := range []string{runningSQL, badSQL} {
 		b.Queue(s.sql(query), limit).Query(func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&name, &state, &n}, func() error {
 				stats.Queue(name).Set(state, n)

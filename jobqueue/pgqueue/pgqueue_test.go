@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/internal/longtest"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
@@ -35,9 +36,7 @@ func TestStoreBySimpleProtocolPollingOnly(t *testing.T) {
 }
 
 func without(t *testing.T, mode pgx.QueryExecMode, cfg pgqueue.Config) {
-	if testing.Short() {
-		t.Skip("one run of the suite is enough in short mode")
-	}
+	longtest.Only(t)
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
 		pc := pgtest.Pool(t).Config()
 		pc.ConnConfig.DefaultQueryExecMode = mode

@@ -64,7 +64,7 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var paused bool
 		err := tx.QueryRow(ctx, s.sql(tickSQL), t.Name, t.Spec, t.Due, t.Next, t.Skipped, int64(len(t.Jobs)),
-			timeOrNull(t.Last())).Scan(&paused)
+			orNull(t.Last())).Scan(&paused)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // another process was faster
 		}

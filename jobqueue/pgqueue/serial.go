@@ -12,8 +12,8 @@ import (
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
-// Whoever ends a job that has a serial key and whoever adds one lock the key, of which 256 share a
-// lock, so that one of them sees the other's job. Keys are locked in one order, against deadlocks.
+// A transaction that ends a job with a serial key, or adds one, locks the key, of which 256 share a
+// lock, so that of two transactions one sees the other's job. Keys are locked in one order, against deadlocks.
 // A lock for each key would exceed the lock table.
 const lockKeysSQL = `
 select pg_advisory_xact_lock($1, h) from (

@@ -34,16 +34,6 @@ func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err e
 	return err
 }
 
-// idsSQL selects the ids of the jobs in each state; ?1 is now.
-var idsSQL = map[driver.State]string{
-	driver.StateWaiting:   `select id from jobqueue_job where worker is null and run_at <= ?1`,
-	driver.StateScheduled: `select id from jobqueue_job where worker is null and run_at > ?1`,
-	driver.StateHeld:      `select id from jobqueue_job where worker = 0 and ?1`,
-	driver.StateRunning:   `select id from jobqueue_job where worker <> 0 and ?1`,
-	driver.StateFailed:    `select id from jobqueue_done where state <> 4 and state = 5 and ?1`,
-	driver.StateCancelled: `select id from jobqueue_done where state <> 4 and state = 6 and ?1`,
-}
-
 // RetryMany implements driver.Store.
 func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	return s.changePage(ctx, f, func(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
@@ -65,10 +55,14 @@ func (s *Store) changePage(
 	ctx context.Context, f driver.Filter, change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error),
 ) (p driver.Page, err error) {
 	defer dberr.Classify(&err)
+	query := `select id from jobqueue_job`
+	if ended(f.State) {
+		query = `select id from jobqueue_done`
+	}
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		p, signals = driver.Page{}, nil
-		page, err := ids(tx.Query(idsSQL[f.State]+pageSQL, now, f.Queue, f.Kind, f.Before, f.Limit))
+		page, err := ids(tx.Query(query+stateSQL[f.State]+pageSQL, now, f.Queue, f.Kind, f.Before, f.Limit))
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ update jobqueue_job set worker = null, run_at = case when cancel = 1 then ? else
 where id = ? and fence = ? and worker = ?`
 
 // The row of the worker is read first, in the same transaction: a process whose jobs were rescued
-// while it slept must not claim jobs for a worker that nobody will ever rescue again.
+// while it slept must not claim jobs for a worker that is never rescued again.
 const aliveSQL = `select id from jobqueue_worker where id = ? and expires_at > ?`
 
 const claimSQL = `

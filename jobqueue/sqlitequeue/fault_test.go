@@ -92,10 +92,7 @@ func promised(t *testing.T) time.Duration {
 func TestProcessKilled(t *testing.T) {
 	// A job takes a moment: a process that writes without a pause can lock the file for a whole
 	// lease.
-	n, took := 100_000, 5*time.Millisecond
-	if testing.Short() || raceDetector {
-		n, took = 10_000, 20*time.Millisecond
-	}
+	const n, took = 10_000, 20 * time.Millisecond
 	file := filepath.Join(t.TempDir(), "queue.db")
 	db, err := db.OpenSQLite(file, nil)
 	require.NoError(t, err)

@@ -38,16 +38,21 @@ func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	return jobs[0], nil
 }
 
-// statesSQL selects the jobs in each state. The conditions on jobqueue_done match those of its
-// index.
-var statesSQL = map[driver.State]string{
-	driver.StateWaiting:   selectJob + ` where worker is null and run_at <= ?1`,
-	driver.StateScheduled: selectJob + ` where worker is null and run_at > ?1`,
-	driver.StateRunning:   selectJob + ` where worker <> 0`,
-	driver.StateHeld:      selectJob + ` where worker = 0`,
-	driver.StateSucceeded: selectDone + ` where state = 4`,
-	driver.StateFailed:    selectDone + ` where state <> 4 and state = 5`,
-	driver.StateCancelled: selectDone + ` where state <> 4 and state = 6`,
+// stateSQL selects the jobs in each state; ?1 is now. The conditions on jobqueue_done match those of
+// its index.
+var stateSQL = map[driver.State]string{
+	driver.StateWaiting:   ` where worker is null and run_at <= ?1`,
+	driver.StateScheduled: ` where worker is null and run_at > ?1`,
+	driver.StateRunning:   ` where worker <> 0 and ?1`,
+	driver.StateHeld:      ` where worker = 0 and ?1`,
+	driver.StateSucceeded: ` where state = 4 and ?1`,
+	driver.StateFailed:    ` where state <> 4 and state = 5 and ?1`,
+	driver.StateCancelled: ` where state <> 4 and state = 6 and ?1`,
+}
+
+// ended reports whether jobs in a state are in the history.
+func ended(state driver.State) bool {
+	return state == driver.StateSucceeded || state == driver.StateFailed || state == driver.StateCancelled
 }
 
 const pageSQL = ` and (?2 = '' or queue = ?2) and (?3 = '' or kind = ?3) and id < ?4
@@ -56,7 +61,11 @@ order by id desc limit ?5`
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
 	defer dberr.Classify(&err)
-	return s.jobs(ctx, statesSQL[f.State]+pageSQL, s.now(), f.Queue, f.Kind, f.Before, f.Limit)
+	query := selectJob
+	if ended(f.State) {
+		query = selectDone
+	}
+	return s.jobs(ctx, query+stateSQL[f.State]+pageSQL, s.now(), f.Queue, f.Kind, f.Before, f.Limit)
 }
 
 const newestSQL = `

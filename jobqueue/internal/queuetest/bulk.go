@@ -17,7 +17,6 @@ var bulkTests = map[string]func(*testing.T, Harness){
 	"PauseEndsByItself":           pauseEndsByItself,
 	"RetryManyByFilter":           retryManyByFilter,
 	"CancelManyByFilter":          cancelManyByFilter,
-	"ManyInSeveralTransactions":   manyInSeveralTransactions,
 	"CancelManyWhileWorkersClaim": cancelManyWhileWorkersClaim,
 }
 
@@ -114,17 +113,6 @@ func cancelManyByFilter(t *testing.T, h Harness) {
 }
 
 const many = 2500 // jobs, more than two transactions
-
-func manyInSeveralTransactions(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
-	fill(t, h.Store, many, runAt(time.Now().Add(time.Hour)))
-	n, _, err := c.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateScheduled})
-	require.NoError(t, err)
-	require.Equal(t, many, n)
-	n, skipped, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled, Limit: 1, Before: 2})
-	require.NoError(t, err)
-	require.Equal(t, []int{many, 0}, []int{n, skipped})
-}
 
 // Every job is cancelled or runs, and none is lost.
 func cancelManyWhileWorkersClaim(t *testing.T, h Harness) {

@@ -422,7 +422,8 @@ func floorRetryMany(t *testing.T, x *floor) {
 	cancelled := time.Since(began)
 	began = time.Now()
 	retried, longest := 0, time.Duration(0)
-	for f := (driver.Filter{State: driver.StateCancelled, Before: math.MaxInt64, Limit: 1000}); ; { // as jobqueue.Client does
+	f := driver.Filter{State: driver.StateCancelled, Before: math.MaxInt64, Limit: 1000}
+	for { // as jobqueue.Client does
 		transaction := time.Now()
 		page, err := x.store.RetryMany(t.Context(), f)
 		require.NoError(t, err)

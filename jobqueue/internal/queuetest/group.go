@@ -3,9 +3,7 @@ package queuetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +15,6 @@ import (
 
 var groupTests = map[string]func(*testing.T, Harness){
 	"GroupStartsWhatWaitsForIt":       groupStartsWhatWaitsForIt,
-	"GroupStartsOnceAfterAllMembers":  groupStartsOnceAfterAllMembers,
-	"GroupGrowsAndContinues":          groupGrowsAndContinues,
 	"GroupByHand":                     groupByHand,
 	"GroupInTransactions":             groupInTransactions,
 	"GroupIsRepairedByRescue":         groupIsRepairedByRescue,
@@ -41,11 +37,13 @@ func groupStats(t *testing.T, s driver.Store, name string) jobqueue.GroupStats {
 	return g
 }
 
-// However the members end, the job starts, and can find out how.
+// However the members end, the job starts, and can find out how. It may be a member of the next
+// group.
 func groupStartsWhatWaitsForIt(t *testing.T, h Harness) {
 	members := fill(t, h.Store, 3, group("g"), maxAttempts(2))
 	fill(t, h.Store, 1, group("other"), runAt(time.Now().Add(time.Hour)))
-	last := enqueue(t, h.Store, jobqueue.Params{Kind: "work", Args: args{3}, AfterGroup: "g"})
+	last := enqueue(t, h.Store, jobqueue.Params{Kind: "work", Args: args{3}, AfterGroup: "g", Group: "next"})
+	next := fill(t, h.Store, 1, afterGroup("next"))[0]
 	unrelated := fill(t, h.Store, 1, afterGroup("other"))[0]
 	require.Equal(t, driver.StateHeld, get(t, h.Store, last).State)
 	require.ErrorIs(t, h.Store.Retry(t.Context(), last), jobqueue.ErrState)
@@ -63,61 +61,13 @@ func groupStartsWhatWaitsForIt(t *testing.T, h Harness) {
 		return nil
 	}))
 	require.Equal(t, jobqueue.GroupStats{Succeeded: 1, Failed: 1, Cancelled: 1}, receive(t, found))
-	r.succeed(2)
+	for r.next(jobqueue.EventSucceeded).Job.ID != next {
+	}
 	r.wait()
 	require.Equal(t, "g", get(t, h.Store, last).AfterGroup, "in the history")
 	require.Equal(t, "g", get(t, h.Store, members[0]).Group)
 	require.Equal(t, driver.StateHeld, get(t, h.Store, unrelated).State)
 	require.Empty(t, found)
-}
-
-// Several workers end the last members of groups at the same time; jobs fail and are snoozed on the
-// way, and queues keep no history.
-func groupStartsOnceAfterAllMembers(t *testing.T, h Harness) {
-	const groups, members = 30, 6
-	var ended, started [groups]atomic.Int32
-	var total atomic.Int32
-	handler := func(_ context.Context, job *jobqueue.Job, a args) error {
-		time.Sleep(time.Duration(job.ID%1000) * time.Microsecond)
-		switch {
-		case job.AfterGroup != "":
-			if n := ended[a.N].Load(); n != members {
-				t.Errorf("%s started after %d of %d members", job.AfterGroup, n, members)
-			}
-			started[a.N].Add(1)
-			total.Add(1)
-			return nil
-		case job.Attempt == 1 && job.ID%7 == 3:
-			return errTest
-		case job.Fence == 1 && job.ID%7 == 5:
-			return jobqueue.Snooze(time.Millisecond)
-		}
-		ended[a.N].Add(1)
-		return nil
-	}
-	var ps []jobqueue.Params
-	for g := range groups {
-		name := fmt.Sprint("group ", g)
-		for range members {
-			ps = append(ps, jobqueue.Params{Kind: "work", Args: args{g}, Group: name})
-		}
-		ps = append(ps, jobqueue.Params{Kind: "work", Args: args{g}, AfterGroup: name, Priority: 1})
-	}
-	_, err := jobqueue.NewClient(h.Store).EnqueueMany(t.Context(), ps)
-	require.NoError(t, err)
-	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {
-		MaxWorkers: 5, Retention: jobqueue.KeepNone}}}
-	var workers []*running
-	for range 3 {
-		workers = append(workers, start(t, h.Again(), cfg, handle(handler)))
-	}
-	poll(t, "all groups", func() bool { return total.Load() >= groups })
-	for _, w := range workers {
-		w.wait()
-	}
-	for g := range started {
-		require.EqualValues(t, 1, started[g].Load(), "group %d", g)
-	}
 }
 
 // More jobs wait for a group than one transaction lets start; all start, and no other.
@@ -130,34 +80,6 @@ func groupStartsManyJobsInParts(t *testing.T, h Harness) {
 	require.NoError(t, h.Store.Cancel(t.Context(), member))
 	poll(t, "all jobs wait for a worker", func() bool { return stats(t, h.Store).Queues[0].Waiting == jobs+1 })
 	require.Equal(t, driver.StateHeld, get(t, h.Store, unrelated).State)
-}
-
-// A running member adds members, and the job after the group is a member of the next one.
-func groupGrowsAndContinues(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
-	var mu sync.Mutex
-	var order []string
-	r := start(t, h.Store, jobqueue.WorkerConfig{}, func(w *jobqueue.Worker) {
-		jobqueue.Handle(w, "step", func(ctx context.Context, job *jobqueue.Job, name string) error {
-			mu.Lock()
-			order = append(order, name)
-			mu.Unlock()
-			if name != "first" {
-				return nil
-			}
-			_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "step", Args: "second", Group: job.Group})
-			return err
-		})
-	})
-	_, err := c.EnqueueMany(t.Context(), []jobqueue.Params{
-		{Kind: "step", Args: "end", AfterGroup: "b"},
-		{Kind: "step", Args: "middle", AfterGroup: "a", Group: "b"},
-		{Kind: "step", Args: "first", Group: "a"},
-	})
-	require.NoError(t, err)
-	r.succeed(4)
-	r.wait()
-	require.Equal(t, []string{"first", "second", "middle", "end"}, order)
 }
 
 func groupByHand(t *testing.T, h Harness) {

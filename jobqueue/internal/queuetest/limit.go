@@ -2,7 +2,6 @@ package queuetest
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,10 +15,9 @@ import (
 
 var limitTests = map[string]func(*testing.T, Harness){
 	"LimitHoldsOverAllWorkers":  limitHoldsOverAllWorkers,
-	"LimitIsUsedByWhoeverWorks": limitIsUsedByWhoeverWorks,
+	"LimitGoesToBusyWorkers":    limitGoesToBusyWorkers,
 	"LimitOfADeadWorkerIsFreed": limitOfADeadWorkerIsFreed,
 	"SlotsAreSharedAndReturned": slotsAreSharedAndReturned,
-	"RateHoldsOverAllWorkers":   rateHoldsOverAllWorkers,
 	"RateAllowsABurst":          rateAllowsABurst,
 	"RateKeepsNoOtherQueue":     rateKeepsNoOtherQueue,
 }
@@ -70,7 +68,7 @@ func limitHoldsOverAllWorkers(t *testing.T, h Harness) {
 }
 
 // A worker that is idle returns its slots to one that has jobs.
-func limitIsUsedByWhoeverWorks(t *testing.T, h Harness) {
+func limitGoesToBusyWorkers(t *testing.T, h Harness) {
 	idle(t, h.Store, limited(1))
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Kind = "other" })
 	second := start(t, h.Again(), limited(1), func(w *jobqueue.Worker) { jobqueue.Handle(w, "other", nothing) })
@@ -118,33 +116,6 @@ func slotsAreSharedAndReturned(t *testing.T, h Harness) {
 	slots(b, "q", 5, 5, 5)
 	slots(b, "q", 5, 0, 0)
 	slots(b, "q", 2, 5, 2) // the limit is lower now
-}
-
-// In no period do more jobs start than the rate and the burst allow.
-func rateHoldsOverAllWorkers(t *testing.T, h Harness) {
-	const jobs, burst, every = 200, 10, 5 * time.Millisecond
-	fill(t, h.Store, jobs)
-	cfg := queueConfig(jobqueue.QueueConfig{Rate: jobqueue.Rate{N: 200, Per: time.Second, Burst: burst}})
-	var mu sync.Mutex
-	var claimed []time.Time
-	for range 4 {
-		start(t, h.Again(), cfg, handle(func(_ context.Context, job *jobqueue.Job, _ args) error {
-			mu.Lock()
-			defer mu.Unlock()
-			claimed = append(claimed, job.ClaimedAt)
-			return nil
-		}))
-	}
-	poll(t, "all jobs run", func() bool { mu.Lock(); defer mu.Unlock(); return len(claimed) == jobs })
-	mu.Lock()
-	defer mu.Unlock()
-	slices.SortFunc(claimed, time.Time.Compare)
-	for i := range claimed {
-		for j := i; j < len(claimed); j++ {
-			most := int(claimed[j].Sub(claimed[i])/every) + burst + 1
-			require.LessOrEqual(t, j-i+1, most, "between %v and %v", claimed[i], claimed[j])
-		}
-	}
 }
 
 // After a burst, the next job waits until the time that its rate has set, even if another is higher.

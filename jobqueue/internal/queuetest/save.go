@@ -87,7 +87,7 @@ func saveGoesWithEveryResult(t *testing.T, h Harness) {
 	require.Equal(t, `3`, saved(3))
 }
 
-// Whoever has lost the job changes nothing.
+// A worker that has lost the job changes nothing.
 func saveIsFenced(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
 	dead, alive := register(t, h.Store, never), register(t, h.Store, never)

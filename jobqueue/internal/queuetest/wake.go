@@ -14,7 +14,6 @@ import (
 var wakeTests = map[string]func(*testing.T, Harness){
 	"SameProcessIsWoken": sameProcessIsWoken,
 	"OthersAreWoken":     othersAreWoken,
-	"PollingAloneWorks":  pollingAloneWorks,
 	"CancelReachesAll":   cancelReachesAll,
 }
 
@@ -88,13 +87,6 @@ func othersAreWoken(t *testing.T, h Harness) {
 		})
 		r.succeed(enqueued)
 	}
-}
-
-func pollingAloneWorks(t *testing.T, h Harness) {
-	silent := struct{ driver.Store }{h.Store} // without Listen
-	r := idle(t, silent, jobqueue.WorkerConfig{Lease: never})
-	fill(t, h.Again(), 3)
-	r.succeed(3)
 }
 
 // Running jobs are cancelled from another process, one by its id and the others by a filter. A

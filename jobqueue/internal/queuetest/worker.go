@@ -90,7 +90,8 @@ func completeTxInAHandler(t *testing.T, h Harness) {
 				return nil
 			})))
 		require.ErrorContains(t, r.next(jobqueue.EventRetried).Err, "not committed")
-		poll(t, "all end", func() bool { return count(t, h, jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: name}) == 2 })
+		succeeded := jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: name}
+		poll(t, "all end", func() bool { return count(t, h, succeeded) == 2 })
 		require.Equal(t, ids[fails], receive(t, failed))
 		r.wait()
 		require.Equal(t, driver.StateFailed, get(t, h.Store, ids[fails]).State)

@@ -81,7 +81,7 @@ create index jobqueue_done_group on jobqueue_done (in_group, state) where in_gro
 create table jobqueue_schedule (
     name    text collate "C" primary key,
     spec    text        not null,           -- identifies the rule that returns its times
-    next_at timestamptz not null,           -- whoever changes it enqueues the job of this time
+    next_at timestamptz not null,           -- the process that changes it enqueues the job of this time
     last_at timestamptz,
     skipped bigint      not null default 0, -- times without a job
     paused  boolean     not null default false
@@ -97,7 +97,7 @@ create table jobqueue_pause (
 create table jobqueue_slot (
     queue  text collate "C",
     n      integer,
-    worker bigint, -- that may run a job; null: nobody yet
+    worker bigint, -- that may run a job; null: none
     primary key (queue, n)
 );
 

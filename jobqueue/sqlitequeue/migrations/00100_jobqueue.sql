@@ -82,7 +82,7 @@ create index jobqueue_done_group on jobqueue_done (in_group, state) where in_gro
 create table jobqueue_schedule (
     name    text    primary key,
     spec    text    not null,           -- identifies the rule that returns its times
-    next_at integer not null,           -- whoever changes it enqueues the job of this time
+    next_at integer not null,           -- the process that changes it enqueues the job of this time
     last_at integer,
     skipped integer not null default 0, -- times without a job
     paused  integer not null default 0
@@ -98,7 +98,7 @@ create table jobqueue_pause (
 create table jobqueue_slot (
     queue  text    not null,
     n      integer not null,
-    worker integer, -- that may run a job; null: nobody yet
+    worker integer, -- that may run a job; null: none
     primary key (queue, n)
 ) strict;
 

@@ -1,5 +1,0 @@
-//go:build !race
-
-package pgqueue_test
-
-const raceDetector = false

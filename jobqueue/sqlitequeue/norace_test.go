@@ -1,5 +1,0 @@
-//go:build !race
-
-package sqlitequeue_test
-
-const raceDetector = false
