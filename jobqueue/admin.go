@@ -21,7 +21,7 @@ type Filter struct {
 	Limit int
 }
 
-// SearchWindow is how many jobs one [Client.Search] reads at most.
+// SearchWindow is how many jobs one [Client.Search] reads at most: 100,000.
 const SearchWindow = driver.SearchWindow
 
 // check returns an error if a name is not valid.

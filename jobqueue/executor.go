@@ -18,9 +18,9 @@ import (
 // at once and a busy one hundreds together.
 //
 // A job passes through a worker like this: an exchange claims it, work runs its handler, perform
-// and resultOf (handler.go) translate the handler's error into a result, finish queues the result for
-// the next exchange. lease.go keeps the lease and rescues the jobs of dead workers, poll.go decides
-// when to claim.
+// and resultOf (handler.go) translate the handler's error into a result, finish queues the result
+// for the next exchange. lease.go keeps the lease, maintenance.go rescues the jobs of dead workers,
+// poll.go decides when to claim.
 func (w *Worker) executor(ctx context.Context) {
 	const minPause = 10 * time.Millisecond
 	pause := minPause

@@ -268,7 +268,7 @@ func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r 
 	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)}, event
 }
 
-// callbackNote separates, in a stored error, why the job failed from the error of the OnFailed callback.
+// callbackNote separates, in a stored error, why the job failed from the error of the callback.
 const callbackNote = " (and OnFailed: "
 
 // lastError returns why a job has failed that has no attempts left: the error of the last attempt,

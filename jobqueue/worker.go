@@ -29,8 +29,8 @@ type WorkerConfig struct {
 	// its own Lease. Defaults to 30 s.
 	Lease time.Duration
 	// Timeout is how long one attempt may run before its context ends with cause ErrTimeout;
-	// [WithTimeout] sets it for one kind. Of a handler that still runs a minute later, the attempt
-	// counts as failed and the job is tried again, while the handler occupies one of MaxWorkers until
+	// [WithTimeout] sets it for one kind. When a handler still runs a minute later, the attempt
+	// has failed and the job is tried again, while the handler occupies one of MaxWorkers until
 	// it returns. Defaults to 1 h; negative means no timeout.
 	Timeout time.Duration
 	// ShutdownTimeout is how long handlers may keep running after the context of Run has ended.
@@ -52,8 +52,8 @@ type WorkerConfig struct {
 	// the worker waits for it.
 	Backoff func(attempt int) time.Duration
 	// Context returns the context of a job, derived from ctx, for example with values from its
-	// Meta. The contexts of handlers and of OnFailed callbacks are derived from it, and the logger gets
-	// it with each line about the job. If Context or what it returns is nil, ctx is used instead.
+	// Meta. The contexts of handlers and OnFailed callbacks are derived from it, and the logger
+	// gets it with each line about the job. If Context or what it returns is nil, ctx is used instead.
 	// If it panics, the attempt has failed, and the OnFailed callback and the logger get ctx. It is
 	// called from several goroutines.
 	Context func(ctx context.Context, job *Job) context.Context

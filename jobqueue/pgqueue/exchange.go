@@ -45,7 +45,8 @@ case when x.error = '' then j.errors else
   (case when jsonb_array_length(j.errors) >= 100 then j.errors - 0 else coalesce(j.errors, '[]') end)
   || (x.error::jsonb || jsonb_build_object('at', now())) end`
 
-// A job whose OnFailed callback alone ran has one attempt more than its limit, which is not recorded.
+// A job whose OnFailed callback alone ran has one attempt more than its limit, which is not
+// recorded.
 const endSQL = `
 with gone as (
   delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[]), $4::smallint[], $5::text[])

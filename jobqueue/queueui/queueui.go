@@ -5,8 +5,8 @@
 // [jobqueue.Client.Search].
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
-// front of it: everybody who reaches it sees the arguments of every job and, unless Config.ReadOnly is
-// set, may retry and cancel them. Cross-site requests that change something are refused (net/http's
+// front of it: all who reach it see the arguments of every job and, unless Config.ReadOnly is set,
+// may retry and cancel them. Cross-site requests that change something are refused (net/http's
 // CrossOriginProtection).
 package queueui
 

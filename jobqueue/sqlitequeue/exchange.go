@@ -31,7 +31,8 @@ const deleteSQL = `delete from jobqueue_job where id in (select j.id ` + leased 
 
 const leasedSQL = `select j.id ` + leased
 
-// A job whose OnFailed callback alone ran has one attempt more than its limit, which is not recorded.
+// A job whose OnFailed callback alone ran has one attempt more than its limit, which is not
+// recorded.
 const endSQL = `
 update jobqueue_job set attempt = case when max_attempts < 0 then attempt else min(attempt, max_attempts) end
 where id = ? and fence = ? and worker = ?`
