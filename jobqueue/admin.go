@@ -112,8 +112,9 @@ func (c *Client) Retry(ctx context.Context, id int64) error {
 }
 
 // Cancel ends a job that has not started. The context of a running one ends with cause
-// [ErrCancelled]; if its handler succeeds regardless, the job counts as succeeded. It
-// returns ErrNotFound or ErrState.
+// [ErrCancelled]; if its handler succeeds regardless, the job counts as succeeded. A worker calls
+// the [OnFailed] callback of a job that has ended by cancelling. Cancel returns ErrNotFound or
+// ErrState.
 func (c *Client) Cancel(ctx context.Context, id int64) error {
 	return failed(c.store.Cancel(ctx, id), "cancel job %d", id)
 }

@@ -31,7 +31,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 		hanging.CloseClientConnections()
 		hanging.Close()
 	})
-	for state, recogniser := range map[string]string{
+	for state, recognizer := range map[string]string{
 		"queued": away.URL, "transcribing": hanging.URL + "/v1/audio/transcriptions",
 	} {
 		for engine, url := range map[string]string{
@@ -41,7 +41,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 				t.Parallel()
 				s := newServer(t, server.RoleAll, map[string]string{
 					"DATABASE_URL": url, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-					"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": recogniser,
+					"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": recognizer,
 				})
 				require.NoError(t, s.Migrate(t.Context()))
 				c := feedbackclient.Development("http://"+serve(t, s), "someone")

@@ -20,7 +20,7 @@ const (
 )
 
 // transcribeAttempts limits the attempts at one recording, which Config.ASRRetryDelays spreads over
-// hours. Attempts while the recognizer is unavailable do not count.
+// hours. Attempts while the recogniser is unavailable do not count.
 const transcribeAttempts = 6
 
 // sweepKind is the kind of the hourly job that deletes what nothing refers to.
