@@ -1,11 +1,21 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 
 	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/words"
 )
+
+// selection selects the capabilities that a configuration activates.
+type selection struct {
+	collector
+	defined map[string]*Capability // by the files
+	names   []string               // of those
+	active  []Capability
+	last    map[string]int // of each name the place in active that counts
+}
 
 // configure selects the capabilities that a configuration activates; see [App.Capabilities].
 func configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
@@ -13,91 +23,84 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	if list.Kind() != Array || list.Len() == 0 {
 		return capabilities, wrongList(list)
 	}
-	byName := make(map[string]*Capability)
-	var names []string
+	s := selection{defined: make(map[string]*Capability), active: []Capability{}, last: make(map[string]int)}
 	for i := range capabilities {
-		byName[capabilities[i].Identifier] = &capabilities[i]
-		names = append(names, capabilities[i].Identifier)
+		s.defined[capabilities[i].Identifier] = &capabilities[i]
+		s.names = append(s.names, capabilities[i].Identifier)
 	}
 	objects := Inlined(config).capabilities
-	var found Diagnostics
-	active := []Capability{}
-	listed := make(map[string]bool)
-	last := make(map[string]int)
 	named := make(map[string]bool)
-	activate := func(c Capability) {
-		listed[c.Identifier] = true
-		last[c.Identifier] = len(active)
-		active = append(active, c)
-	}
-	var findings limit.Findings[Value]
-	add := func(code Code, v Value, message string) {
-		if findings.Full(string(code), v) {
-			return
-		}
-		f := Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text, at: v.span()}
-		f.Path = v.Path()
-		found = append(found, f)
-	}
 	for item := range list.Items() {
 		switch item.Kind() {
 		case String:
-			name := item.Text()
-			if named[name] {
-				add(codeDuplicateCapability, item, fmt.Sprintf("The configuration lists the capability %q twice, "+
-					"which fails the build; remove one of the two.", name))
-				continue
-			}
-			named[name] = true
-			if c := byName[name]; c != nil {
-				activate(*c)
-				continue
-			}
-			message := fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name)
-			like := ""
-			if len(found) < limit.Most {
-				like = words.Closest(name, names)
-			}
-			if like != "" {
-				message = fmt.Sprintf("The configuration refers to a capability %q, which no file defines; did "+
-					"you mean %q?", name, like)
-			}
-			add(codeUnknownCapability, item, message)
+			s.activateNamed(item, named[item.Text()])
+			named[item.Text()] = true
 		case Object:
 			if len(objects) > 0 { // beyond the limit there are none
-				c := objects[0]
+				s.activateObject(item, objects[0])
 				objects = objects[1:]
-				if other := byName[c.Identifier]; other != nil || listed[c.Identifier] {
-					add(codeCapabilityOverride, item.Get("identifier").Or(item), overrideMessage(c.Identifier, other))
-				}
-				activate(c)
 			}
 		default:
-			add(codeWrongType, item,
+			s.report(codeWrongType, item,
 				fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
 		}
 	}
-	kept := active[:0]
-	for i, c := range active {
-		if last[c.Identifier] == i {
+	kept := s.active[:0]
+	for i, c := range s.active {
+		if s.last[c.Identifier] == i {
 			kept = append(kept, c)
 		}
 	}
-	name := config.Name()
-	if name == "" {
-		name = "the configuration"
+	s.reportInactive(cmp.Or(config.Name(), "the configuration"), capabilities)
+	return kept, s.diagnostics()
+}
+
+func (s *selection) activate(c Capability) {
+	s.last[c.Identifier] = len(s.active)
+	s.active = append(s.active, c)
+}
+
+// activateNamed activates the capability that an item names; again means that another item does.
+func (s *selection) activateNamed(item Value, again bool) {
+	name := item.Text()
+	if again {
+		s.report(codeDuplicateCapability, item, fmt.Sprintf("The configuration lists the capability %q twice, "+
+			"which fails the build; remove one of the two.", name))
+		return
 	}
+	if c := s.defined[name]; c != nil {
+		s.activate(*c)
+		return
+	}
+	f := s.report(codeUnknownCapability, item,
+		fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name))
+	if f == nil {
+		return
+	}
+	if like := words.Closest(name, s.names); like != "" {
+		f.Message = fmt.Sprintf("The configuration refers to a capability %q, which no file defines; did "+
+			"you mean %q?", name, like)
+	}
+}
+
+// activateObject activates the capability that an item contains.
+func (s *selection) activateObject(item Value, c Capability) {
+	other := s.defined[c.Identifier]
+	if _, listed := s.last[c.Identifier]; listed || other != nil {
+		s.report(codeCapabilityOverride, item.Get("identifier").Or(item), overrideMessage(c.Identifier, other))
+	}
+	s.activate(c)
+}
+
+func (s *selection) reportInactive(config string, capabilities []Capability) {
 	for i := range capabilities {
-		if c := &capabilities[i]; !listed[c.Identifier] && c.value.Exists() {
-			add(codeInactiveCapability, c.value.Get("identifier").Or(c.value),
+		c := &capabilities[i]
+		if _, listed := s.last[c.Identifier]; !listed && c.value.Exists() {
+			s.report(codeInactiveCapability, c.value.Get("identifier").Or(c.value),
 				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, "+
-					"and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
+					"and this one is not among them; add %q there.", c.Identifier, config, c.Identifier))
 		}
 	}
-	for _, rest := range findings.Rest() {
-		found = append(found, unlisted(rest, ruleOf(Code(rest.Rule)).Severity))
-	}
-	return kept, found.sorted()
 }
 
 // wrongList reports a list of active capabilities that is not an array.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -175,6 +176,31 @@ func (ds Diagnostics) sorted() Diagnostics {
 	}
 	ds.Sort()
 	return ds
+}
+
+// collector collects diagnostics, up to a limit for each rule.
+type collector struct {
+	found  Diagnostics
+	counts limit.Findings[Value]
+}
+
+// report adds a diagnostic about a value and returns it, nil if there are too many.
+func (c *collector) report(code Code, v Value, message string) *Diagnostic {
+	if c.counts.Full(string(code), v) {
+		return nil
+	}
+	c.found = append(c.found, Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text,
+		at: v.span(), Path: v.Path()})
+	return &c.found[len(c.found)-1]
+}
+
+// diagnostics returns the diagnostics in order, with one for each rule about those that are left out.
+func (c *collector) diagnostics() Diagnostics {
+	for _, rest := range c.counts.Rest() {
+		code := Code(rest.Rule)
+		c.found = append(c.found, NewDiagnostic(rest.First, code, ruleOf(code).Severity, rest.Message()))
+	}
+	return c.found.sorted()
 }
 
 func (d *Diagnostic) locate() {

@@ -75,22 +75,18 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		// A policy that is incomplete must not decide.
 		r.policy.granted, r.policy.appChecked, r.policy.tooLarge = nil, true, true
 	}
-	for _, rest := range r.limit.Rest() {
-		r.found = append(r.found, unlisted(rest, ruleOf(Code(rest.Rule)).Severity))
-	}
-	return r.policy, r.found.sorted()
+	return r.policy, r.diagnostics()
 }
 
 type resolver struct {
+	collector
 	options    ResolveOptions
 	manifests  *Manifests
 	policy     *Policy
-	found      Diagnostics
 	expansions map[string]*expansion
 	remotes    map[string]*pattern.URL
 	once       map[noted]bool
 	unchecked  []unchecked
-	limit      limit.Findings[Value]
 	known      map[*Manifest][]string
 	faults     int
 	grants     int
@@ -113,20 +109,6 @@ type fault struct {
 	code       Code
 	message    string
 	suggestion string
-}
-
-// unlisted is the diagnostic about those that the limit leaves out.
-func unlisted(rest *limit.Rest[Value], severity Severity) Diagnostic {
-	return NewDiagnostic(rest.First, Code(rest.Rule), severity, rest.Message())
-}
-
-func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
-	if r.limit.Full(string(code), v) {
-		return nil
-	}
-	f := Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text, at: v.span(), Path: v.Path()}
-	r.found = append(r.found, f)
-	return &r.found[len(r.found)-1]
 }
 
 func (r *resolver) duplicateCapability(a, b *Capability) {
