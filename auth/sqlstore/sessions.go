@@ -37,7 +37,7 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 			}
 		}
 		_, err = tx.ExecContext(ctx, insert,
-			n.TokenHash[:], user, db.Time{Time: n.CreatedAt}, db.Time{Time: n.ExpiresAt})
+			n.TokenHash[:], user, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
 		if err != nil {
 			return err
 		}
@@ -57,15 +57,14 @@ func (s *Store) Session(ctx context.Context, hash auth.TokenHash) (auth.Session,
 	const find = `
 		select user_id, created_at, expires_at from auth_sessions where token_hash = $1`
 	var session auth.Session
-	var created, expires db.Time
-	err := s.db.QueryRowContext(ctx, find, hash[:]).Scan(&session.UserID, &created, &expires)
+	err := s.db.QueryRowContext(ctx, find, hash[:]).Scan(
+		&session.UserID, (*db.Time)(&session.CreatedAt), (*db.Time)(&session.ExpiresAt))
 	if errors.Is(err, sql.ErrNoRows) {
 		return auth.Session{}, auth.ErrNoSession
 	}
 	if err != nil {
 		return auth.Session{}, wrap("find session", err)
 	}
-	session.CreatedAt, session.ExpiresAt = created.Time, expires.Time
 	return session, nil
 }
 
@@ -86,7 +85,7 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (in
 	const deleteExpired = `
 		delete from auth_sessions where token_hash in (
 			select token_hash from auth_sessions where expires_at <= $1 limit $2)`
-	n, err := s.exec(ctx, deleteExpired, db.Time{Time: now}, limit)
+	n, err := s.exec(ctx, deleteExpired, db.Time(now), limit)
 	return n, wrap("delete expired sessions", err)
 }
 

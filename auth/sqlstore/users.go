@@ -66,6 +66,6 @@ func upsertUser(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time
 	}
 	var user uuid.UUID
 	err = tx.QueryRowContext(ctx, upsert,
-		candidate, id.Platform, id.AppID, id.Subject, id.UnionID, db.Time{Time: now}).Scan(&user)
+		candidate, id.Platform, id.AppID, id.Subject, id.UnionID, db.Time(now)).Scan(&user)
 	return user, err
 }

@@ -18,9 +18,8 @@ const lessonColumns = `lesson_id, session_id, number, state, applied, started_at
 
 func scanLesson(r row) (feedback.Lesson, error) {
 	var l feedback.Lesson
-	var started, finished db.Time
-	err := r.Scan(&l.ID, &l.SessionID, &l.Number, &l.State, &l.Applied, &started, &finished, &l.Revision)
-	l.StartedAt, l.FinishedAt = started.Time, finished.Time
+	err := r.Scan(&l.ID, &l.SessionID, &l.Number, &l.State, &l.Applied, (*db.Time)(&l.StartedAt),
+		(*db.Time)(&l.FinishedAt), &l.Revision)
 	return l, err
 }
 
@@ -43,10 +42,9 @@ type sizedLesson struct {
 }
 
 func scanSizedLesson(r row) (l sizedLesson, err error) {
-	var started, finished db.Time
-	err = r.Scan(&l.ID, &l.SessionID, &l.Number, &l.State, &l.Applied, &started, &finished, &l.Revision,
+	err = r.Scan(&l.ID, &l.SessionID, &l.Number, &l.State, &l.Applied, (*db.Time)(&l.StartedAt),
+		(*db.Time)(&l.FinishedAt), &l.Revision,
 		&l.Counts.Total, &l.Counts.Queued, &l.Counts.Transcribing, &l.Counts.Transcribed, &l.Counts.Failed, &l.text)
-	l.StartedAt, l.FinishedAt = started.Time, finished.Time
 	return l, err
 }
 
@@ -118,7 +116,7 @@ func (s *Store) StartLesson(
 			insert into feedback_lessons (`+lessonColumns+`, teacher_id)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			started.ID, started.SessionID, started.Number, string(started.State), started.Applied,
-			db.Time{Time: started.StartedAt}, db.Time{}, started.Revision, teacher)
+			db.Time(started.StartedAt), db.Time(time.Time{}), started.Revision, teacher)
 		return err
 	})
 	return started, err
@@ -186,7 +184,7 @@ func (s *Store) EditLesson(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_lessons set state = $2, applied = $3, finished_at = $4, revision = $5
 			where lesson_id = $1`,
-			id, string(edited.State), edited.Applied, db.Time{Time: edited.FinishedAt}, edited.Revision)
+			id, string(edited.State), edited.Applied, db.Time(edited.FinishedAt), edited.Revision)
 		return err
 	})
 	return edited, err

@@ -21,10 +21,9 @@ const profileColumns = `profile_id, name, grade, subject, academic_year, term, g
 func scanProfile(teacher uuid.UUID) func(row) (feedback.Profile, error) {
 	return func(r row) (feedback.Profile, error) {
 		p := feedback.Profile{TeacherID: teacher}
-		var created, updated db.Time
 		err := r.Scan(&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
-			(*db.TimeOfDay)(&p.StartTime), (*db.TimeOfDay)(&p.EndTime), &created, &updated)
-		p.CreatedAt, p.UpdatedAt = created.Time, updated.Time
+			(*db.TimeOfDay)(&p.StartTime), (*db.TimeOfDay)(&p.EndTime),
+			(*db.Time)(&p.CreatedAt), (*db.Time)(&p.UpdatedAt))
 		return p, err
 	}
 }
@@ -62,7 +61,7 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 			on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
 				lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
 				updated_at = excluded.updated_at`,
-			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, db.Time{Time: at})
+			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, db.Time(at))
 		return err
 	})
 }
@@ -74,8 +73,8 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 			insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
-			db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time{Time: p.CreatedAt},
-			db.Time{Time: p.UpdatedAt}, p.TeacherID, fold(p.Name))
+			db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time(p.CreatedAt),
+			db.Time(p.UpdatedAt), p.TeacherID, fold(p.Name))
 		return err
 	})
 }
@@ -90,7 +89,7 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 			returning `+profileColumns,
 			p.ID, p.TeacherID, p.Name, fold(p.Name), p.Grade, p.Subject, p.AcademicYear,
 			p.Term, p.GuardianTitle, db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime),
-			db.Time{Time: p.UpdatedAt})
+			db.Time(p.UpdatedAt))
 		return err
 	})
 	return out, err

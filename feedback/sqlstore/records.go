@@ -22,10 +22,8 @@ func scanRecord(teacher uuid.UUID) func(row) (feedback.Record, error) {
 // scanRecordAfter scans other columns and then recordColumns.
 func scanRecordAfter(r row, teacher uuid.UUID, others ...any) (feedback.Record, error) {
 	f := feedback.Record{TeacherID: teacher}
-	var created db.Time
 	err := r.Scan(append(others,
-		&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, &created)...)
-	f.CreatedAt = created.Time
+		&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, (*db.Time)(&f.CreatedAt))...)
 	return f, err
 }
 
@@ -63,7 +61,7 @@ func insertOnce(
 				r.created_at
 			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
 			where k.teacher_id = $1 and k.key = $2 and k.used_at > $3`,
-			r.TeacherID, key.Key, db.Time{Time: key.ExpiredAt})
+			r.TeacherID, key.Key, db.Time(key.ExpiredAt))
 		if err != nil {
 			return stored, false, err
 		}
@@ -96,8 +94,8 @@ func insertOnce(
 			on conflict (teacher_id, key) do update set fingerprint = excluded.fingerprint,
 				record_id = excluded.record_id, created = excluded.created, used_at = excluded.used_at
 			where feedback_idempotency_keys.used_at <= $7`,
-			r.TeacherID, key.Key, key.Fingerprint, stored.ID, created, db.Time{Time: key.UsedAt},
-			db.Time{Time: key.ExpiredAt})
+			r.TeacherID, key.Key, key.Fingerprint, stored.ID, created, db.Time(key.UsedAt),
+			db.Time(key.ExpiredAt))
 	}
 	return stored, created, err
 }
@@ -123,7 +121,7 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 	if err := execOne(ctx, tx, noSession, `
 		update feedback_sessions set state = 'completed', updated_at = $4, revision = revision + 1
 		where session_id = $1 and profile_id = $2 and teacher_id = $3`,
-		r.SessionID, r.ProfileID, r.TeacherID, db.Time{Time: r.CreatedAt}); err != nil {
+		r.SessionID, r.ProfileID, r.TeacherID, db.Time(r.CreatedAt)); err != nil {
 		return nil, err
 	}
 	return all(ctx, tx, scanRecord(r.TeacherID), `
@@ -136,7 +134,7 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
 	return s.single(ctx, "delete idempotency keys", func(ctx context.Context, q execer) error {
 		_, err := q.ExecContext(ctx, `delete from feedback_idempotency_keys where used_at < $1`,
-			db.Time{Time: before})
+			db.Time(before))
 		return err
 	})
 }
@@ -148,7 +146,7 @@ func insertRecord(ctx context.Context, q execer, r feedback.Record) error {
 			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
 		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles
 		where profile_id = $2 and teacher_id = $3`,
-		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, db.Time{Time: r.CreatedAt})
+		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, db.Time(r.CreatedAt))
 	if db.IsForeignKey(err) { // the profile was deleted concurrently
 		return noProfile
 	}
@@ -166,7 +164,7 @@ func (s *Store) Records(
 	}
 	if after != nil {
 		query += ` and (feedback_date, created_at, record_id) < (` +
-			a.add(after.Date) + `, ` + a.add(db.Time{Time: after.CreatedAt}) + `, ` + a.add(after.ID) + `)`
+			a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit)
 	items, err := all(ctx, s.db, scanRecord(teacher), query, a...)

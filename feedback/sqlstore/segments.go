@@ -22,13 +22,11 @@ func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
 func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	var s feedback.Segment
 	var milliseconds int64
-	var created, transcribed, deleted db.Time
 	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence,
 		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
-		&created, &transcribed, &s.Revision, &s.Suspicions,
-		&s.RecognizerTask, &s.Language, &deleted, &s.ErrorCode}, more...)...)
+		(*db.Time)(&s.CreatedAt), (*db.Time)(&s.TranscribedAt), &s.Revision, &s.Suspicions,
+		&s.RecognizerTask, &s.Language, (*db.Time)(&s.AudioDeletedAt), &s.ErrorCode}, more...)...)
 	s.Duration = time.Duration(milliseconds) * time.Millisecond
-	s.CreatedAt, s.TranscribedAt, s.AudioDeletedAt = created.Time, transcribed.Time, deleted.Time
 	return s, err
 }
 
@@ -75,11 +73,11 @@ func (s *Store) InsertSegment(
 			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
-			db.Time{Time: stored.CreatedAt}, db.Time{Time: stored.TranscribedAt}, stored.Revision,
-			stored.Suspicions, stored.RecognizerTask, stored.Language, db.Time{Time: stored.AudioDeletedAt},
+			db.Time(stored.CreatedAt), db.Time(stored.TranscribedAt), stored.Revision,
+			stored.Suspicions, stored.RecognizerTask, stored.Language, db.Time(stored.AudioDeletedAt),
 			stored.ErrorCode,
-			db.Time{Time: stored.CreatedAt}, stored.Revision,
-			db.Time{Time: turn}); err != nil {
+			db.Time(stored.CreatedAt), stored.Revision,
+			db.Time(turn)); err != nil {
 			return err
 		}
 		if err := s.enqueue(ctx, tx, stored, stored.Revision, turn); err != nil {

@@ -19,11 +19,9 @@ const sessionColumns = `session_id, teacher_id, profile_id, state, feedback_date
 
 func scanSession(r row) (feedback.Session, error) {
 	var f feedback.Session
-	var created, updated db.Time
 	err := r.Scan(&f.ID, &f.TeacherID, &f.ProfileID, &f.State, (*db.Date)(&f.Date),
 		&f.FeedbackText, &f.GeneratedText,
-		&f.Version, &f.Revision, &created, &updated)
-	f.CreatedAt, f.UpdatedAt = created.Time, updated.Time
+		&f.Version, &f.Revision, (*db.Time)(&f.CreatedAt), (*db.Time)(&f.UpdatedAt))
 	return f, err
 }
 
@@ -34,7 +32,7 @@ var errSession = feedback.NotFound("session")
 func lockSession(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time.Time) (feedback.Session, error) {
 	return one(ctx, tx, errSession, scanSession, `
 		update feedback_sessions set revision = revision + 1, updated_at = $3
-		where session_id = $1 and teacher_id = $2 returning `+sessionColumns, id, teacher, db.Time{Time: at})
+		where session_id = $1 and teacher_id = $2 returning `+sessionColumns, id, teacher, db.Time(at))
 }
 
 // lockActive is lockSession for changes that are not possible in a completed session.
@@ -89,7 +87,7 @@ func insertSession(ctx context.Context, tx *sql.Tx, n feedback.Session, noProfil
 		select $1, teacher_id, profile_id, 'active', $4, '', '', 1, 1, $5, $6 from feedback_profiles
 		where profile_id = $2 and teacher_id = $3
 		on conflict (profile_id) where state = 'active' do nothing`,
-		n.ID, n.ProfileID, n.TeacherID, n.Date, db.Time{Time: n.CreatedAt}, db.Time{Time: n.UpdatedAt})
+		n.ID, n.ProfileID, n.TeacherID, n.Date, db.Time(n.CreatedAt), db.Time(n.UpdatedAt))
 	if db.IsForeignKey(err) { // the profile was deleted concurrently
 		return false, noProfile
 	}

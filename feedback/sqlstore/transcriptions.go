@@ -39,14 +39,13 @@ func (s *Store) editSegment(
 		revision, err := one(ctx, tx, errSegment, scanValue[int64], `
 			update feedback_sessions set revision = revision + 1, updated_at = $2
 			where session_id = (select session_id from feedback_segments where segment_id = $1) returning revision`,
-			id, db.Time{Time: at})
+			id, db.Time(at))
 		if err != nil {
 			return err
 		}
 		g, err = one(ctx, tx, errSegment, func(r row) (g segment, err error) {
-			var changed, turn db.Time
-			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, &changed, &turn, &g.tookMS)
-			g.changedAt, g.turn = changed.Time, turn.Time
+			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, (*db.Time)(&g.changedAt), (*db.Time)(&g.turn),
+				&g.tookMS)
 			return g, err
 		}, `select `+segmentColumns+`, round, coalesce(token, ''), changed_at, turn, took_ms
 			from feedback_segments where segment_id = $1`, id)
@@ -66,9 +65,9 @@ func (s *Store) editSegment(
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
-			g.Duration.Milliseconds(), db.Time{Time: g.TranscribedAt}, g.Revision, db.Time{Time: at},
-			db.Time{Time: g.turn}, g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
-			db.Time{Time: g.AudioDeletedAt})
+			g.Duration.Milliseconds(), db.Time(g.TranscribedAt), g.Revision, db.Time(at),
+			db.Time(g.turn), g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
+			db.Time(g.AudioDeletedAt))
 		return err
 	})
 	return g.Segment, err
@@ -192,7 +191,7 @@ func (s *Store) FailTranscription(
 func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedback.Segment, error) {
 	ids, err := all(ctx, s.db, scanValue[uuid.UUID],
 		`select segment_id from feedback_segments where state = 'transcribing' and changed_at < $1`,
-		db.Time{Time: before})
+		db.Time(before))
 	if err != nil {
 		return nil, wrap("find stuck segments", err)
 	}
@@ -211,7 +210,7 @@ func (s *Store) ExpireAudio(
 	ids, err := all(ctx, s.db, scanValue[uuid.UUID], `
 		select segment_id from feedback_segments
 		where state = 'transcribed' and audio_deleted_at is null and transcribed_at < $1
-		order by transcribed_at limit $2`, db.Time{Time: before}, limit)
+		order by transcribed_at limit $2`, db.Time(before), limit)
 	if err != nil {
 		return nil, wrap("find old audio", err)
 	}

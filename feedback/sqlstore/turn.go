@@ -25,12 +25,12 @@ func nextTurn(ctx context.Context, tx *sql.Tx, g feedback.Segment, at time.Time)
 	const unfinished = ` from feedback_segments
 		where teacher_id = $1 and segment_id <> $2 and state in ('queued', 'transcribing')`
 	var waiting int
-	var last db.Time
+	var last time.Time
 	err := tx.QueryRowContext(ctx, `
 		select (select count(*) from (select 1`+unfinished+` limit $3) as t),
-			(select max(turn)`+unfinished+`)`, g.TeacherID, g.ID, maxWaiting).Scan(&waiting, &last)
+			(select max(turn)`+unfinished+`)`, g.TeacherID, g.ID, maxWaiting).Scan(&waiting, (*db.Time)(&last))
 	turn := at.Add(-headStart / time.Duration(1+waiting)).Truncate(time.Microsecond)
-	if !turn.After(last.Time) {
+	if !turn.After(last) {
 		turn = last.Add(time.Microsecond)
 	}
 	return turn, err
@@ -52,10 +52,8 @@ func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.Unfinishe
 // LastTranscriptions implements [feedback.Store].
 func (s *Store) LastTranscriptions(ctx context.Context, limit int) ([]feedback.TranscriptionTime, error) {
 	last, err := all(ctx, s.db, func(r row) (t feedback.TranscriptionTime, err error) {
-		var ended db.Time
 		var took, audio int64
-		err = r.Scan(&ended, &took, &audio)
-		t.Ended = ended.Time
+		err = r.Scan((*db.Time)(&t.Ended), &took, &audio)
 		t.Took, t.Audio = time.Duration(took)*time.Millisecond, time.Duration(audio)*time.Millisecond
 		return t, err
 	}, `select transcribed_at, took_ms, duration_ms from feedback_segments

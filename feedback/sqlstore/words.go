@@ -65,7 +65,7 @@ func useWords(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, words []string
 		if _, err := tx.ExecContext(ctx, `
 			insert into feedback_words (teacher_id, word, used_at) values ($1, $2, $3)
 			on conflict (teacher_id, word) do update set used_at = excluded.used_at`,
-			teacher, word, db.Time{Time: usedAt[word]}); err != nil {
+			teacher, word, db.Time(usedAt[word])); err != nil {
 			return err
 		}
 	}

@@ -39,15 +39,15 @@ func TestTimesKeepTheirMicroseconds(t *testing.T) {
 		_, err := d.W.Exec("create table t (id bigint primary key, at " + column + ")")
 		require.NoError(t, err)
 		want := time.Date(2026, 2, 28, 23, 59, 59, 123456000, time.FixedZone("east", 8*3600))
-		_, err = d.W.Exec("insert into t values (1, $1), (2, $2)", db.Time{Time: want}, db.Time{})
+		_, err = d.W.Exec("insert into t values (1, $1), (2, $2)", db.Time(want), db.Time(time.Time{}))
 		require.NoError(t, err)
 
 		var got, none db.Time
-		require.NoError(t, d.R.QueryRow("select at from t where at = $1", db.Time{Time: want}).Scan(&got))
-		require.True(t, want.Equal(got.Time))
-		require.Equal(t, time.UTC, got.Location())
+		require.NoError(t, d.R.QueryRow("select at from t where at = $1", db.Time(want)).Scan(&got))
+		require.True(t, want.Equal(time.Time(got)))
+		require.Equal(t, time.UTC, time.Time(got).Location())
 		require.NoError(t, d.R.QueryRow("select at from t where id = 2").Scan(&none))
-		require.True(t, none.IsZero())
+		require.True(t, time.Time(none).IsZero())
 	})
 }
 

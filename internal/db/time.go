@@ -9,31 +9,31 @@ import (
 // Time is a time as both engines store it: in UTC, to the microsecond. SQLite stores the text that
 // Value returns, whose fixed width makes it sort by time; PostgreSQL converts the same text to a
 // timestamptz.
-type Time struct{ time.Time }
+type Time time.Time
 
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 // Value implements [driver.Valuer]. The zero time is NULL.
 func (t Time) Value() (driver.Value, error) {
-	if t.IsZero() {
+	if time.Time(t).IsZero() {
 		return nil, nil
 	}
-	return t.UTC().Format(timeLayout), nil
+	return time.Time(t).UTC().Format(timeLayout), nil
 }
 
 // Scan implements sql.Scanner. NULL is the zero time.
 func (t *Time) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
-		t.Time = time.Time{}
+		*t = Time{}
 	case time.Time:
-		t.Time = v.UTC().Truncate(time.Microsecond)
+		*t = Time(v.UTC().Truncate(time.Microsecond))
 	case string:
 		parsed, err := time.Parse(time.RFC3339Nano, v) // has a fast path, unlike our layout
 		if err != nil {
 			return fmt.Errorf("time %q in the database: %w", v, err)
 		}
-		t.Time = parsed
+		*t = Time(parsed)
 	default:
 		return fmt.Errorf("time in the database: unexpected %T", src)
 	}

@@ -128,7 +128,7 @@ func (s *secured) expire(t *testing.T, token string) {
 	defer store.Close()
 	hash := sha256.Sum256([]byte(token))
 	r, err := store.W.ExecContext(t.Context(), "update auth_sessions set expires_at = $2 where token_hash = $1", hash[:],
-		db.Time{Time: time.Now().Add(-time.Second)})
+		db.Time(time.Now().Add(-time.Second)))
 	require.NoError(t, err)
 	n, err := r.RowsAffected()
 	require.NoError(t, err)

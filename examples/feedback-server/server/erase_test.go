@@ -247,7 +247,7 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		t.Cleanup(func() { store.Close() })
 		require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `update feedback_segments set transcribed_at = $1 where segment_id = $2`,
-				db.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
+				db.Time(time.Now().UTC().AddDate(0, 0, -31)), old.ID)
 			return err
 		}))
 		jobs := jobqueue.NewClient(queueIn(t, environment["DATABASE_URL"]))

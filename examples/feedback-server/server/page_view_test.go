@@ -152,7 +152,7 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx,
 			`update feedback_segments set audio_deleted_at = $1 where sequence = 0 and session_id = $2`,
-			db.Time{Time: time.Now()}, session.ID)
+			db.Time(time.Now()), session.ID)
 		return err
 	}))
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))

@@ -55,7 +55,7 @@ func (b *bench) recordLessons(ctx context.Context, ours *process) {
 	defer tx.Rollback()
 	var lessons []string
 	for _, profile := range ours.Profiles[0] {
-		lessons = append(lessons, seedLesson(ctx, tx, owner, profile, db.Time{Time: time.Now()}))
+		lessons = append(lessons, seedLesson(ctx, tx, owner, profile, db.Time(time.Now())))
 	}
 	harness.Check(tx.Commit())
 	fmt.Fprintf(b.Log, "uploading %d recordings\n", exportedSegments)

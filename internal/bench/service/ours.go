@@ -59,7 +59,7 @@ func seedOurs(ctx context.Context, url string) world {
 	defer target.Close()
 	tx := harness.Must(target.W.BeginTx(ctx, nil))
 	defer tx.Rollback()
-	now := db.Time{Time: time.Now()}
+	now := db.Time(time.Now())
 	for _, teacher := range ids {
 		profiles := seedProfiles(ctx, tx, teacher, now)
 		w.Profiles = append(w.Profiles, profiles)

@@ -43,7 +43,7 @@ func longList(ctx context.Context, ours *process, teacher, n int) request {
 	store := harness.Must(db.Open(ours.spec.URL))
 	defer store.Close()
 	profile := newID()
-	now := db.Time{Time: time.Now()}
+	now := db.Time(time.Now())
 	tx := harness.Must(store.W.BeginTx(ctx, nil))
 	defer tx.Rollback()
 	harness.Must(tx.ExecContext(ctx, `
@@ -61,13 +61,13 @@ func longList(ctx context.Context, ours *process, teacher, n int) request {
 	analyze(ctx, store)
 	var middle string
 	var day db.Date
-	var created db.Time
+	var created time.Time
 	harness.Check(store.R.QueryRowContext(ctx, `
 		select record_id, feedback_date, created_at from feedback_records where profile_id = $1
 		order by feedback_date desc, created_at desc, record_id desc limit 1 offset $2`, profile, n/2).
-		Scan(&middle, &day, &created))
+		Scan(&middle, &day, (*db.Time)(&created)))
 	first := filterPath(profile)
-	paths := []string{first, first + "&cursor=" + cursorAt(string(day), created.Time, middle)}
+	paths := []string{first, first + "&cursor=" + cursorAt(string(day), created, middle)}
 	return func(r *rand.Rand, _ int) net.Buffers {
 		return message("GET", paths[r.IntN(2)], w.Tokens[teacher], "")
 	}
