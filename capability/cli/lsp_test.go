@@ -269,8 +269,9 @@ func largeConfiguration() string {
 			b.WriteString(",\n")
 		}
 		fmt.Fprintf(&b, `  {"identifier": "c%d", "windows": ["w%d"], "permissions": ["core:default", "fs:default", `+
-			`"dialog:allow-open", "dialog:allow-save", "store:default", "os:default", "log:default", "http:allow-fetch", `+
-			`"notification:default", "clipboard-manager:allow-read-text", "process:allow-exit", {"identifier": "fs:scope", "allow": [{"path": "$APPDATA/%d/**"}]}]}`, i, i, i)
+			`"dialog:allow-open", "dialog:allow-save", "store:default", "os:default", "log:default", `+
+			`"http:allow-fetch", "notification:default", "clipboard-manager:allow-read-text", `+
+			`"process:allow-exit", {"identifier": "fs:scope", "allow": [{"path": "$APPDATA/%d/**"}]}]}`, i, i, i)
 	}
 	return b.String() + "\n]}}}"
 }

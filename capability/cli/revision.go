@@ -67,8 +67,8 @@ func (c *command) revision(name string) (folder, outer string, err error) {
 // off all filters and conversions.
 func (r revision) checkout(outer string) (links []string, err error) {
 	dir := filepath.Join(outer, ".git")
-	g := git{outer, []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + outer, "GIT_INDEX_FILE=" + filepath.Join(dir, "index"),
-		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}}
+	g := git{outer, []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + outer,
+		"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}}
 	if _, err := g.run("", "init", "--quiet", "--template=", "--object-format="+r.format); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,8 @@ func (r revision) list(g git) (files, links []string, err error) {
 		ofApplication, capabilityFile := applicationFile.MatchString(below), capabilityFile.MatchString(below)
 		switch {
 		case fields[0] == "120000":
-			if ofApplication || capabilityFile || slices.Contains([]string{"capabilities", "permissions"}, path.Base(name)) {
+			base := path.Base(name)
+			if ofApplication || capabilityFile || base == "capabilities" || base == "permissions" {
 				links = append(links, name)
 			}
 		case ofApplication:
@@ -184,8 +185,8 @@ func (r revision) list(g git) (files, links []string, err error) {
 		files = append(files, others...)
 	}
 	if len(files) > limit.Files {
-		return nil, nil, fmt.Errorf("the revision has %d files that may be read; at most %d are; run diff in the folder "+
-			"of the application", len(files), limit.Files)
+		return nil, nil, fmt.Errorf("the revision has %d files that may be read; at most %d are; run diff in the "+
+			"folder of the application", len(files), limit.Files)
 	}
 	var input strings.Builder
 	for _, name := range files {
@@ -204,8 +205,8 @@ func (r revision) list(g git) (files, links []string, err error) {
 		total += size
 	}
 	if total > limit.Bytes {
-		return nil, nil, fmt.Errorf("the files of the revision that may be read have %d bytes; at most %d are read; run "+
-			"diff in the folder of the application", total, limit.Bytes)
+		return nil, nil, fmt.Errorf("the files of the revision that may be read have %d bytes; at most %d are read; "+
+			"run diff in the folder of the application", total, limit.Bytes)
 	}
 	return files, links, nil
 }

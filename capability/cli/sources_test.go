@@ -55,8 +55,8 @@ func TestOfficialPluginsByVersion(t *testing.T) {
 		"":       "[newer-permission]",
 	} {
 		dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}",
-			"src-tauri/capabilities/main.json": strings.Replace(sound, "core:window:allow-close", "store:allow-gett-store",
-				1),
+			"src-tauri/capabilities/main.json": strings.Replace(sound, "core:window:allow-close",
+				"store:allow-gett-store", 1),
 			"Cargo.lock": "[[package]]\nname = \"tauri-plugin-store\"\nversion = \"" + version + "\"\n"})
 		code, out, errs := run("check", dir)
 		require.Equal(t, version == "2.1.0", code == cli.ExitFindings, out+errs)

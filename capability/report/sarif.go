@@ -81,8 +81,8 @@ func (o SARIFOptions) fix(d capability.Diagnostic) object {
 }
 
 func sarifLevel(s capability.Severity) string {
-	return map[capability.Severity]string{capability.Off: "none", capability.Info: "note", capability.Warning: "warning",
-		capability.Error: "error"}[s]
+	return map[capability.Severity]string{capability.Off: "none", capability.Info: "note",
+		capability.Warning: "warning", capability.Error: "error"}[s]
 }
 
 // place returns a physical location: a region of a file, or the file if the start is not a place.
