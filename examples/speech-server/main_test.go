@@ -72,6 +72,7 @@ func TestTranscribesFilesWithProgress(t *testing.T) {
 }
 
 func TestServesARecogniserThatPassesTheSuite(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	file := speech(t, "hello world")
 	data, err := os.ReadFile(file)

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/internal/longtest"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
@@ -138,6 +139,7 @@ func promised(t *testing.T) time.Duration {
 
 // The server crashes twice under load: acknowledged jobs exist, and everything runs once.
 func TestServerCrashes(t *testing.T) {
+	longtest.Only(t)
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	pool := connect(t, server.URL())
 	store := pgqueue.New(pool, pgqueue.Config{})
@@ -221,6 +223,7 @@ func TestServerCrashes(t *testing.T) {
 
 // Connections break at random, often after a commit and before its response.
 func TestConnectionsBreak(t *testing.T) {
+	longtest.Only(t)
 	server := pgtest.Start(t, pgtest.Options{TCP: true})
 	direct := connect(t, server.URL())
 	proxy := startProxy(t, server.Addr())

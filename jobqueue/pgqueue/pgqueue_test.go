@@ -26,11 +26,13 @@ func TestStore(t *testing.T) {
 
 // Poolers in transaction mode do not support prepared statements.
 func TestStoreWithoutPreparedStatements(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	without(t, pgx.QueryExecModeExec, pgqueue.Config{Schema: `My "jobs"`})
 }
 
 func TestStoreBySimpleProtocolPollingOnly(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	without(t, pgx.QueryExecModeSimpleProtocol, pgqueue.Config{PollOnly: true})
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lessonkit.example/internal/db"
+	"lessonkit.example/internal/longtest"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
@@ -90,6 +91,7 @@ func promised(t *testing.T) time.Duration {
 // Two processes share a file and one is killed: nothing is lost, nothing is completed twice, and
 // what the dead process held runs again in time.
 func TestProcessKilled(t *testing.T) {
+	longtest.Only(t)
 	// A job takes a moment: a process that writes without a pause can lock the file for a whole
 	// lease.
 	const n, took = 10_000, 20 * time.Millisecond
