@@ -63,7 +63,7 @@ func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	if !f.State.Valid() {
+	if !f.State.valid() {
 		return nil, fmt.Errorf("jobqueue: list: unknown %v", f.State)
 	}
 	if f.Limit <= 0 {
@@ -140,7 +140,7 @@ func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped i
 	if err := f.check(); err != nil {
 		return 0, 0, err
 	}
-	if !f.State.Valid() || f.State.Finished() {
+	if !f.State.valid() || f.State.Finished() {
 		return 0, 0, fmt.Errorf("jobqueue: cancel jobs that are %v: %w", f.State, ErrState)
 	}
 	return allPages(ctx, f, c.store.CancelMany)

@@ -30,14 +30,14 @@ var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded",
 
 // String returns the lower-case name, such as "waiting".
 func (s State) String() string {
-	if !s.Valid() {
+	if !s.valid() {
 		return "state " + strconv.Itoa(int(s))
 	}
 	return stateNames[s]
 }
 
-// Valid reports whether s is one of the states above.
-func (s State) Valid() bool { return s >= StateWaiting && s <= StateHeld }
+// valid reports whether s is one of the states above.
+func (s State) valid() bool { return s >= StateWaiting && s <= StateHeld }
 
 // Finished reports whether the job has left the queue for the history.
 func (s State) Finished() bool { return s >= StateSucceeded && s <= StateCancelled }
