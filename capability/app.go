@@ -57,8 +57,8 @@ type AppOptions struct {
 // that you trust.
 //
 // It fails if a file cannot be read, if there is none or more than one application, or if there is
-// too much: more than 100,000 files or folders to search, or 64 MiB in the files. What the files say
-// is not an error: checking the App reports it.
+// too much: more than 100,000 files or folders to search, or 64 MiB in the files. What the files
+// say is not an error: checking the App reports it.
 func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	r := &appReader{fsys: fsys, name: o.Name}
 	a := &App{reader: r}

@@ -11,8 +11,8 @@ import (
 )
 
 // Command is a command that pages call: one of a plugin, or of the application itself. Get one from
-// [ParseCommand] or [Policy.Commands]. The zero Command is none, which nothing allows. Commands can be
-// compared with ==.
+// [ParseCommand] or [Policy.Commands]. The zero Command is none, which nothing allows. Commands can
+// be compared with ==.
 type Command struct {
 	plugin string // without "core:", "" for the application itself
 	name   string // as in Rust, with underscores
@@ -47,7 +47,8 @@ var (
 	dottedCommand = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*\.[A-Za-z_][A-Za-z0-9_]*$`)
 	// wholeCommand describes what commands consist of.
 	wholeCommand = regexp.MustCompile(`^(?:plugin:[^\s:|]+\|)?[^\s:|.]+$`)
-	// functionName describes the names that commands of applications have: those of functions in Rust.
+	// functionName describes the names that commands of applications have: those of functions in
+	// Rust.
 	functionName = regexp.MustCompile(`^_*[a-z][a-z0-9_]*$`)
 )
 
@@ -159,8 +160,8 @@ func (p *Policy) mayBeOwn(name string) bool {
 const maxSuggestions = 5
 
 // suggestions returns the commands of the application's release that an unknown one may be a
-// misspelling of: those of its plugin, or for a name without one those of the application and of all
-// plugins.
+// misspelling of: those of its plugin, or for a name without one those of the application and of
+// all plugins.
 func (p *Policy) suggestions(c Command) []Command {
 	name := snakeCase(c.name)
 	known, _ := p.allowed(c)

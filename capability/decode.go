@@ -86,7 +86,8 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 	return c
 }
 
-// missingKey reports a required key that is missing, and the unknown one that probably is a misspelling of it.
+// missingKey reports a required key that is missing, and the unknown one that probably is a
+// misspelling of it.
 func (d *Document) missingKey(v Value, key, owner, example string, known []string) {
 	if full(d.found, codeMissingField) {
 		return

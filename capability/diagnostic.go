@@ -194,7 +194,8 @@ func (c *collector) report(code Code, v Value, message string) *Diagnostic {
 	return &c.found[len(c.found)-1]
 }
 
-// diagnostics returns the diagnostics in order, with one for each rule about those that are left out.
+// diagnostics returns the diagnostics in order, with one for each rule about those that are left
+// out.
 func (c *collector) diagnostics() Diagnostics {
 	for _, rest := range c.counts.Rest() {
 		code := Code(rest.Rule)

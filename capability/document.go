@@ -57,9 +57,9 @@ type Document struct {
 	bySchema bool
 }
 
-// Parse reads a capability file in JSON, JSON5 or TOML, of at most 1 MiB and 127 levels of values. It
-// never fails: [Document.Check] returns
-// what is wrong with the file, and [Document.Capabilities] returns what could be read.
+// Parse reads a capability file in JSON, JSON5 or TOML, of at most 1 MiB and 127 levels of values.
+// It never fails: [Document.Check] returns what is wrong with the file, and [Document.Capabilities]
+// returns what could be read.
 func Parse(src []byte, o Options) *Document {
 	d := ParseValue(src, o)
 	d.decode()

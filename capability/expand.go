@@ -318,8 +318,8 @@ type Expansion struct {
 
 // Expand returns the permissions of an identifier: one, or those of a set. It reports whether they
 // are complete: whether the identifier and all members of its sets exist. Permissions of a plugin
-// without a manifest are derived from their names, as by ResolveOptions.Partial. The caller must not
-// change them.
+// without a manifest are derived from their names, as by ResolveOptions.Partial. The caller must
+// not change them.
 func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
 	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
 	r.faults = limit.Most // the messages are not used

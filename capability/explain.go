@@ -175,7 +175,8 @@ func (p *Policy) offers(command Command) (offers, idle []string) {
 		for _, id := range names {
 			permission := m.Permissions[id]
 			switch {
-			case permission == nil || !permission.inRelease(p.version) || !slices.Contains(permission.Allow, command.name):
+			case permission == nil || !permission.inRelease(p.version),
+				!slices.Contains(permission.Allow, command.name):
 			case !permission.on(p.platform):
 				idle = append(idle, fullIdentifier(m.Plugin, id))
 			default:
@@ -192,7 +193,9 @@ func (p *Policy) offers(command Command) (offers, idle []string) {
 			}
 		}
 	}
-	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, command.name) - exactness(a, command.name) })
+	slices.SortStableFunc(offers, func(a, b string) int {
+		return exactness(b, command.name) - exactness(a, command.name)
+	})
 	return append(offers, sets...), idle
 }
 

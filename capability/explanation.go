@@ -153,7 +153,8 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 	if len(x.Offers) == 0 && len(x.otherPlatforms) == 0 {
 		fmt.Fprintf(b, "\nThe application has no manifest, so its own pages may call its commands; since Tauri %s "+
 			"other pages may\nnot. To allow it, list the commands in the build script (AppManifest::commands), and "+
-			"%q in a\ncapability for this page.\n", remoteChecked, "allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
+			"%q in a\ncapability for this page.\n", remoteChecked,
+			"allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
 		return
 	}
 	b.WriteString("\nNo capability allows this command.\n")

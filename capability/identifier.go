@@ -29,9 +29,9 @@ func fullIdentifier(plugin, name string) string {
 // prefix of 13, a colon and 64 more.
 const maxIdentifier = (64 - len("tauri-plugin-")) + 1 + 64
 
-// checkIdentifier returns what is wrong with a permission identifier by the grammar of the reference
-// implementation, in its newer form, which allows hyphens in a row. Upper case is allowed, non-ASCII
-// characters are not.
+// checkIdentifier returns what is wrong with a permission identifier by the grammar of the
+// reference implementation, in its newer form, which allows hyphens in a row. Upper case is
+// allowed, non-ASCII characters are not.
 func checkIdentifier(s string) error {
 	switch {
 	case strings.HasPrefix(s, "tauri-plugin-"):
@@ -87,7 +87,8 @@ func isAlphanumeric(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
 
-// repairIdentifier guesses which well-formed identifier a malformed one is a misspelling of, or returns "".
+// repairIdentifier guesses which well-formed identifier a malformed one is a misspelling of, or
+// returns "".
 func repairIdentifier(s string) string {
 	r := strings.TrimSpace(s)
 	r = strings.TrimPrefix(r, "tauri-plugin-")

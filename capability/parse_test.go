@@ -183,7 +183,8 @@ func TestErrorsMeanThatTheBuildRefuses(t *testing.T) {
 		rule, in string
 		builds   bool
 	}{
-		{"duplicates in permissions are refused by the schema, not by the build", `{"identifier":"a","permissions":["x","x"]}`,
+		{"duplicates in permissions are refused by the schema, not by the build",
+			`{"identifier":"a","permissions":["x","x"]}`,
 			true},
 		{"equal objects are duplicates too",
 			`{"identifier":"a","permissions":[{"identifier":"x","allow":[{"a":1,"b":2}]},{"allow":[{"b":2.0,` +
@@ -194,9 +195,11 @@ func TestErrorsMeanThatTheBuildRefuses(t *testing.T) {
 		{"an object with capabilities is a list",
 			`{"identifier":"a","permissions":[],"capabilities":5}`, false},
 		{"and its capability keys do not matter", `{"identifier":5,"permissions":5,"capabilities":[]}`, true},
-		{"which counts although the object could be a capability", `{"identifier":"a","permissions":[1],"capabilities":[{}]}`,
+		{"which counts although the object could be a capability",
+			`{"identifier":"a","permissions":[1],"capabilities":[{}]}`,
 			false},
-		{"a key must not be written twice in an array", `[{"identifier":"a","identifier":"b","permissions":[]}]`, false},
+		{"a key must not be written twice in an array",
+			`[{"identifier":"a","identifier":"b","permissions":[]}]`, false},
 		{"not in an object", `{"identifier":1,"identifier":"b","permissions":[]}`, true},
 		{"nor in a named list", `{"capabilities":[{"identifier":"a","identifier":"b","permissions":[]}]}`, true},
 		{"doubled keys of remote in an array", `[{"identifier":"a","permissions":[],"remote":{"urls":[],"urls":[]}}]`,

@@ -220,7 +220,8 @@ type Caller struct {
 // Allowed reports whether a caller may call a command. A command that a capability denies is
 // denied, even if others allow it. If the application has no manifest, its own commands, such as
 // "greet", are allowed to its own pages, and in releases before 2.11.1 to all others. A plugin
-// command that nothing grants is never allowed, nor is a name that commands of applications cannot have.
+// command that nothing grants is never allowed, nor is a name that commands of applications cannot
+// have.
 func (p *Policy) Allowed(command Command, c Caller) bool {
 	a := p.byCommand().commands[command]
 	if a == nil {

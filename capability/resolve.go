@@ -125,7 +125,8 @@ func (r *resolver) duplicateCapability(a, b *Capability) {
 
 // source compiles the patterns of a capability and reports the malformed ones if it is active.
 func (r *resolver) source(c *Capability, report bool) *grantSource {
-	return &grantSource{capability: c, contexts: r.contexts(c, report), windows: r.globs(c, "windows", c.Windows, report),
+	return &grantSource{capability: c, contexts: r.contexts(c, report),
+		windows:  r.globs(c, "windows", c.Windows, report),
 		webviews: r.globs(c, "webviews", c.Webviews, report)}
 }
 
@@ -151,7 +152,8 @@ func (r *resolver) capability(source *grantSource) {
 				r.withoutCore(e, f)
 				continue
 			}
-			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.suggestion != "" && e.value.Exists() {
+			d := r.report(f.code, e.identifierValue(), f.message)
+			if d != nil && f.suggestion != "" && e.value.Exists() {
 				d.Fix = e.identifierValue().Replace(f.suggestion)
 				d.Fix.Guess = true
 			}

@@ -161,7 +161,8 @@ func entry(t *rapid.T) string {
 		return `["` + strings.Join(rapid.SliceOfN(rapid.SampledFrom(from), least, most).Draw(t, what), `","`) + `"]`
 	}
 	patterns := []string{"main", "main-*", "*", "a", "[ab]*", "b-?"}
-	text := fmt.Sprintf(`{"identifier":%q,"windows":%s,"local":%t`, rapid.StringMatching("[a-z]{1,6}").Draw(t, "identifier"),
+	text := fmt.Sprintf(`{"identifier":%q,"windows":%s,"local":%t`,
+		rapid.StringMatching("[a-z]{1,6}").Draw(t, "identifier"),
 		list("windows", patterns, 1, 3), rapid.Bool().Draw(t, "local"))
 	if rapid.Bool().Draw(t, "webviews") {
 		text += `,"webviews":` + list("webviews", patterns, 1, 2)
@@ -173,7 +174,8 @@ func entry(t *rapid.T) string {
 	permissions := ""
 	for _, id := range rapid.SliceOfN(rapid.SampledFrom(sampleIDs), 1, 3).Draw(t, "permissions") {
 		if rapid.Bool().Draw(t, "scoped") {
-			permissions += fmt.Sprintf(`,{"identifier":%q,"allow":[{"path":"p%d"}]}`, id, rapid.IntRange(0, 2).Draw(t, "path"))
+			permissions += fmt.Sprintf(`,{"identifier":%q,"allow":[{"path":"p%d"}]}`, id,
+				rapid.IntRange(0, 2).Draw(t, "path"))
 		} else {
 			permissions += fmt.Sprintf(",%q", id)
 		}
@@ -214,8 +216,8 @@ func given(t testing.TB, a *capability.App) map[string]bool {
 	return all
 }
 
-// Whatever the patterns are: what some caller may call, and with which scope, is the same if no change is
-// reported, and if it is more the change widens.
+// Whatever the patterns are: what some caller may call, and with which scope, is the same if no
+// change is reported, and if it is more the change widens.
 func TestWhatIsGrantedMoreIsReported(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -173,8 +173,8 @@ func (d *differ) sameEverywhere(added, known string, commands []string) bool {
 			now, granted := d.at(s.now[command], a)
 			was, allowed := d.at(s.old[command], b)
 			is, still := d.at(s.now[command], b)
-			if before || granted != slices.Contains(commands, command.String()) || granted != allowed || granted != still ||
-				!now.equal(is) || !was.equal(is) {
+			if before || granted != slices.Contains(commands, command.String()) ||
+				granted != allowed || granted != still || !now.equal(is) || !was.equal(is) {
 				return false
 			}
 		}

@@ -68,7 +68,9 @@ func (l *linter) finish() {
 }
 
 func (g *group) diagnostic() capability.Diagnostic {
-	slices.SortStableFunc(g.items, func(a, b *item) int { return a.value.Position().Offset - b.value.Position().Offset })
+	slices.SortStableFunc(g.items, func(a, b *item) int {
+		return a.value.Position().Offset - b.value.Position().Offset
+	})
 	var subjects []string
 	var remove []capability.Value
 	fix := &capability.Fix{}

@@ -53,8 +53,8 @@ func numbered(format string) func(int) string {
 	return func(i int) string { return fmt.Sprintf(format, i) }
 }
 
-// allCommands does with a file what each command of the command line does. The manifests are those of
-// a file, if its text is not empty.
+// allCommands does with a file what each command of the command line does. The manifests are those
+// of a file, if its text is not empty.
 func allCommands(t *testing.T, name, text string, o capability.Options, manifestText string) {
 	t.Helper()
 	read := func() (*capability.Document, *capability.Manifests) {

@@ -92,8 +92,8 @@ func configured(app *capability.App, platform capability.Platform) capability.Di
 	return kept
 }
 
-// withSeverities replaces severities, as [Options] does, drops the diagnostics whose rule is off, and
-// sorts the others.
+// withSeverities replaces severities, as [Options] does, drops the diagnostics whose rule is off,
+// and sorts the others.
 func withSeverities(ds capability.Diagnostics, severities map[capability.Code]capability.Severity,
 ) capability.Diagnostics {
 	kept := capability.Diagnostics{}

@@ -278,7 +278,8 @@ func TestCheckReportsFormReferencesAndRisks(t *testing.T) {
 	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load",`+
 		`"sql:allow-load","nope:x"]}`), capability.Options{})
 	ds := Check([]*capability.Document{d}, lintManifests(t), Options{})
-	require.Equal(t, []string{"1:50 any-window-dangerous", "1:67 duplicate-permission", "1:84 unknown-plugin"}, codes(ds))
+	require.Equal(t, []string{"1:50 any-window-dangerous", "1:67 duplicate-permission", "1:84 unknown-plugin"},
+		codes(ds))
 }
 
 func TestEveryRuleIsDescribedOnce(t *testing.T) {

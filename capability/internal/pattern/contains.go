@@ -19,8 +19,8 @@ func (g *Glob) Contains(other *Glob) bool {
 	return g.Comparable() && other.Comparable() && MatchStars(g.text, other.text)
 }
 
-// Comparable reports whether [URL.Contains] is exact for the pattern: it has only plain hosts, ports,
-// paths and stars.
+// Comparable reports whether [URL.Contains] is exact for the pattern: it has only plain hosts,
+// ports, paths and stars.
 func (p *URL) Comparable() bool { return p.Simple() }
 
 // Contains reports whether the pattern matches every address that another one matches. It returns
