@@ -48,7 +48,7 @@ func TestRetries(t *testing.T) {
 		header http.Header
 	}
 	unavailable, tooMany := refusal{status: 503, body: busy}, refusal{status: 429, body: busy}
-	lost := refusal{err: broken}
+	lost, late := refusal{err: broken}, `{"retry_after_seconds":61}`
 	for name, c := range map[string]struct {
 		call     func(t *testing.T, c feedbackclient.Client) error
 		refusal  refusal
@@ -62,7 +62,7 @@ func TestRetries(t *testing.T) {
 		"as often as is allowed":       {readProfile, unavailable, 1, 2, 7 * time.Second},
 		"none by default":              {readProfile, unavailable, 0, 1, 0},
 		"not without Retry-After":      {readProfile, refusal{status: 503, body: `{}`}, 3, 1, 0},
-		"not for longer than a minute": {readProfile, refusal{status: 503, body: `{"retry_after_seconds":61}`}, 3, 1, 0},
+		"not for longer than a minute": {readProfile, refusal{status: 503, body: late}, 3, 1, 0},
 		"not after other refusals":     {readProfile, refusal{status: 507, body: busy}, 3, 1, 0},
 		"a POST that may have created": {createProfile, unavailable, 3, 1, 0},
 		"a POST that was not started":  {createProfile, tooMany, 3, 3, 14 * time.Second},

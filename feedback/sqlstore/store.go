@@ -53,16 +53,16 @@ func NewPostgres(pool *sql.DB, outbox Outbox) *Store {
 // NewSQLite returns a store on two pools of one file, which the caller closes: write with
 // SetMaxOpenConns(1) and immediate transactions, and read for everything else. Both need the pragma
 // foreign_keys(1). DB of a sqlitequeue.Store returns such pools: the store and the queue can share
-// one file, and should where the outbox adds jobs to the queue; rows of the caller may be in it too.
-// If outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
+// one file, and should where the outbox adds jobs to the queue; rows of the caller may be in it
+// too. If outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
 func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 	return &Store{db: db.FromSQLite(write, read), outbox: outbox}
 }
 
 // Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
 // The caller closes the store. PostgreSQL need not be reachable yet; how long a statement may take
-// there is the caller's: limit it by ctx, or use [NewPostgres] on a pool with limits, such as one of
-// pgqueue.PoolConfig.
+// there is the caller's: limit it by ctx, or use [NewPostgres] on a pool with limits, such as one
+// of pgqueue.PoolConfig.
 func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
 	opened, err := db.Open(url)
 	if err != nil {
