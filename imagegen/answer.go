@@ -154,7 +154,7 @@ func interpret(meta []byte) (answer, error) {
 	switch {
 	case data, urls:
 		a.shape = shapeImages
-	case d.Error != nil && !a.state.Done():
+	case d.Error != nil && !a.state.done():
 		a.shape = shapeError
 	case a.id != "" || a.state != "":
 		a.shape = shapeTask

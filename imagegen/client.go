@@ -94,8 +94,8 @@ func (c *Client) Submit(ctx context.Context, req *Request, sink Sink) (*Result, 
 }
 
 // Wait polls the task with that identifier until it ends, and stores its images in sink. It accepts
-// any task the service still knows, whoever submitted it. The first poll is [Config].FirstPoll after
-// the call: the task may have been submitted just now.
+// any task the service still knows, whoever submitted it. The first poll is [Config].FirstPoll
+// after the call: the task may have been submitted just now.
 func (c *Client) Wait(ctx context.Context, taskID string, sink Sink) (*Result, error) {
 	return c.newCall().wait(ctx, taskID, sink)
 }

@@ -189,7 +189,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 		}
 		return r, err
 	case shapeTask:
-		if got.id == "" && !got.state.Done() {
+		if got.id == "" && !got.state.done() {
 			e.Err = fmt.Errorf("%w: it contains a task without an identifier", errSyntax)
 			return nil, e
 		}
@@ -197,7 +197,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 			c.event(Event{Kind: EventTask, TaskID: got.id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelInfo, "task submitted", slog.String("task", clean(got.id, 128)))
 		}
-		if !got.state.Done() {
+		if !got.state.done() {
 			return r, nil
 		}
 		return c.finish(parent, r, got, p.sink)

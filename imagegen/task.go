@@ -24,8 +24,8 @@ const (
 	StateFailed     State = "failed"     // failed, with a message
 )
 
-// Done reports whether a task in this state has ended.
-func (s State) Done() bool { return s == StateCompleted || s == StateFailed }
+// done reports whether a task in this state has ended.
+func (s State) done() bool { return s == StateCompleted || s == StateFailed }
 
 // a new task may be unknown to the service for this long
 const unknownTaskPeriod = 30 * time.Second
@@ -55,7 +55,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
 				slog.String("state", clean(string(got.state), 64)))
-			if got.state.Done() {
+			if got.state.done() {
 				r := &Result{TaskID: id, Attempts: c.attempts, Ambiguous: c.unsure, Usage: got.usage}
 				return c.finish(parent, r, got, sink)
 			}
@@ -166,7 +166,7 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, er
 	}
 	switch got.shape {
 	case shapeImages:
-		if !got.state.Done() {
+		if !got.state.done() {
 			got.state = StateCompleted
 		}
 	case shapeError:

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startProcess runs the program in a process of its own, and returns its address and a function that
-// kills it.
+// startProcess runs the program in a process of its own, and returns its address and a function
+// that kills it.
 func startProcess(t *testing.T, args ...string) (address string, kill func()) {
 	t.Helper()
 	p := exec.Command(os.Args[0], append([]string{"-addr", "127.0.0.1:0"}, args...)...)

@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lessonkit.example/examples/image-gateway/tasks"
 	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/gateway"
@@ -89,19 +90,19 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return err
 	}
 	defer performer.Files.Close()
-	tasks, err := openTasks(ctx, dir, performer, *workers, logger)
+	queue, err := tasks.Open(ctx, dir, performer, *workers, logger)
 	if err != nil {
 		return err
 	}
-	defer tasks.queue.Close()
+	defer queue.Close()
 	g, err := gateway.New(gateway.Config{
-		Tasks: tasks, Files: performer.Files, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
+		Tasks: queue, Files: performer.Files, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
 		PerMinute: *perMinute, PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")), Logger: logger,
 	})
 	if err != nil {
 		return program.Usage{Err: err}
 	}
-	return serve(ctx, g, tasks, *addr, logger)
+	return serve(ctx, g, queue, *addr, logger)
 }
 
 // callers parses the keys. Without keys every caller is accepted, but only on a loopback address.
@@ -121,7 +122,7 @@ func callers(list, addr string) (gateway.Keys, error) {
 
 // serve serves until ctx ends; then running work may finish, and callers that still wait receive
 // their tasks.
-func serve(ctx context.Context, h http.Handler, t *tasks, addr string, logger *slog.Logger) error {
+func serve(ctx context.Context, h http.Handler, t *tasks.Tasks, addr string, logger *slog.Logger) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func serve(ctx context.Context, h http.Handler, t *tasks, addr string, logger *s
 	logger.Info("serving", "address", "http://"+listener.Addr().String())
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error { return t.run(ctx) })
+	work.Go(func() error { return t.Run(ctx) })
 	work.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -138,7 +139,7 @@ func serve(ctx context.Context, h http.Handler, t *tasks, addr string, logger *s
 	})
 	work.Go(func() error {
 		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout+30*time.Second)
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.ShutdownTimeout+30*time.Second)
 		defer cancel()
 		if server.Shutdown(stop) != nil {
 			return server.Close()

@@ -35,7 +35,7 @@ import (
 // other than PNG and JPEG.
 var ErrUnsupported = errors.New("only PNG, JPEG and WebP can be cropped")
 
-// ErrTooManyPixels reports an image of more than 16 megapixels, or one for which there is no memory.
+// ErrTooManyPixels reports an image of more than 16 megapixels, or one without memory for it.
 var ErrTooManyPixels = errors.New("image has too many pixels to be cropped")
 
 const (
@@ -121,7 +121,7 @@ func newPlan(data []byte, c Config) (*plan, error) {
 	return p, nil
 }
 
-// memory returns how many bytes decode takes, about; for a progressive JPEG it may be twice as many.
+// memory returns about how many bytes decode takes; a progressive JPEG may take twice as many.
 func (p *plan) memory() int64 { return perPixel * int64(p.header.Width) * int64(p.header.Height) }
 
 // decode returns the pixels of the result.

@@ -1,4 +1,5 @@
-package main
+// Package tasks keeps the tasks of an image gateway in a job queue on SQLite.
+package tasks
 
 import (
 	"context"
@@ -22,12 +23,14 @@ const (
 	maxTasks         = 256 // unfinished
 	maxTasksOfCaller = 16  // unfinished
 	retention        = 24 * time.Hour
-	shutdownTimeout  = 30 * time.Second // for generations to finish
 )
 
-// tasks is a gateway.Tasks on a job queue in an SQLite file: a task is a job, its Params are the
+// ShutdownTimeout is how long generations may take to finish when the program stops.
+const ShutdownTimeout = 30 * time.Second
+
+// Tasks is a gateway.Tasks on a job queue in an SQLite file: a task is a job, its Params are the
 // arguments and its Progress is what the job has saved. So tasks survive a crash.
-type tasks struct {
+type Tasks struct {
 	performer gateway.Performer
 	queue     *sqlitequeue.Store
 	jobs      *jobqueue.Client
@@ -38,10 +41,10 @@ type tasks struct {
 	event chan struct{} // closed when something happens to a job
 }
 
-// openTasks opens the tasks in dir, to be performed by p.
-func openTasks(
+// Open opens the tasks in dir, of which p performs the given number at a time.
+func Open(
 	ctx context.Context, dir string, p gateway.Performer, workers int, logger *slog.Logger,
-) (*tasks, error) {
+) (*Tasks, error) {
 	queue, err := sqlitequeue.Open(filepath.Join(dir, "tasks.db"), sqlitequeue.Config{})
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func openTasks(
 	if err != nil {
 		return nil, errors.Join(err, queue.Close())
 	}
-	t := &tasks{performer: p, queue: queue, jobs: jobqueue.NewClient(queue), stopped: make(chan struct{}),
+	t := &Tasks{performer: p, queue: queue, jobs: jobqueue.NewClient(queue), stopped: make(chan struct{}),
 		event: make(chan struct{})}
 	t.worker = jobqueue.NewWorker(queue, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
@@ -69,7 +72,7 @@ func openTasks(
 		},
 		Lease:           10 * time.Second, // after a crash, tasks continue within 15 s
 		Prefetch:        -1,
-		ShutdownTimeout: shutdownTimeout,
+		ShutdownTimeout: ShutdownTimeout,
 		OnEvent:         t.notify,
 		Logger:          logger,
 	})
@@ -78,13 +81,16 @@ func openTasks(
 	return t, nil
 }
 
-// run performs tasks until ctx ends.
-func (t *tasks) run(ctx context.Context) error {
+// Close closes the queue.
+func (t *Tasks) Close() error { return t.queue.Close() }
+
+// Run performs tasks until ctx ends. Those under way have ShutdownTimeout to finish.
+func (t *Tasks) Run(ctx context.Context) error {
 	defer close(t.stopped)
 	return t.worker.Run(ctx)
 }
 
-func (t *tasks) perform(ctx context.Context, job *jobqueue.Job, _ gateway.Params) error {
+func (t *Tasks) perform(ctx context.Context, job *jobqueue.Job, _ gateway.Params) error {
 	task, err := taskOf(job)
 	if err != nil {
 		return jobqueue.Permanent(err)
@@ -102,14 +108,14 @@ func (t *tasks) perform(ctx context.Context, job *jobqueue.Job, _ gateway.Params
 }
 
 // clean deletes what tasks that the queue has forgotten have left.
-func (t *tasks) clean(ctx context.Context, _ *jobqueue.Job, _ any) error {
+func (t *Tasks) clean(ctx context.Context, _ *jobqueue.Job, _ any) error {
 	old := time.Now().Add(-2 * retention)
 	write, _ := t.queue.DB()
 	_, err := write.ExecContext(ctx, `delete from image_key where created < ?`, old.Unix())
 	return errors.Join(err, t.performer.Files.DeleteBefore(old))
 }
 
-func (t *tasks) inTx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+func (t *Tasks) inTx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
 	write, _ := t.queue.DB()
 	tx, err := write.BeginTx(ctx, nil)
 	if err != nil {
@@ -123,7 +129,7 @@ func (t *tasks) inTx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx
 }
 
 // Add implements gateway.Tasks. The key is stored in the transaction that enqueues the job.
-func (t *tasks) Add(ctx context.Context, p gateway.Params) (id string, added bool, err error) {
+func (t *Tasks) Add(ctx context.Context, p gateway.Params) (id string, added bool, err error) {
 	err = t.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if p.Key != "" {
 			err := tx.QueryRowContext(ctx, `select task from image_key where key = ?`, p.Key).Scan(&id)
@@ -154,7 +160,7 @@ func (t *tasks) Add(ctx context.Context, p gateway.Params) (id string, added boo
 	return id, added && err == nil, err
 }
 
-func (t *tasks) checkLimits(ctx context.Context, caller string) error {
+func (t *Tasks) checkLimits(ctx context.Context, caller string) error {
 	own, err := t.jobs.GroupStats(ctx, caller)
 	if err != nil {
 		return err
@@ -173,7 +179,7 @@ func (t *tasks) checkLimits(ctx context.Context, caller string) error {
 }
 
 // Task implements gateway.Tasks.
-func (t *tasks) Task(ctx context.Context, id string) (gateway.Task, error) {
+func (t *Tasks) Task(ctx context.Context, id string) (gateway.Task, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return gateway.Task{}, gateway.ErrNotFound
@@ -202,7 +208,7 @@ func taskOf(job *jobqueue.Job) (gateway.Task, error) {
 }
 
 // Wait implements gateway.Tasks.
-func (t *tasks) Wait(ctx context.Context, id string) (gateway.Task, error) {
+func (t *Tasks) Wait(ctx context.Context, id string) (gateway.Task, error) {
 	for {
 		t.mu.Lock()
 		event := t.event
@@ -221,7 +227,7 @@ func (t *tasks) Wait(ctx context.Context, id string) (gateway.Task, error) {
 	}
 }
 
-func (t *tasks) notify(jobqueue.Event) {
+func (t *Tasks) notify(jobqueue.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	close(t.event)
