@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -24,28 +25,18 @@ func (s *Server) PgBouncer(t testing.TB, database string) string {
 	if _, err := os.Stat(program); err != nil {
 		t.Skip("pgbouncer is not installed")
 	}
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address, err := freeport.Addr()
-	if err != nil {
+	u, err1 := url.Parse(database)
+	address, err2 := freeport.Addr()
+	dir, err3 := os.MkdirTemp("", "lessonkit-pgbouncer-")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(address)
-
-	dir, err := os.MkdirTemp("", "lessonkit-pgbouncer-")
-	if err != nil {
-		t.Fatal(err)
-	}
 	config := filepath.Join(dir, "pgbouncer.ini")
 	text := fmt.Sprintf("[databases]\n* = host=%s user=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\n"+
 		"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 500\n",
 		s.dir, u.User.Username(), port)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := errors.Join(os.WriteFile(config, []byte(text), 0o644), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	bouncer := &Server{dir: dir, cred: s.cred, base: "postgres://" + address + u.Path + "?sslmode=disable"}

@@ -2,28 +2,22 @@
 // own socket (as root, under another user), and removes everything when the test process ends, even
 // if it is killed.
 //
-// Without the programs, tests are skipped, or fail if REQUIRE_POSTGRES=1 is set. TEST_DATABASE_URL
-// is the address of a server to use instead; its user must be allowed to create databases.
+// Without the programs, tests are skipped, or fail if REQUIRE_POSTGRES=1 is set.
 package pgtest
 
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"lessonkit.example/internal/db/pgpool"
 )
-
-const missing = "PostgreSQL's programs (initdb, postgres) were not found: " +
-	"run `apt-get install postgresql` on Debian, or set TEST_DATABASE_URL"
 
 // shared is the test process's server for URL and Pool.
 var shared struct {
@@ -37,16 +31,12 @@ var shared struct {
 // share. That server does not flush to disk.
 func URL(t testing.TB) string {
 	t.Helper()
-	shared.Do(func() {
-		if base := os.Getenv("TEST_DATABASE_URL"); base != "" {
-			shared.server = &Server{base: base}
-			return
-		}
-		shared.server, shared.err = start(Options{})
-	})
+	shared.Do(func() { shared.server, shared.err = start(Options{}) })
 	skipWithout(t, shared.err)
-	name := fmt.Sprintf("test_%d_%d", os.Getpid(), shared.count.Add(1))
-	return shared.server.createDatabase(t, name)
+	name := fmt.Sprintf("test_%d", shared.count.Add(1))
+	// It is not dropped: that takes longer than creating it, and the server is removed as a whole.
+	shared.server.exec(t, "create database "+name)
+	return strings.Replace(shared.server.base, "/postgres?", "/"+name+"?", 1)
 }
 
 // Pool returns a pool on a new, empty database, with the limits of the programs' pools.
@@ -80,29 +70,8 @@ func skipWithout(t testing.TB, err error) {
 	switch {
 	case err == nil:
 	case err == errMissing && os.Getenv("REQUIRE_POSTGRES") != "1":
-		t.Skip(missing)
+		t.Skip(err)
 	default:
 		t.Fatal("start PostgreSQL: ", err)
 	}
-}
-
-func (s *Server) createDatabase(t testing.TB, name string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, s.base)
-	if err != nil {
-		t.Fatal("connect to PostgreSQL: ", err)
-	}
-	defer conn.Close(ctx)
-	// It is not dropped: that takes longer than creating it, and our server is removed as a whole.
-	if _, err := conn.Exec(ctx, "create database "+name); err != nil {
-		t.Fatal("create database: ", err)
-	}
-	u, err := url.Parse(s.base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -21,7 +22,8 @@ import (
 	"lessonkit.example/internal/freeport"
 )
 
-var errMissing = errors.New("no PostgreSQL programs found")
+var errMissing = errors.New("PostgreSQL's programs (initdb, postgres) were not found: " +
+	"run `apt-get install postgresql` on Debian")
 
 // Options configures [Start].
 type Options struct {
@@ -141,8 +143,7 @@ func (s *Server) settings(o Options) ([]string, error) {
 			settings[k] = "off"
 		}
 	}
-	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres"}
-	query := url.Values{"sslmode": {"disable"}}
+	s.base = "postgres://postgres@/postgres?sslmode=disable&host=" + url.QueryEscape(s.dir)
 	if o.TCP {
 		if s.addr = o.addr; s.addr == "" {
 			var err error
@@ -152,15 +153,9 @@ func (s *Server) settings(o Options) ([]string, error) {
 		}
 		_, port, _ := net.SplitHostPort(s.addr)
 		settings["listen_addresses"], settings["port"] = "127.0.0.1", port
-		u.Host = s.addr
-	} else {
-		query.Set("host", s.dir)
+		s.base = "postgres://postgres@" + s.addr + "/postgres?sslmode=disable"
 	}
-	u.RawQuery = query.Encode()
-	s.base = u.String()
-	for k, v := range o.Settings {
-		settings[k] = v
-	}
+	maps.Copy(settings, o.Settings)
 	var args []string
 	for k, v := range settings {
 		args = append(args, "-c", k+"="+v)
@@ -238,15 +233,14 @@ func (s *Server) prepare(cmd *exec.Cmd) {
 // programs returns the directory of initdb and postgres: that on the path, else the newest version
 // where Debian installs them.
 func programs() (string, error) {
-	var candidates []string
+	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(candidates, func(a, b string) int { return version(b) - version(a) })
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
-			candidates = append(candidates, filepath.Dir(real))
+			candidates = slices.Insert(candidates, 0, filepath.Dir(real))
 		}
 	}
-	debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	slices.SortFunc(debian, func(a, b string) int { return version(b) - version(a) })
-	for _, dir := range append(candidates, debian...) {
+	for _, dir := range candidates {
 		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
 			return dir, nil
 		}
@@ -267,19 +261,16 @@ func serverUser() (*credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
-		}
-		return &credential{uid: int(uid), gid: int(gid)}, nil
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
 	}
-	return nil, errors.New("running as root and found neither user postgres nor nobody")
+	if err != nil {
+		return nil, fmt.Errorf("running as root: %w", err)
+	}
+	uid, err1 := strconv.Atoi(u.Uid)
+	gid, err2 := strconv.Atoi(u.Gid)
+	return &credential{uid: uid, gid: gid}, errors.Join(err1, err2)
 }
 
 // baseDir returns the directory for a server's data: in memory unless it must be durable, if there

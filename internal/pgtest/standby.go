@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,43 +44,39 @@ func (s *Server) Promote(t testing.TB) {
 
 func (s *Server) exec(t testing.TB, statement string) {
 	t.Helper()
-	if err := s.with(func(ctx context.Context, conn *pgx.Conn) error {
+	s.with(t, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, statement)
 		return err
-	}); err != nil {
-		t.Fatalf("%s: %v\n%s", statement, err, s.log())
-	}
+	})
 }
 
 // await repeats a query until its result is true.
 func (s *Server) await(t testing.TB, query string) {
 	t.Helper()
-	if err := s.with(func(ctx context.Context, conn *pgx.Conn) error {
+	s.with(t, func(ctx context.Context, conn *pgx.Conn) error {
 		for {
 			var yes bool
 			if err := conn.QueryRow(ctx, query).Scan(&yes); err != nil || yes {
 				return err
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(10 * time.Millisecond):
-			}
+			time.Sleep(10 * time.Millisecond)
 		}
-	}); err != nil {
-		t.Fatalf("%s: %v\n%s", query, err, s.log())
-	}
+	})
 }
 
-func (s *Server) with(do func(ctx context.Context, conn *pgx.Conn) error) error {
+// with runs do on a connection, and ends the test if it fails or takes longer than a minute.
+func (s *Server) with(t testing.TB, do func(ctx context.Context, conn *pgx.Conn) error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.base)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+	if err == nil {
+		defer conn.Close(ctx)
+		err = do(ctx, conn)
 	}
-	defer conn.Close(ctx)
-	return do(ctx, conn)
+	if err != nil {
+		t.Fatalf("PostgreSQL: %v\n%s", err, s.log())
+	}
 }
 
 func (s *Server) log() string {
