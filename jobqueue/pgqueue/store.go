@@ -13,10 +13,10 @@
 // # Suspended processes
 //
 // A process that is suspended, or loses its network, while it exchanges jobs with the server keeps
-// a transaction open. The server ends it after about a lease, so that other workers can rescue the
-// jobs, by its limits for connections by TCP; a process that has sent only a part of a long exchange
-// is found by the network's keepalives, or by PostgreSQL 17 and later. It has no such limit for
-// Unix-domain sockets: there the transaction ends when the process continues or is killed.
+// a transaction and its locks open. The server ends it after about a lease, so that other workers
+// can rescue the jobs, by its limits for connections by TCP. It does not find two rare cases, in
+// which the transaction lasts until the process continues or is killed: a process on a Unix-domain
+// socket, and, before PostgreSQL 17, one suspended when it had sent only a part of an exchange.
 package pgqueue
 
 import (
