@@ -46,7 +46,7 @@ const (
 
 // Audience is who a change concerns.
 type Audience struct {
-	// Windows and Webviews are the labels, or patterns of them. Anyone else is written as "*".
+	// Windows and Webviews are the labels, or patterns of them.
 	Windows  []string `json:"windows,omitempty"`
 	Webviews []string `json:"webviews,omitempty"`
 	// Origins are "local" or URL patterns.
