@@ -53,30 +53,23 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 
 // SaveDefaults implements [feedback.Store].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
-	return s.single(ctx, "save defaults", func(ctx context.Context, q execer) error {
-		_, err := q.ExecContext(ctx, `
-			insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
-				updated_at)
-			values ($1, $2, $3, $4, $5, $6)
-			on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
-				lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
-				updated_at = excluded.updated_at`,
-			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, db.Time(at))
-		return err
-	})
+	return s.exec(ctx, "save defaults", nil, `
+		insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language, updated_at)
+		values ($1, $2, $3, $4, $5, $6)
+		on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
+			lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
+			updated_at = excluded.updated_at`,
+		teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, db.Time(at))
 }
 
 // InsertProfile implements [feedback.Store].
 func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
-	return s.single(ctx, "insert profile", func(ctx context.Context, q execer) error {
-		_, err := q.ExecContext(ctx, `
-			insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-			p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
-			db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time(p.CreatedAt),
-			db.Time(p.UpdatedAt), p.TeacherID, fold(p.Name))
-		return err
-	})
+	return s.exec(ctx, "insert profile", nil, `
+		insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
+		db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time(p.CreatedAt), db.Time(p.UpdatedAt),
+		p.TeacherID, fold(p.Name))
 }
 
 // ReplaceProfile implements [feedback.Store].

@@ -132,11 +132,8 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 
 // DeleteIdempotencyKeys implements [feedback.Store].
 func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
-	return s.single(ctx, "delete idempotency keys", func(ctx context.Context, q execer) error {
-		_, err := q.ExecContext(ctx, `delete from feedback_idempotency_keys where used_at < $1`,
-			db.Time(before))
-		return err
-	})
+	return s.exec(ctx, "delete idempotency keys", nil, `delete from feedback_idempotency_keys where used_at < $1`,
+		db.Time(before))
 }
 
 func insertRecord(ctx context.Context, q execer, r feedback.Record) error {
@@ -173,8 +170,6 @@ func (s *Store) Records(
 
 // DeleteRecord implements [feedback.Store].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
-	return s.single(ctx, "delete record", func(ctx context.Context, q execer) error {
-		return execOne(ctx, q, feedback.NotFound("record"),
-			`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
-	})
+	return s.exec(ctx, "delete record", feedback.NotFound("record"),
+		`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
 }

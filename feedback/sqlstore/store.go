@@ -116,6 +116,13 @@ func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Conte
 	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 }
 
+// exec runs a single statement, and returns notFound, which may be nil, if it changes no row.
+func (s *Store) exec(ctx context.Context, op string, notFound error, query string, args ...any) error {
+	return s.single(ctx, op, func(ctx context.Context, q execer) error {
+		return execOne(ctx, q, notFound, query, args...)
+	})
+}
+
 // forUpdate returns the clause that locks rows until the transaction ends. SQLite has a single
 // writer.
 func (s *Store) forUpdate() string {
@@ -216,7 +223,7 @@ func one[T any](
 	return item, err
 }
 
-// execOne runs a statement that must change a row, and returns notFound if it changes none.
+// execOne runs a statement, and returns notFound if it changes no row.
 func execOne(ctx context.Context, q execer, notFound error, query string, args ...any) error {
 	res, err := q.ExecContext(ctx, query, args...)
 	if err != nil {
