@@ -53,9 +53,9 @@ type WorkerConfig struct {
 	Backoff func(attempt int) time.Duration
 	// Context returns the context of a job, derived from ctx, for example with values from its
 	// Meta. The contexts of handlers and OnFailed callbacks are derived from it, and the logger
-	// gets it with each line about the job. If Context or what it returns is nil, ctx is used instead.
-	// If it panics, the attempt has failed, and the OnFailed callback and the logger get ctx. It is
-	// called from several goroutines.
+	// gets it with each line about the job. If Context or what it returns is nil, ctx is used
+	// instead. If it panics, the attempt has failed, and the OnFailed callback and the logger get
+	// ctx. It is called from several goroutines.
 	Context func(ctx context.Context, job *Job) context.Context
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc

@@ -18,8 +18,8 @@ import (
 )
 
 // NewTransport returns a transport for sending recordings, which waits for an answer until the
-// context of the request ends: see [Base.TimeLimit]. Each request gets its own connection: an idle one
-// saves nothing compared with the recognition, may be closed by the server just when the next
+// context of the request ends: see [Base.TimeLimit]. Each request gets its own connection: an idle
+// one saves nothing compared with the recognition, may be closed by the server just when the next
 // recording is sent on it, and occupies one of the few threads of some servers.
 func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}

@@ -82,8 +82,8 @@ func projectRoot(path string) string {
 	return ""
 }
 
-// currentApp returns the application of the working directory, or of the nearest folder above it. The
-// search ends at the top of a repository.
+// currentApp returns the application of the working directory, or of the nearest folder above it.
+// The search ends at the top of a repository.
 func currentApp() (string, error) {
 	dir, err := filepath.Abs(".")
 	if err != nil {

@@ -45,8 +45,8 @@ func TestExplainRecognizesCommands(t *testing.T) {
 	}
 }
 
-// An unknown permission of an official plugin is a mistake if the names of the release in Cargo.lock
-// are known.
+// An unknown permission of an official plugin is a mistake if the names of the release in
+// Cargo.lock are known.
 func TestOfficialPluginsByVersion(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{

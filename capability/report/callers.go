@@ -47,8 +47,8 @@ func Callable(w io.Writer, policy *capability.Policy, caller capability.Caller, 
 	return err
 }
 
-// Callers writes who may call the command of an explanation, and to whom it is denied: to all, unless
-// denials apply by origin.
+// Callers writes who may call the command of an explanation, and to whom it is denied: to all,
+// unless denials apply by origin.
 func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation, denyByOrigin bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", x.Command)

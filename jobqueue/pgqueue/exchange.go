@@ -80,8 +80,8 @@ select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 
   set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
 
 // limitSQL has the server end an exchange after $1 milliseconds if its client is suspended or its
-// network fails: when it does not read, when it does not answer, or, since PostgreSQL 17, when it has
-// not sent everything. Otherwise the locks would last until the connection breaks.
+// network fails: when it does not read, when it does not answer, or, since PostgreSQL 17, when it
+// has not sent everything. Otherwise the locks would last until the connection breaks.
 const limitSQL = `, set_config('tcp_user_timeout', $1, true), set_config('tcp_keepalives_idle', '10', true),
   case when current_setting('transaction_timeout', true) is not null then
     set_config('transaction_timeout', $1, true) end`
@@ -89,8 +89,8 @@ const limitSQL = `, set_config('tcp_user_timeout', $1, true), set_config('tcp_ke
 // defaultLimit is that of an exchange whose context has no deadline.
 const defaultLimit = time.Minute
 
-// limit returns the milliseconds until the deadline of ctx: at least those of a second, at most those
-// of a day.
+// limit returns the milliseconds until the deadline of ctx: at least those of a second, at most
+// those of a day.
 func limit(ctx context.Context) string {
 	d := defaultLimit
 	if at, ok := ctx.Deadline(); ok {

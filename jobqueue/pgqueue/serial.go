@@ -13,8 +13,8 @@ import (
 )
 
 // A transaction that ends a job with a serial key, or adds one, locks the key, of which 256 share a
-// lock, so that of two transactions one sees the other's job. Keys are locked in one order, against deadlocks.
-// A lock for each key would exceed the lock table.
+// lock, so that of two transactions one sees the other's job. Keys are locked in one order, against
+// deadlocks. A lock for each key would exceed the lock table.
 const lockKeysSQL = `
 select pg_advisory_xact_lock($1, h) from (
   select distinct hashtext(key) & 255 as h from unnest($2::text[]) k (key) order by 1) s`

@@ -38,8 +38,8 @@ func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	return jobs[0], nil
 }
 
-// stateSQL selects the jobs in each state; ?1 is now. The conditions on jobqueue_done match those of
-// its index.
+// stateSQL selects the jobs in each state; ?1 is now. The conditions on jobqueue_done match those
+// of its index.
 var stateSQL = map[driver.State]string{
 	driver.StateWaiting:   ` where worker is null and run_at <= ?1`,
 	driver.StateScheduled: ` where worker is null and run_at > ?1`,

@@ -1,5 +1,5 @@
-// Package limit has the bounds within which hostile files are read, and counts findings, so that they
-// do not fill the memory.
+// Package limit has the bounds within which hostile files are read, and counts findings, so that
+// they do not fill the memory.
 package limit
 
 import "fmt"
@@ -26,7 +26,8 @@ type Rest[V any] struct {
 	count int
 }
 
-// Full reports whether there are too many findings of a rule to list one more. It counts the finding.
+// Full reports whether there are too many findings of a rule to list one more. It counts the
+// finding.
 func (f *Findings[V]) Full(rule string, about V) bool {
 	if f.listed == nil {
 		f.listed = make(map[string]int)

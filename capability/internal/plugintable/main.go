@@ -170,8 +170,8 @@ func git(clone string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// addCalls adds the commands that the newest npm packages call and the table lacks. A plugin without
-// a package has none that pages call.
+// addCalls adds the commands that the newest npm packages call and the table lacks. A plugin
+// without a package has none that pages call.
 func (t table) addCalls() {
 	for _, plugin := range slices.Sorted(maps.Keys(t)) {
 		calls, err := npmcalls.Of("@tauri-apps/plugin-"+plugin, "2", "dist-js/*.js")

@@ -350,8 +350,8 @@ func (s *scanner) comment() bool {
 	return true
 }
 
-// reportComments reports the comments of a JSON file once. There is no fix: deleting them would lose
-// what they say.
+// reportComments reports the comments of a JSON file once. There is no fix: deleting them would
+// lose what they say.
 func (s *scanner) reportComments() {
 	if s.comments == 0 || s.json5 {
 		return

@@ -9,8 +9,8 @@ import (
 // Kind is the type of a value, in JSON's terms.
 type Kind uint8
 
-// The kinds of a value. Absent is that of no value; Broken is the kind of text that could not be read
-// as a value.
+// The kinds of a value. Absent is that of no value; Broken is the kind of text that could not be
+// read as a value.
 const (
 	Absent Kind = iota
 	Broken

@@ -22,9 +22,9 @@ import (
 // queuetrace, has a text, a word, a name or a message of an error in its attributes, since that
 // could repeat what a teacher has said.
 
-// request returns what starts the span of a request: see feedbackhttp.WrapOptions.Trace. Clients do not
-// decide which traces are sampled: a trace of theirs is linked, not continued. Requests of monitors
-// have no span.
+// request returns what starts the span of a request: see feedbackhttp.WrapOptions.Trace. Clients do
+// not decide which traces are sampled: a trace of theirs is linked, not continued. Requests of
+// monitors have no span.
 func (t *tracing) request() func(r *http.Request) (context.Context, func(route string, status int)) {
 	if t == nil {
 		return nil
@@ -73,8 +73,8 @@ func fail(span trace.Span, errorType string) {
 	span.SetStatus(codes.Error, "")
 }
 
-// statements returns what starts the span of a statement of a database system. Statements outside of a
-// trace have none: an idle worker polls its queues every second.
+// statements returns what starts the span of a statement of a database system. Statements outside
+// of a trace have none: an idle worker polls its queues every second.
 func (t *tracing) statements(system string) statementTrace {
 	if t == nil {
 		return nil

@@ -118,7 +118,8 @@ func slotsAreSharedAndReturned(t *testing.T, h Harness) {
 	slots(b, "q", 2, 5, 2) // the limit is lower now
 }
 
-// After a burst, the next job waits until the time that its rate has set, even if another is higher.
+// After a burst, the next job waits until the time that its rate has set, even if another is
+// higher.
 func rateAllowsABurst(t *testing.T, h Harness) {
 	fill(t, h.Store, 10)
 	w := register(t, h.Store, never)
