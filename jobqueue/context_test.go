@@ -61,100 +61,18 @@ func TestContextOfAJob(t *testing.T) {
 	})
 }
 
-// A Context function that panics fails the attempt like a handler that panics, and one that returns
-// nil changes nothing. Neither ends the process.
-func TestContextOfAJobThatPanicsOrIsNil(t *testing.T) {
+// A Context function that returns nil changes nothing.
+func TestNilContextOfAJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
-		for _, kind := range []string{"panics", "nil"} {
-			m.addTo(kind, time.Now(), time.Now(), 2)
-		}
-		var mu sync.Mutex
-		var ended []Event
-		var dead []string
-		cfg := WorkerConfig{
-			Queues: map[string]QueueConfig{"panics": {}, "nil": {}},
-			Context: func(_ context.Context, job *Job) context.Context {
-				if job.Queue == "panics" {
-					panic("no context")
-				}
-				return nil
-			},
-			Backoff: func(int) time.Duration { return time.Millisecond },
-			OnEvent: func(e Event) {
-				mu.Lock()
-				defer mu.Unlock()
-				if e.Type != EventClaimed {
-					ended = append(ended, e)
-				}
-			},
-		}
-		var handled []string
-		_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
-			handled = append(handled, job.Queue)
-			return nil
-		}, OnFailed(func(ctx context.Context, job *Job, cause error) error {
-			require.NoError(t, ctx.Err())
-			require.ErrorContains(t, cause, "no context")
-			dead = append(dead, job.Queue)
-			return nil
-		}))
-		time.Sleep(5 * time.Second)
+		m.add(time.Now(), time.Now(), 2)
+		cfg := WorkerConfig{Context: func(context.Context, *Job) context.Context { return nil }}
+		_, stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error { return ctx.Err() })
+		time.Sleep(time.Second)
 		stop()
-		require.Equal(t, []string{"nil"}, handled)
-		require.Equal(t, []string{"panics"}, dead)
-		var types []EventType
-		for _, e := range ended {
-			if e.Job.Queue == "panics" {
-				types = append(types, e.Type)
-				require.ErrorContains(t, e.Err, "no context")
-			}
-		}
-		require.Equal(t, []EventType{EventRetried, EventRetried, EventFailed}, types)
-		require.Len(t, m.done, 2)
+		require.Len(t, m.done, 1)
 	})
-}
-
-// A Backoff that panics, also for a handler that does not end, fails the attempt as if it had
-// returned the default.
-func TestBackoffThatPanics(t *testing.T) {
-	t.Parallel()
-	for name, handler := range map[string]HandlerFunc{
-		"failed": func(context.Context, *Job) error { return errors.New("not today") },
-		"stuck": func(ctx context.Context, _ *Job) error {
-			<-ctx.Done()
-			time.Sleep(2 * time.Minute)
-			return nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				m := newModel()
-				m.add(time.Now(), time.Now(), 2)
-				var mu sync.Mutex
-				var failed []Event
-				cfg := WorkerConfig{
-					Timeout: time.Second,
-					Backoff: func(int) time.Duration { panic("no patience") },
-					OnEvent: func(e Event) {
-						mu.Lock()
-						defer mu.Unlock()
-						if e.Type == EventRetried {
-							failed = append(failed, e)
-						}
-					},
-				}
-				_, stop := run(t, m, cfg, handler)
-				time.Sleep(3 * time.Minute)
-				stop()
-				time.Sleep(3 * time.Minute) // until the handlers have returned
-				require.NotEmpty(t, failed)
-				require.ErrorContains(t, failed[0].Err, "(and the backoff: panic: no patience)")
-			})
-		})
-	}
 }
 
 // nilError is the type of a nil pointer in an error, of which every method panics.
@@ -178,12 +96,27 @@ type laterNil struct{ *nilError }
 func (laterNil) Error() string               { return "later?" }
 func (e laterNil) RetryAfter() time.Duration { return e.after }
 
-// An error whose methods panic fails the attempt like a handler that panics, and so does one of the
-// OnFailed callback. It does not end the process.
-func TestErrorThatPanics(t *testing.T) {
+// Functions of the program and methods of its errors that panic fail the attempt like a handler that
+// panics. They do not end the process.
+func TestPanicsFailTheAttempt(t *testing.T) {
 	t.Parallel()
-	for name, bad := range map[string]error{
-		"Error": (*nilError)(nil), "Permanent": permanentNil{}, "RetryAfter": laterNil{},
+	const invalid = "panic: runtime error: invalid memory address"
+	returns := func(err error) HandlerFunc { return func(context.Context, *Job) error { return err } }
+	backoff := func(int) time.Duration { panic("no patience") }
+	for name, c := range map[string]struct {
+		cfg     WorkerConfig
+		handler HandlerFunc
+		want    string
+	}{
+		"Context": {WorkerConfig{Context: func(context.Context, *Job) context.Context { panic("no context") }},
+			succeed, "no context"},
+		"Backoff": {WorkerConfig{Backoff: backoff}, returns(errAway), "(and the backoff: panic: no patience)"},
+		"Backoff of a stuck handler": {WorkerConfig{Backoff: backoff, Timeout: time.Second},
+			func(context.Context, *Job) error { time.Sleep(2 * time.Minute); return nil },
+			"(and the backoff: panic: no patience)"},
+		"Error":      {WorkerConfig{}, returns((*nilError)(nil)), invalid},
+		"Permanent":  {WorkerConfig{}, returns(permanentNil{}), invalid},
+		"RetryAfter": {WorkerConfig{}, returns(laterNil{}), invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,30 +124,31 @@ func TestErrorThatPanics(t *testing.T) {
 				m := newModel()
 				m.add(time.Now(), time.Now(), 2)
 				var mu sync.Mutex
-				var errs []error
-				cfg := WorkerConfig{OnEvent: func(e Event) {
+				var ends []EventType
+				c.cfg.OnEvent = func(e Event) {
 					mu.Lock()
 					defer mu.Unlock()
 					if e.Type != EventClaimed {
-						errs = append(errs, e.Err)
-					}
-				}}
-				dead := 0
-				_, stop := run(t, m, cfg, func(context.Context, *Job) error { return bad },
-					OnFailed(func(context.Context, *Job, error) error {
-						if dead++; dead == 1 {
-							return bad
+						ends = append(ends, e.Type)
+						if len(ends) == 1 {
+							require.ErrorContains(t, e.Err, c.want)
 						}
-						return nil
-					}))
-				time.Sleep(time.Minute)
+					}
+				}
+				dead := 0
+				_, stop := run(t, m, c.cfg, c.handler, OnFailed(func(ctx context.Context, _ *Job, _ error) error {
+					require.NoError(t, ctx.Err())
+					if dead++; dead == 1 {
+						return (*nilError)(nil)
+					}
+					return nil
+				}))
+				time.Sleep(time.Hour)
 				stop()
 				require.Len(t, m.done, 1)
 				require.Equal(t, 2, dead)
-				require.Len(t, errs, 4, "three attempts, and the OnFailed callback once more")
-				for _, err := range errs[:3] {
-					require.ErrorContains(t, err, "panic: runtime error: invalid memory address")
-				}
+				require.GreaterOrEqual(t, len(ends), 4, "three attempts, and the OnFailed callback once more")
+				require.Equal(t, EventFailed, ends[len(ends)-1])
 			})
 		})
 	}

@@ -182,21 +182,3 @@ func TestEveryCountsFrom1970(t *testing.T) {
 	require.Equal(t, "every 7s", w.String())
 	require.Panics(t, func() { Every(time.Millisecond) })
 }
-
-func FuzzCron(f *testing.F) {
-	for _, s := range []string{"*/5 * * * *", "0 2 29 2 sun", "@weekly", "0 0 29 2 */7", "1-5,7 8 * jan-mar 0-7/2"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, expression string) {
-		w, err := Cron(expression, nil)
-		if err != nil {
-			return
-		}
-		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		for range 5 {
-			next := w.Next(at)
-			require.True(t, next.After(at), "%q: %v after %v", expression, next, at)
-			at = next
-		}
-	})
-}

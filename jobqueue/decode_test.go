@@ -3,13 +3,10 @@ package jobqueue
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,19 +29,18 @@ func TestDecoderIsLikeUnmarshal(t *testing.T) {
 		``, ` `, `{`, `{"N": 1`, `{"N": 1}}`, `{"N": 1} {"N": 2}`, `{"N": 1} x`, `[]`, `"text"`, `12`, `12 13`,
 		`{"Text": "` + strings.Repeat("long ", keepDecoding) + `"}`,
 	}
-	check := func(d *decoder[decodeArgs], text string) {
-		var want decodeArgs
-		wantErr := json.Unmarshal([]byte(text), &want)
-		got, err := d.decode([]byte(text))
-		require.Equal(t, wantErr, err, "%.50q", text)
-		require.Equal(t, want, got, "%.50q", text)
-	}
 	for _, first := range texts {
 		for _, second := range texts {
 			var d decoder[decodeArgs]
-			check(&d, first)
-			check(&d, second)
-			check(&d, texts[0])
+			var all, wants []decodeArgs
+			for _, text := range []string{first, second, texts[0]} {
+				var want decodeArgs
+				wantErr := json.Unmarshal([]byte(text), &want)
+				got, err := d.decode([]byte(text))
+				require.Equal(t, wantErr, err, "%.50q", text)
+				all, wants = append(all, got), append(wants, want)
+			}
+			require.Equal(t, wants, all, "also the first, after the others: %.50q, %.50q", first, second)
 		}
 	}
 	var numbers decoder[any]
@@ -55,33 +51,6 @@ func TestDecoderIsLikeUnmarshal(t *testing.T) {
 		require.Equal(t, wantErr, err, "%q", text)
 		require.Equal(t, want, got, "%q", text)
 	}
-}
-
-func TestDecodedArgumentsStayAsTheyAre(t *testing.T) {
-	t.Parallel()
-	var d decoder[decodeArgs]
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			const format = `{"N": %[1]d, "List": [%[1]d], "Map": {"a": %[1]d}, "Any": [%[1]d], "Raw": [%[1]d]}`
-			var all []decodeArgs
-			for range 100 {
-				args, err := d.decode(fmt.Appendf(nil, format, i))
-				if err != nil {
-					t.Error(err)
-				}
-				all = append(all, args)
-			}
-			want := decodeArgs{
-				N: i, List: []int{i}, Map: map[string]*int{"a": &i}, Any: []any{float64(i)},
-				Raw: json.RawMessage(fmt.Sprintf("[%d]", i)),
-			}
-			for _, args := range all {
-				assert.Equal(t, want, args)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // The contexts of a handler that uses none are one allocation, and its job none.

@@ -56,29 +56,6 @@ func Example() {
 	// <nil>
 }
 
-// Errors tell what to do: create the tables, or try again later.
-func ExampleClient_Enqueue() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	client := jobqueue.NewClient(store)
-	_, err = client.Enqueue(context.Background(), jobqueue.Params{Kind: "resize"})
-	fmt.Println("no tables:", errors.Is(err, jobqueue.ErrSchema))
-
-	store.Close()
-	_, err = client.Enqueue(context.Background(), jobqueue.Params{Kind: "resize"})
-	fmt.Println("no database:", errors.Is(err, jobqueue.ErrUnavailable))
-	// Output:
-	// no tables: true
-	// no database: true
-}
-
 // A kind of job can have its own timeout and backoff. The cause of the context is why the handler
 // has to stop.
 func ExampleHandle() {
@@ -185,19 +162,6 @@ func ExampleSchedule() {
 	// Output: clean 0
 }
 
-// A unique key prevents a second job while the first one waits.
-func ExampleClient_Enqueue_unique() {
-	store, remove := open()
-	defer remove()
-	ctx := context.Background()
-	client := jobqueue.NewClient(store)
-	p := jobqueue.Params{Kind: "reindex", UniqueKey: "shop", UniqueUntilStarted: true}
-	first, _ := client.Enqueue(ctx, p)
-	second, _ := client.Enqueue(ctx, p)
-	fmt.Println(first.Duplicate, second.Duplicate, first.ID == second.ID)
-	// Output: false true true
-}
-
 // Jobs with the same serial key run one at a time, in the order in which they were enqueued.
 func ExampleClient_Enqueue_serial() {
 	store, remove := open()
@@ -300,31 +264,30 @@ func ExampleJob() {
 	// {"line":5,"progress":1}
 }
 
-type requestKey struct{}
-
-// A hook attaches what belongs to the request to every job, also to those of transactions.
-func ExampleEnqueueHook() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		log.Fatal(err)
+// A queue is paused while what its jobs need is not available. A list is read page by page, the
+// newest jobs first.
+func ExampleClient_List() {
+	store, remove := open()
+	defer remove()
+	ctx := context.Background()
+	client := jobqueue.NewClient(store)
+	for _, name := range []string{"ann", "ben", "cleo"} {
+		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: "mail", Queue: "mails", Args: name})
 	}
-	defer os.RemoveAll(dir)
-	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{
-		OnEnqueue: func(ctx context.Context, ps []jobqueue.Params) error {
-			for _, p := range ps {
-				p.Meta["request"], _ = ctx.Value(requestKey{}).(string)
-			}
-			return nil
-		},
-	})
-	if err != nil {
-		log.Fatal(err)
+	fmt.Println(client.Pause(ctx, "mails", time.Now().Add(time.Hour))) // without a time, until Resume
+	page := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "mails", Limit: 2}
+	for jobs, err := client.List(ctx, page); len(jobs) > 0 || err != nil; jobs, err = client.List(ctx, page) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, job := range jobs {
+			fmt.Println(job.Kind, string(job.Args))
+			page.Before = job.ID
+		}
 	}
-	defer store.Close()
-	ctx := context.WithValue(context.Background(), requestKey{}, "4711")
-	_ = store.Migrate(ctx)
-	result, _ := jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "resize"})
-	job, err := jobqueue.NewClient(store).Get(ctx, result.ID)
-	fmt.Println(job.Meta["request"], err)
-	// Output: 4711 <nil>
+	// Output:
+	// <nil>
+	// mail "cleo"
+	// mail "ben"
+	// mail "ann"
 }

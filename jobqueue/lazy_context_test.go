@@ -26,44 +26,6 @@ func look(ctx context.Context) []any {
 	return []any{done, ctx.Err(), context.Cause(ctx), deadline, ok}
 }
 
-func TestLazyContextHasTheEarliestDeadline(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		none := &lazyContext{parent: context.Background()}
-		_, ok := none.Deadline()
-		require.False(t, ok)
-		parent, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		want, _ := parent.Deadline()
-		for _, deadline := range []time.Time{{}, want.Add(time.Second)} {
-			c := &lazyContext{parent: parent, deadline: deadline}
-			got, ok := c.Deadline()
-			require.True(t, ok)
-			require.Equal(t, want, got)
-		}
-		c := &lazyContext{parent: parent, deadline: want.Add(-time.Millisecond)}
-		got, _ := c.Deadline()
-		require.Equal(t, want.Add(-time.Millisecond), got)
-	})
-}
-
-func TestContextsDerivedFromALazyContextNeedNoGoroutine(t *testing.T) {
-	t.Parallel()
-	outer := &lazyContext{parent: context.Background()}
-	inner := &lazyContext{parent: context.WithValue(outer, contextKey{}, 1), deadline: time.Now().Add(time.Hour)}
-	derived := make([]context.Context, 100)
-	for i := range derived {
-		ctx, cancel := context.WithCancel(inner)
-		defer cancel()
-		derived[i] = ctx
-	}
-	outer.end(errEnd)
-	for _, ctx := range derived {
-		require.Equal(t, errEnd, context.Cause(ctx), "at once, not when a goroutine has noticed")
-		require.Equal(t, 1, ctx.Value(contextKey{}))
-	}
-}
-
 // A lazyContext behaves like the standard contexts that it replaces, whoever ends which of them and
 // whoever looks at which of them first.
 func TestLazyContextIsLikeTheStandardOnes(t *testing.T) {

@@ -110,43 +110,6 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 	})
 }
 
-func TestScheduledJobsStartOnTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		var jobs []*modelJob
-		for i := range 50 {
-			at := time.Now().Add(2*time.Second + time.Duration(i)*37*time.Millisecond)
-			jobs = append(jobs, m.add(at, time.Now(), 1+i%4))
-		}
-		_, stop := run(t, m, WorkerConfig{}, succeed)
-		time.Sleep(6 * time.Second)
-		stop()
-		for _, j := range jobs {
-			require.WithinRange(t, j.claimed, j.RunAt, j.RunAt.Add(10*time.Millisecond))
-		}
-	})
-}
-
-func TestRetryFollowsTheBackoff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		j := m.add(time.Now(), time.Now(), 2)
-		var starts []time.Time
-		_, stop := run(t, m, WorkerConfig{}, func(context.Context, *Job) error {
-			starts = append(starts, time.Now())
-			return errAway
-		}, WithBackoff(func(attempt int) time.Duration { return time.Duration(attempt) * 700 * time.Millisecond }))
-		time.Sleep(10 * time.Second)
-		stop()
-		require.Len(t, starts, 3)
-		require.InDelta(t, 700*time.Millisecond, starts[1].Sub(starts[0]), float64(10*time.Millisecond))
-		require.InDelta(t, 1400*time.Millisecond, starts[2].Sub(starts[1]), float64(10*time.Millisecond))
-		require.Equal(t, driver.Fail, m.done[j.ID].action)
-	})
-}
-
 func TestIdleWorkerPollsSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -385,32 +348,6 @@ func TestLargeJobsAreExchangedInParts(t *testing.T) {
 	})
 }
 
-func TestMiddlewareWrapsInOrder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		m.add(time.Now(), time.Now(), 2)
-		var calls []string
-		layer := func(name string) func(HandlerFunc) HandlerFunc {
-			return func(next HandlerFunc) HandlerFunc {
-				return func(ctx context.Context, job *Job) error {
-					calls = append(calls, name)
-					defer func() { calls = append(calls, name+" end") }()
-					return next(ctx, job)
-				}
-			}
-		}
-		_, stop := run(t, m, WorkerConfig{Middleware: []func(HandlerFunc) HandlerFunc{layer("outer"), layer("inner")}},
-			func(context.Context, *Job) error {
-				calls = append(calls, "handler")
-				return nil
-			})
-		time.Sleep(time.Second)
-		stop()
-		require.Equal(t, []string{"outer", "inner", "handler", "inner end", "outer end"}, calls)
-	})
-}
-
 func TestHandleRefusesInvalidRegistrations(t *testing.T) {
 	t.Parallel()
 	w := NewWorker(newModel(), WorkerConfig{})
@@ -425,29 +362,6 @@ func TestHandleRefusesInvalidRegistrations(t *testing.T) {
 	require.ErrorContains(t, w.Run(ctx), "Run called twice")
 	bad := NewWorker(newModel(), WorkerConfig{Queues: map[string]QueueConfig{"q": {MaxWorkers: -1}}})
 	require.ErrorContains(t, bad.Run(t.Context()), `queue "q" has MaxWorkers -1`)
-}
-
-// A transaction that takes 80 ms to commit notifies the worker, and its job must not wait for the
-// next full scan because a later job was claimed meanwhile.
-func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		_, stop := run(t, m, WorkerConfig{}, succeed)
-		time.Sleep(500 * time.Millisecond)
-		slow := m.add(time.Now(), time.Now().Add(80*time.Millisecond), 2)
-		for range 7 {
-			time.Sleep(10 * time.Millisecond)
-			m.add(time.Now(), time.Now(), 2)
-			m.signal(driver.Signal{Queue: DefaultQueue})
-		}
-		time.Sleep(10 * time.Millisecond)
-		m.signal(driver.Signal{Queue: DefaultQueue})
-		time.Sleep(20 * time.Millisecond)
-		synctest.Wait()
-		require.False(t, slow.claimed.IsZero())
-		stop()
-	})
 }
 
 // One result that the database never accepts does not block the others.

@@ -27,20 +27,23 @@ func handler(
 func TestRunDecodesAndCallsTheMiddleware(t *testing.T) {
 	t.Parallel()
 	var calls []string
-	cfg := jobqueue.WorkerConfig{Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{
-		func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+	layer := func(name string) func(jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+		return func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
 			return func(ctx context.Context, job *jobqueue.Job) error {
-				calls = append(calls, "before "+job.Kind)
+				calls = append(calls, name)
+				defer func() { calls = append(calls, name+" end") }()
 				return next(ctx, job)
 			}
-		},
-	}}
+		}
+	}
+	cfg := jobqueue.WorkerConfig{
+		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{layer("outer"), layer("inner")}}
 	p := jobqueue.Params{Kind: "welcome", Queue: "mail", Args: welcome{"ann@mail.example"}}
 	r := jobtest.Run(t, p, cfg, handler(func(_ context.Context, job *jobqueue.Job, w welcome) error {
 		calls = append(calls, w.Address)
 		return nil
 	}))
-	require.Equal(t, []string{"before welcome", "ann@mail.example"}, calls)
+	require.Equal(t, []string{"outer", "inner", "ann@mail.example", "inner end", "outer end"}, calls)
 	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
 	require.Equal(t, 1, r.Job.Attempt)
 	require.Empty(t, r.Delays)
@@ -71,42 +74,6 @@ func TestRunRetriesWithoutWaiting(t *testing.T) {
 	require.Equal(t, errMail.Error(), r.Job.Errors[0].Error)
 	require.Contains(t, r.Job.Errors[1].Stack, "jobtest_test.go")
 	require.Less(t, time.Since(began), time.Minute)
-}
-
-func TestRunCallsTheDeadCallback(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		err      error
-		attempts int
-	}{
-		"the last attempt": {errMail, 3}, "a permanent error": {jobqueue.Permanent(errMail), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dead := 0
-			onDead := func(_ context.Context, _ *jobqueue.Job, cause error) error {
-				require.ErrorContains(t, cause, errMail.Error())
-				if dead++; dead == 1 {
-					return errors.New("not now")
-				}
-				return nil
-			}
-			r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", MaxAttempts: c.attempts, Args: welcome{}},
-				jobqueue.WorkerConfig{}, handler(func(context.Context, *jobqueue.Job, welcome) error { return c.err },
-					jobqueue.OnFailed(onDead)))
-			require.Equal(t, jobqueue.StateFailed, r.Job.State)
-			require.Equal(t, c.attempts, r.Job.Attempt)
-			require.Equal(t, 2, dead)
-		})
-	}
-}
-
-func TestRunOfArgumentsThatDoNotFit(t *testing.T) {
-	t.Parallel()
-	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: "no object"}, jobqueue.WorkerConfig{},
-		handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
-	require.Equal(t, jobqueue.StateFailed, r.Job.State)
-	require.Contains(t, r.Job.Errors[0].Error, "decode arguments")
 }
 
 // The configuration may be that of the program.

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queueui"
 )
 
@@ -39,13 +38,18 @@ func TestButtons(t *testing.T) {
 		5*time.Millisecond)
 }
 
-// submit sends a form and returns the page that it redirects to.
-func (s *site) submit(path string, form url.Values) string {
-	s.t.Helper()
+func (s *site) post(path string, form url.Values) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("POST", path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+// submit sends a form and returns the page that it redirects to.
+func (s *site) submit(path string, form url.Values) string {
+	s.t.Helper()
+	w := s.post(path, form)
 	require.Equal(s.t, http.StatusSeeOther, w.Code, w.Body)
 	return w.Header().Get("Location")
 }
@@ -63,11 +67,7 @@ func TestPauseOfAQueue(t *testing.T) {
 	s.page("/q/", "1 h 30 min left")
 	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
-	unknown := httptest.NewRequest("POST", "/q/queues/explode", strings.NewReader("queue=nightly"))
-	unknown.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, unknown)
-	require.Equal(t, http.StatusNotFound, w.Code)
+	require.Equal(t, http.StatusNotFound, s.post("/q/queues/explode", url.Values{"queue": {"nightly"}}).Code)
 	s.page("/q/", `aria-label="Pause queue nightly"`)
 }
 
@@ -96,14 +96,6 @@ func TestSchedules(t *testing.T) {
 	unknown := s.do("POST", "/q/schedules/explode")
 	require.Equal(t, http.StatusNotFound, unknown.Code)
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/schedules/run").Code)
-}
-
-func TestScheduleWithoutFurtherTimes(t *testing.T) {
-	s := setup(t, queueui.Config{})
-	require.NoError(t, s.store.PutSchedule(t.Context(), driver.Schedule{
-		Name: "once", Spec: "2026-11-01 only", NextAt: driver.FarFuture()}))
-	s.page("/", `only</td>
-  <td class="n"><span class="zero">–</span></td>`)
 }
 
 func TestBulkActions(t *testing.T) {
