@@ -17,8 +17,7 @@ type Audio struct {
 	Name string
 	// ContentType is the media type that the sender of the recording declared, or "". It is used
 	// only for raw PCM, which has no header: "audio/pcm;rate=16000;channels=1" (16 bit,
-	// little-endian) or "audio/L16;rate=16000;channels=1" (big-endian, RFC 2586) is sent with a WAV
-	// header.
+	// little-endian) is sent with a WAV header.
 	ContentType string
 	// Language is the language of the speech, as an ISO 639-1 code such as "zh" or "en". If it is
 	// empty, the recogniser detects the language.

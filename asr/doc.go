@@ -32,8 +32,4 @@
 // # Memory
 //
 // A recording is read through [Audio.Open] and streamed; no recogniser holds all of it in memory.
-//
-// # Compatibility
-//
-// Exported names stay; new fields and new methods on structs may come.
 package asr

@@ -17,10 +17,6 @@
 // A recording is stored in a temporary file, never in memory, until it is recognised. The number of
 // recordings that are accepted at once is limited; how many of them are recognised at once is up to
 // the recogniser. When the client disconnects, recognition stops.
-//
-// # Compatibility
-//
-// Exported names stay; fields of Config may be added.
 package asrhttp
 
 import (

@@ -10,9 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +18,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
-	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/audiofile"
-	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
 )
 
@@ -345,40 +340,4 @@ func TestHealthAndModelsReflectTheStatus(t *testing.T) {
 			require.Contains(t, s.Reason, "no disk")
 		}
 	}
-}
-
-// TestRealSpeechThroughClientAndServer uses synthesised speech, a client and PocketSphinx.
-func TestRealSpeechThroughClientAndServer(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("flite"); err != nil {
-		t.Skip("flite is not installed (Debian: apt-get install flite pocketsphinx pocketsphinx-en-us ffmpeg)")
-	}
-	const sentence = "please practice the second page before the next lesson"
-	file := filepath.Join(t.TempDir(), "t.wav")
-	require.NoError(t, exec.CommandContext(t.Context(), "flite", "-voice", "slt", "-t", sentence, "-o", file).Run())
-	cfg := command.PocketSphinx()
-	rec, err := command.New(cfg)
-	if err != nil {
-		t.Skip(err)
-	}
-	dir := t.TempDir()
-	client, err := local.New(local.Config{URL: serve(t, asrhttp.Config{Recognizer: rec, Dir: dir}), Segments: true})
-	require.NoError(t, err)
-	audio, err := asr.FromFile(file)
-	require.NoError(t, err)
-
-	got, err := client.Recognize(t.Context(), audio)
-	require.NoError(t, err)
-	require.Equal(t, sentence, got.Text)
-	require.Equal(t, "pocketsphinx-en-us", got.Model)
-	require.Len(t, got.Segments, 1)
-	require.InDelta(t, 3.66, got.Duration.Seconds(), 0.1)
-	require.True(t, client.Status(t.Context()).Available)
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, left)
-
-	_, err = client.Recognize(t.Context(), asr.FromBytes("x.wav", asrtest.Damaged()))
-	require.ErrorIs(t, err, asr.ErrUnusableAudio)
-	require.ErrorContains(t, err, "ffmpeg cannot decode it")
 }

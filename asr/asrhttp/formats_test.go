@@ -74,20 +74,6 @@ func TestWordsThatTheRecogniserDoesNotReturnAreRefused(t *testing.T) {
 	require.Contains(t, body, "does not return the times of words")
 }
 
-func TestModelById(t *testing.T) {
-	t.Parallel()
-	var got asr.Audio
-	url := serve(t, asrhttp.Config{Recognizer: speaks(false, &got)})
-	for path, want := range map[string]string{"ear/1": `"id":"ear/1","object":"model"`, "other": `"model_not_found"`} {
-		resp, err := http.Get(url + "/v1/models/" + path)
-		require.NoError(t, err)
-		body, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		resp.Body.Close()
-		require.Contains(t, string(body), want)
-	}
-}
-
 func TestWebPagesAreKeptOut(t *testing.T) {
 	t.Parallel()
 	var got asr.Audio

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,32 +19,29 @@ import (
 func TestInspectReadsEveryContainer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		file     string
-		format   audiofile.Format
-		codec    string
-		rate     int
-		channels int
-		within   time.Duration
+		file   string
+		format audiofile.Format
+		codec  string
+		within time.Duration
 	}{
-		{"mono.wav", audiofile.WAV, "", 4000, 1, 0},
-		{"stereo.wav", audiofile.WAV, "", 8000, 2, 0},
-		{"adpcm.wav", audiofile.WAV, "", 16000, 1, 100 * time.Millisecond},
-		{"rf64.wav", audiofile.WAV, "", 4000, 1, 0},
-		{"constant.mp3", audiofile.MP3, "", 16000, 1, 120 * time.Millisecond},
-		{"variable.mp3", audiofile.MP3, "", 44100, 1, 80 * time.Millisecond},
-		{"bare.mp3", audiofile.MP3, "", 8000, 1, 220 * time.Millisecond},
-		{"adts.aac", audiofile.AAC, "", 44100, 1, 80 * time.Millisecond},
-		{"plain.m4a", audiofile.M4A, "", 16000, 0, 130 * time.Millisecond},
-		{"fragmented.mp4", audiofile.M4A, "", 16000, 0, 130 * time.Millisecond},
-		{"mobile.3gp", audiofile.M4A, "", 16000, 0, 130 * time.Millisecond},
-		{"quicktime.mov", audiofile.M4A, "", 4000, 0, 0},
-		{"opus.ogg", audiofile.OGG, "opus", 48000, 1, time.Millisecond},
-		{"vorbis.ogg", audiofile.OGG, "vorbis", 16000, 1, 30 * time.Millisecond},
-		{"speex.ogg", audiofile.OGG, "speex", 16000, 1, 60 * time.Millisecond},
-		{"flac.oga", audiofile.OGG, "flac", 8000, 1, 0},
-		{"native.flac", audiofile.FLAC, "", 8000, 1, 0},
-		{"opus.webm", audiofile.WebM, "", 16000, 1, 30 * time.Millisecond},
-		{"live.webm", audiofile.WebM, "", 16000, 1, 60 * time.Millisecond},
+		{"mono.wav", audiofile.WAV, "", 0},
+		{"stereo.wav", audiofile.WAV, "", 0},
+		{"adpcm.wav", audiofile.WAV, "", 100 * time.Millisecond},
+		{"constant.mp3", audiofile.MP3, "", 120 * time.Millisecond},
+		{"variable.mp3", audiofile.MP3, "", 80 * time.Millisecond},
+		{"bare.mp3", audiofile.MP3, "", 220 * time.Millisecond},
+		{"adts.aac", audiofile.AAC, "", 80 * time.Millisecond},
+		{"plain.m4a", audiofile.M4A, "", 130 * time.Millisecond},
+		{"fragmented.mp4", audiofile.M4A, "", 130 * time.Millisecond},
+		{"mobile.3gp", audiofile.M4A, "", 130 * time.Millisecond},
+		{"quicktime.mov", audiofile.M4A, "", 0},
+		{"opus.ogg", audiofile.OGG, "opus", time.Millisecond},
+		{"vorbis.ogg", audiofile.OGG, "vorbis", 30 * time.Millisecond},
+		{"speex.ogg", audiofile.OGG, "speex", 60 * time.Millisecond},
+		{"flac.oga", audiofile.OGG, "flac", 0},
+		{"native.flac", audiofile.FLAC, "", 0},
+		{"opus.webm", audiofile.WebM, "", 30 * time.Millisecond},
+		{"live.webm", audiofile.WebM, "", 60 * time.Millisecond},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			t.Parallel()
@@ -57,8 +52,6 @@ func TestInspectReadsEveryContainer(t *testing.T) {
 			require.Equal(t, c.format, info.Format)
 			require.Equal(t, c.codec, info.Codec)
 			require.InDelta(t, 3, info.Duration.Seconds(), c.within.Seconds())
-			require.Equal(t, c.rate, info.SampleRate)
-			require.Equal(t, c.channels, info.Channels)
 
 			half := int64(len(data) / 2)
 			cut, err := audiofile.Inspect(bytes.NewReader(data[:half]), half)
@@ -79,16 +72,6 @@ func amr(magic string, kind byte, size, frames int) []byte {
 	return b
 }
 
-func silk(prefix string, packets int) []byte {
-	b := []byte(prefix + "#!SILK_V3")
-	for i := range packets {
-		n := 20 + i%40
-		b = binary.LittleEndian.AppendUint16(b, uint16(n))
-		b = append(b, bytes.Repeat([]byte{0x55}, n)...)
-	}
-	return binary.LittleEndian.AppendUint16(b, 0xFFFF)
-}
-
 func TestInspectCountsSpeechFrames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -96,15 +79,11 @@ func TestInspectCountsSpeechFrames(t *testing.T) {
 		data   []byte
 		format audiofile.Format
 		length time.Duration
-		rate   int
 	}{
-		{"amr 12.2", amr("#!AMR\n", 7, 32, 150), audiofile.AMR, 3 * time.Second, 8000},
-		{"amr 4.75", amr("#!AMR\n", 0, 13, 50), audiofile.AMR, time.Second, 8000},
-		{"amr wide band", amr("#!AMR-WB\n", 8, 61, 100), audiofile.AMR, 2 * time.Second, 16000},
-		{"amr two channels", amr("#!AMR_MC1.0\n\x00\x00\x00\x02", 7, 32, 100), audiofile.AMR, time.Second, 8000},
-		{"amr cut off", amr("#!AMR\n", 7, 32, 50)[:6+32*49+10], audiofile.AMR, 980 * time.Millisecond, 8000},
-		{"silk", silk("", 250), audiofile.SILK, 5 * time.Second, 0},
-		{"silk of wechat", silk("\x02", 100), audiofile.SILK, 2 * time.Second, 0},
+		{"amr 12.2", amr("#!AMR\n", 7, 32, 150), audiofile.AMR, 3 * time.Second},
+		{"amr 4.75", amr("#!AMR\n", 0, 13, 50), audiofile.AMR, time.Second},
+		{"amr wide band", amr("#!AMR-WB\n", 8, 61, 100), audiofile.AMR, 2 * time.Second},
+		{"amr cut off", amr("#!AMR\n", 7, 32, 50)[:6+32*49+10], audiofile.AMR, 980 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +91,6 @@ func TestInspectCountsSpeechFrames(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.format, info.Format)
 			require.Equal(t, c.length, info.Duration)
-			require.Equal(t, c.rate, info.SampleRate)
 		})
 	}
 }
@@ -147,7 +125,6 @@ func TestImplausibleDurationIsIgnored(t *testing.T) {
 	binary.BigEndian.PutUint64(b[8+10:], 16000<<44|15<<36|16000*86400)
 	info, err := audiofile.Inspect(bytes.NewReader(b), int64(len(b)))
 	require.NoError(t, err)
-	require.Equal(t, 16000, info.SampleRate)
 	require.Zero(t, info.Duration)
 }
 
@@ -189,10 +166,9 @@ func (f readerAt) ReadAt(p []byte, off int64) (int, error) { return f(p, off) }
 func TestParsePCM(t *testing.T) {
 	t.Parallel()
 	for declared, want := range map[string]audiofile.PCM{
-		"audio/pcm;rate=16000":              {Rate: 16000, Channels: 1},
-		"audio/pcm; rate=8000; channels=2":  {Rate: 8000, Channels: 2},
-		"audio/x-pcm;rate=44100;bits=16":    {Rate: 44100, Channels: 1},
-		"Audio/L16; rate=16000; channels=1": {Rate: 16000, Channels: 1, BigEndian: true},
+		"audio/pcm;rate=16000":             {Rate: 16000, Channels: 1},
+		"audio/pcm; rate=8000; channels=2": {Rate: 8000, Channels: 2},
+		"audio/x-pcm;rate=44100;bits=16":   {Rate: 44100, Channels: 1},
 	} {
 		p, ok, err := audiofile.ParsePCM(declared)
 		require.NoError(t, err, declared)
@@ -200,11 +176,10 @@ func TestParsePCM(t *testing.T) {
 		require.Equal(t, want, p)
 	}
 	for declared, says := range map[string]string{
-		"audio/pcm":                         `"rate" is missing`,
-		"audio/pcm;rate=x":                  `rate="x" must be a number from 4000 to 384000`,
-		"audio/pcm;rate=16000;channels=0":   "channels",
-		"audio/pcm;rate=16000;bits=24":      "bits",
-		"audio/raw;rate=16000;charset=utf8": "charset",
+		"audio/pcm":                       `"rate" is missing`,
+		"audio/pcm;rate=x":                `rate="x" must be a number from 4000 to 384000`,
+		"audio/pcm;rate=16000;channels=0": "channels",
+		"audio/pcm;rate=16000;bits=24":    "bits",
 	} {
 		_, ok, err := audiofile.ParsePCM(declared)
 		require.True(t, ok)
@@ -225,25 +200,8 @@ func TestHeaderCanBeInspected(t *testing.T) {
 	require.Equal(t, 3*time.Second, pcm.Duration(size))
 	info, err := audiofile.Inspect(bytes.NewReader(b), int64(len(b)))
 	require.NoError(t, err)
-	want := audiofile.Info{Format: audiofile.WAV, Duration: 3 * time.Second, SampleRate: 22050, Channels: 2}
+	want := audiofile.Info{Format: audiofile.WAV, Duration: 3 * time.Second}
 	require.Equal(t, want, info)
-}
-
-func TestBigEndianSamplesAreSwapped(t *testing.T) {
-	t.Parallel()
-	in := make([]byte, 10001)
-	want := make([]byte, 10001)
-	for i := range in {
-		in[i] = byte(i * 7)
-	}
-	for i := 0; i+1 < len(in); i += 2 {
-		want[i], want[i+1] = in[i+1], in[i]
-	}
-	want[10000] = in[10000]
-	pcm := audiofile.PCM{Rate: 16000, Channels: 1, BigEndian: true}
-	got, err := io.ReadAll(pcm.Samples(iotest.OneByteReader(bytes.NewReader(in))))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
 }
 
 // box returns a box of an ISO base media file.
@@ -284,8 +242,7 @@ func TestMemoryIsBoundedForSmallFilesThatClaimALot(t *testing.T) {
 
 func FuzzInspect(f *testing.F) {
 	f.Add(amr("#!AMR\n", 7, 32, 5))
-	f.Add(amr("#!AMR_MC1.0\n\x00\x00\x00\x02", 7, 32, 4))
-	f.Add(silk("\x02", 3))
+	f.Add([]byte("\x02#!SILK_V3"))
 	f.Add(append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(100), make([]byte, 100)...))
 	f.Add([]byte("fLaC\x00\x00\x00\x22" + string(make([]byte, 34))))
 	f.Add([]byte("OggS\x00\x02" + string(make([]byte, 20)) +

@@ -11,6 +11,6 @@ func ExampleInspect() {
 	pcm := audiofile.PCM{Rate: 16000, Channels: 1}
 	wav := append(pcm.Header(48000), make([]byte, 48000)...)
 	info, err := audiofile.Inspect(bytes.NewReader(wav), int64(len(wav)))
-	fmt.Println(info.Format, info.Format.ContentType(), info.Duration, info.SampleRate, err)
-	// Output: wav audio/wav 1.5s 16000 <nil>
+	fmt.Println(info.Format, info.Format.ContentType(), info.Duration, err)
+	// Output: wav audio/wav 1.5s <nil>
 }

@@ -17,10 +17,8 @@ func (s *scanner) flac() (Info, error) {
 // streamInfo parses the first 18 bytes of a STREAMINFO block (RFC 9639, section 8.2).
 func streamInfo(b []byte) (Info, error) {
 	v := binary.BigEndian.Uint64(b[10:])
-	info := Info{SampleRate: int(v >> 44), Channels: int(v>>41&7) + 1}
-	if info.SampleRate == 0 {
-		return info, errors.New("STREAMINFO block has no sample rate")
+	if v>>44 == 0 {
+		return Info{}, errors.New("STREAMINFO block has no sample rate")
 	}
-	info.Duration = samplesDuration(v&(1<<36-1), uint64(info.SampleRate))
-	return info, nil
+	return Info{Duration: samplesDuration(v&(1<<36-1), v>>44)}, nil
 }

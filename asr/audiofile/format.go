@@ -1,6 +1,5 @@
 // Package audiofile determines what a recording is from its bytes: [Sniff] returns the format,
-// [Inspect] also the sample rate, the channels and the duration, and [PCM] returns the WAV header
-// that raw samples lack.
+// [Inspect] also the duration, and [PCM] returns the WAV header that raw samples lack.
 //
 // It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus,
 // Vorbis, Speex, FLAC), FLAC, WebM, AMR, CAF, AIFF and SILK. File names and declared types are
@@ -8,10 +7,6 @@
 // and is checked against the size of the file.
 //
 // All functions are safe for concurrent use. Their memory is bounded for any input.
-//
-// # Compatibility
-//
-// Exported names stay; formats may be added.
 package audiofile
 
 import (
@@ -36,7 +31,7 @@ const (
 	WebM Format = "webm" // WebM or Matroska
 	CAF  Format = "caf"  // Apple's Core Audio Format
 	AIFF Format = "aiff" // AIFF or AIFF-C
-	AMR  Format = "amr"  // AMR or AMR-WB, one channel or several
+	AMR  Format = "amr"  // AMR or AMR-WB
 	SILK Format = "silk" // SILK v3, with or without the first byte that WeChat and QQ add
 )
 
@@ -72,14 +67,12 @@ func Sniff(head []byte) Format {
 	switch {
 	case bytes.HasPrefix(head, []byte("#!SILK_V3")), bytes.HasPrefix(head, []byte("\x02#!SILK_V3")):
 		return SILK
-	case bytes.HasPrefix(head, []byte("#!AMR")): // RFC 4867: AMR, AMR-WB, _MC1.0
+	case bytes.HasPrefix(head, []byte("#!AMR")): // RFC 4867: AMR, AMR-WB
 		return AMR
 	case bytes.HasPrefix(head, []byte("caff\x00\x01")):
 		return CAF
 	case bytes.HasPrefix(head, []byte("FORM")) && len(head) >= 12 && strings.HasPrefix(string(head[8:12]), "AIF"):
 		return AIFF
-	case bytes.HasPrefix(head, []byte("RF64")) && len(head) >= 12 && string(head[8:12]) == "WAVE":
-		return WAV
 	}
 	for m := mimetype.Detect(head); m != nil; m = m.Parent() {
 		switch {

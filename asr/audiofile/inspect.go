@@ -16,12 +16,9 @@ type Info struct {
 	Format Format
 	// Codec is "opus", "vorbis", "speex" or "flac" for Ogg, and empty for other formats.
 	Codec string
-	// Duration is 0 when it is unknown, as for CAF and AIFF, or not plausible for the size of the
-	// file.
+	// Duration is 0 when it is unknown, as for CAF, AIFF and SILK, or not plausible for the size of
+	// the file.
 	Duration time.Duration
-	// SampleRate is in samples per second, Channels the number of channels.
-	SampleRate int
-	Channels   int
 }
 
 // minRate is the lowest plausible rate of a recording, in bytes per second: silence needs more, as
@@ -31,10 +28,10 @@ const minRate = 8
 // maxDuration is the longest duration that Inspect returns.
 const maxDuration = 1 << 20 * time.Second
 
-// Inspect returns the format, the sample rate, the channels and the duration of the recording of
-// size bytes in r. It reads only headers, except that it reads every frame of MP3, AAC, AMR and
-// SILK, and every block of WebM without a duration, in pieces of 64 KiB. An error of r is wrapped;
-// one about the content wraps ErrNotAudio. A file that is cut off is not an error.
+// Inspect returns the format and the duration of the recording of size bytes in r. It reads only
+// headers, except that it reads every frame of MP3, AAC and AMR, and every block of WebM without a
+// duration, in pieces of 64 KiB. An error of r is wrapped; one about the content wraps ErrNotAudio.
+// A file that is cut off is not an error.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	head := make([]byte, min(max(size, 0), HeadSize))
 	n, err := r.ReadAt(head, 0)
@@ -65,8 +62,6 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 		info = s.webm()
 	case AMR:
 		info, err = s.amr()
-	case SILK:
-		info = s.silk()
 	}
 	if s.err != nil {
 		return Info{}, fmt.Errorf("inspect %s: %w", f, s.err)

@@ -7,10 +7,9 @@ import (
 
 // frame is the header of a frame.
 type frame struct {
-	size     int // including the header, in bytes
-	samples  int // per channel
-	rate     int
-	channels int
+	size    int // including the header, in bytes
+	samples int // per channel
+	rate    int
 }
 
 // stream is a format that is a sequence of frames, each with a header of headerSize bytes.
@@ -29,6 +28,7 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 	var info Info
 	var total time.Duration
 	var samples uint64 // not yet in total
+	rate := 0
 	first, lost := true, int64(0)
 	for off+int64(st.headerSize) <= s.size && lost < maxResync {
 		h := s.at(off, st.headerSize)
@@ -47,11 +47,10 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 		if off+int64(f.size) > s.size {
 			break
 		}
-		if f.rate != info.SampleRate {
-			total += samplesDuration(samples, uint64(info.SampleRate))
-			samples = 0
+		if f.rate != rate {
+			total += samplesDuration(samples, uint64(rate))
+			samples, rate = 0, f.rate
 		}
-		info.SampleRate, info.Channels = f.rate, max(info.Channels, f.channels)
 		if !first || st.silent == nil || !st.silent(s, off, f) {
 			samples += uint64(f.samples)
 		}
@@ -61,7 +60,7 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 	if first {
 		return info, errors.New("no complete frame")
 	}
-	info.Duration = total + samplesDuration(samples, uint64(info.SampleRate))
+	info.Duration = total + samplesDuration(samples, uint64(rate))
 	return info, nil
 }
 
@@ -104,16 +103,13 @@ func mp3Frame(h []byte) (frame, bool) {
 	if h[0] != 0xFF || h[1]&0xE6 != 0xE2 || version == 1 || rateIndex == 3 {
 		return frame{}, false
 	}
-	f := frame{rate: mp3Rates[rateIndex], samples: 1152, channels: 2}
+	f := frame{rate: mp3Rates[rateIndex], samples: 1152}
 	kbits := mp3Kbits1[h[2]>>4]
 	if version != 3 {
 		f.rate, f.samples, kbits = f.rate/2, 576, mp3Kbits2[h[2]>>4]
 	}
 	if version == 0 {
 		f.rate /= 2
-	}
-	if h[3]>>6 == 3 {
-		f.channels = 1
 	}
 	f.size = f.samples/8*kbits*1000/f.rate + int(h[2]>>1&1)
 	return f, kbits > 0
@@ -144,10 +140,9 @@ func aacFrame(h []byte) (frame, bool) {
 		return frame{}, false
 	}
 	f := frame{
-		size:     int(h[3]&3)<<11 | int(h[4])<<3 | int(h[5])>>5,
-		samples:  1024 * (int(h[6]&3) + 1),
-		rate:     aacRates[rateIndex],
-		channels: int(h[2]&1)<<2 | int(h[3])>>6,
+		size:    int(h[3]&3)<<11 | int(h[4])<<3 | int(h[5])>>5,
+		samples: 1024 * (int(h[6]&3) + 1),
+		rate:    aacRates[rateIndex],
 	}
 	return f, f.size > 7
 }

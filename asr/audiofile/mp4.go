@@ -14,7 +14,6 @@ type movie struct {
 type track struct {
 	id                  uint32
 	sound               bool
-	rate                int
 	timescale, duration uint64
 	defaultDuration     uint64 // of a sample in all fragments
 	sampleDuration      uint64 // of a sample in the current fragment
@@ -30,7 +29,6 @@ func (s *scanner) mp4() Info {
 		if !t.sound {
 			continue
 		}
-		info.SampleRate = t.rate
 		info.Duration = samplesDuration(max(t.duration, t.fragments), t.timescale)
 		if info.Duration > 0 {
 			return info
@@ -43,7 +41,7 @@ func (s *scanner) mp4() Info {
 }
 
 const (
-	maxDepth  = 6   // of the boxes that are read: moov, trak, mdia, minf, stbl, stsd
+	maxDepth  = 4   // of the boxes that are read: moov, trak, mdia, mdhd
 	maxTracks = 100 // further tracks are ignored
 )
 
@@ -69,7 +67,7 @@ func (s *scanner) boxes(off, end int64, depth int, m *movie, t *track) {
 		}
 		off += size
 		switch kind {
-		case "moov", "mdia", "minf", "stbl", "mvex", "moof":
+		case "moov", "mdia", "mvex", "moof":
 			s.boxes(body, off, depth+1, m, t)
 		case "trak":
 			if len(m.tracks) < maxTracks {
@@ -87,8 +85,6 @@ func (s *scanner) boxes(off, end int64, depth int, m *movie, t *track) {
 			t.id = uint32(s.uint(body+12+8*int64(s.uint(body, 1)), 4)) // after two times of 4 or 8 bytes
 		case "hdlr":
 			t.sound = t.sound || string(s.at(body+8, 4)) == "soun"
-		case "stsd": // its number of channels is 2 in most files, even if they have one
-			t.rate = int(s.uint(body+40, 2))
 		case "trex":
 			m.track(s.uint(body+4, 4)).defaultDuration = s.uint(body+12, 4)
 		case "tfhd":

@@ -16,28 +16,23 @@ func (s *scanner) ogg() (Info, error) {
 	serial, body := s.uintLE(14, 4), 27+int64(page[26])
 	packet := bytes.Clone(s.at(body, int(min(max(s.size-body, 0), 80))))
 	var info Info
+	var rate uint32
 	var skip uint64 // samples that decoders drop at the start
 	switch {
 	case bytes.HasPrefix(packet, []byte("OpusHead")) && len(packet) >= 19:
-		info = Info{Codec: "opus", SampleRate: 48000, Channels: int(packet[9])}
+		info.Codec, rate = "opus", 48000
 		skip = uint64(binary.LittleEndian.Uint16(packet[10:]))
 	case bytes.HasPrefix(packet, []byte("\x01vorbis")) && len(packet) >= 30:
-		rate := binary.LittleEndian.Uint32(packet[12:])
-		info = Info{Codec: "vorbis", SampleRate: int(rate), Channels: int(packet[11])}
+		info.Codec, rate = "vorbis", binary.LittleEndian.Uint32(packet[12:])
 	case bytes.HasPrefix(packet, []byte("Speex   ")) && len(packet) >= 52:
-		rate := binary.LittleEndian.Uint32(packet[36:])
-		info = Info{Codec: "speex", SampleRate: int(rate), Channels: int(packet[48])}
+		info.Codec, rate = "speex", binary.LittleEndian.Uint32(packet[36:])
 	case bytes.HasPrefix(packet, []byte("\x7fFLAC")) && len(packet) >= 17+18:
-		var err error
-		if info, err = streamInfo(packet[17:]); err != nil {
-			return info, err
-		}
-		info.Codec, info.Duration = "flac", 0
+		info.Codec, rate = "flac", binary.BigEndian.Uint32(packet[17+10:])>>12
 	default:
 		return info, nil
 	}
 	if granule, ok := s.lastGranule(serial); ok && granule > skip {
-		info.Duration = samplesDuration(granule-skip, uint64(info.SampleRate))
+		info.Duration = samplesDuration(granule-skip, uint64(rate))
 	}
 	return info, nil
 }

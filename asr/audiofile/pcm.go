@@ -4,28 +4,23 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"mime"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// PCM describes raw samples of 16 bits, which have no header.
+// PCM describes raw little-endian samples of 16 bits, which have no header.
 type PCM struct {
 	// Rate is in samples per second and channel.
 	Rate int
 	// Channels is the number of channels, which are interleaved.
 	Channels int
-	// BigEndian is the byte order of the samples. WAV is little-endian, so Samples swaps the bytes.
-	BigEndian bool
 }
 
-// ParsePCM parses a media type of raw samples: "audio/pcm", "audio/x-pcm" and "audio/raw"
-// (little-endian) or "audio/L16" (big-endian, RFC 2586), with the parameters rate, which is
-// required, and channels, which defaults to 1. ok reports whether contentType is one of these, and
-// err what is wrong with its parameters.
+// ParsePCM parses a media type of raw samples, "audio/pcm", "audio/x-pcm" or "audio/raw", with the
+// parameters rate, which is required, and channels, which defaults to 1. ok reports whether
+// contentType is one of these, and err what is wrong with its parameters.
 func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -33,8 +28,6 @@ func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 	}
 	switch media {
 	case "audio/pcm", "audio/x-pcm", "audio/raw":
-	case "audio/l16":
-		p.BigEndian = true
 	default:
 		return PCM{}, false, nil
 	}
@@ -57,9 +50,6 @@ func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 	}
 	if b := params["bits"]; b != "" && b != "16" {
 		return PCM{}, true, fmt.Errorf("%s: parameter bits=%q must be 16", media, b)
-	}
-	if c := params["charset"]; c != "" && !strings.EqualFold(c, "binary") {
-		return PCM{}, true, fmt.Errorf("%s: parameter charset=%q is not supported", media, c)
 	}
 	return p, true, nil
 }
@@ -88,45 +78,6 @@ func (p PCM) Header(size int64) []byte {
 	h = binary.LittleEndian.AppendUint16(h, 16)
 	h = append(h, "data"...)
 	return binary.LittleEndian.AppendUint32(h, n)
-}
-
-// Samples returns a reader of r with the samples in the byte order of WAV.
-func (p PCM) Samples(r io.Reader) io.Reader {
-	if p.BigEndian {
-		return &swapper{r: r}
-	}
-	return r
-}
-
-// swapper swaps the bytes of each pair. A last byte without a pair stays as it is.
-type swapper struct {
-	r    io.Reader
-	buf  [4096]byte
-	have int // swapped bytes in buf
-	pos  int
-	err  error
-}
-
-func (s *swapper) Read(p []byte) (int, error) {
-	if s.pos == s.have {
-		if s.err != nil {
-			return 0, s.err
-		}
-		s.pos = 0
-		s.have, s.err = io.ReadFull(s.r, s.buf[:])
-		if s.err == io.ErrUnexpectedEOF {
-			s.err = io.EOF
-		}
-		for i := 0; i+1 < s.have; i += 2 {
-			s.buf[i], s.buf[i+1] = s.buf[i+1], s.buf[i]
-		}
-		if s.have == 0 {
-			return 0, s.err
-		}
-	}
-	n := copy(p, s.buf[s.pos:s.have])
-	s.pos += n
-	return n, nil
 }
 
 // samplesDuration returns samples/rate without intermediate overflow or rounding; 0 if it is not

@@ -2,12 +2,11 @@ package audiofile
 
 import "errors"
 
-// wav reads the chunks of a RIFF or RF64 file up to its samples.
+// wav reads the chunks of a RIFF file up to its samples.
 func (s *scanner) wav() (Info, error) {
 	var info Info
-	var bytesPerSecond, samples uint64
+	var bytesPerSecond, rate, samples uint64
 	var compressed bool
-	data64 := int64(-1)
 	off := int64(12)
 	for range 1000 { // far more chunks than recorders write
 		h := s.at(off, 8)
@@ -16,19 +15,14 @@ func (s *scanner) wav() (Info, error) {
 		}
 		id, size, body := string(h[:4]), int64(s.uintLE(off+4, 4)), off+8
 		switch id {
-		case "ds64":
-			if s.at(body+8, 8) != nil {
-				data64 = int64(s.uintLE(body+8, 8))
-			}
 		case "fmt ":
 			if size < 16 || s.at(body, 16) == nil {
 				return info, errors.New("fmt chunk is incomplete")
 			}
-			info.Channels, info.SampleRate = int(s.uintLE(body+2, 2)), int(s.uintLE(body+4, 4))
-			bytesPerSecond = s.uintLE(body+8, 4)
+			rate, bytesPerSecond = s.uintLE(body+4, 4), s.uintLE(body+8, 4)
 			switch s.uintLE(body, 2) {
 			case 1, 3, 6, 7, 0xFFFE: // PCM, float, A-law, µ-law, extensible
-				bytesPerSecond = uint64(info.SampleRate*info.Channels) * ((s.uintLE(body+14, 2) + 7) / 8)
+				bytesPerSecond = rate * s.uintLE(body+2, 2) * ((s.uintLE(body+14, 2) + 7) / 8)
 			default:
 				compressed = true
 			}
@@ -40,16 +34,13 @@ func (s *scanner) wav() (Info, error) {
 			if bytesPerSecond == 0 {
 				return info, errors.New("fmt chunk is missing or has no sample rate")
 			}
-			if size == 0xFFFFFFFF && data64 >= 0 {
-				size = data64
-			}
 			// A recorder that streams or was stopped writes 0 or all ones.
 			if rest := s.size - body; size > rest || size == 0 {
 				size = rest
 			}
 			info.Duration = samplesDuration(uint64(size), bytesPerSecond)
 			if compressed && samples > 0 {
-				info.Duration = samplesDuration(samples, uint64(info.SampleRate))
+				info.Duration = samplesDuration(samples, rate)
 			}
 			return info, nil
 		}

@@ -12,11 +12,6 @@ const (
 	ebmlInfo      = 0x1549A966
 	ebmlScale     = 0x2AD7B1
 	ebmlDuration  = 0x4489
-	ebmlTracks    = 0x1654AE6B
-	ebmlEntry     = 0xAE
-	ebmlAudio     = 0xE1
-	ebmlFrequency = 0xB5
-	ebmlChannels  = 0x9F
 	ebmlCluster   = 0x1F43B675
 	ebmlTimestamp = 0xE7
 	ebmlSimple    = 0xA3
@@ -30,7 +25,7 @@ func (s *scanner) webm() Info {
 	info := Info{}
 	scale, length := uint64(time.Millisecond), float64(0)
 	var cluster, last uint64
-	for off := int64(0); off < s.size && s.err == nil; {
+	for off := int64(0); off < s.size && s.err == nil && length == 0; {
 		id, n := s.vint(off, false)
 		if n == 0 {
 			break
@@ -41,7 +36,7 @@ func (s *scanner) webm() Info {
 		}
 		body := off + int64(n+m)
 		switch id {
-		case ebmlSegment, ebmlInfo, ebmlTracks, ebmlEntry, ebmlAudio, ebmlCluster, ebmlGroup:
+		case ebmlSegment, ebmlInfo, ebmlCluster, ebmlGroup:
 			off = body // its elements follow
 			continue
 		case ebmlScale:
@@ -50,10 +45,6 @@ func (s *scanner) webm() Info {
 			}
 		case ebmlDuration:
 			length = s.float(body, size)
-		case ebmlFrequency:
-			info.SampleRate = int(s.float(body, size))
-		case ebmlChannels:
-			info.Channels = int(min(s.integer(body, size), 255))
 		case ebmlTimestamp:
 			cluster = s.integer(body, size)
 			last = max(last, cluster)
@@ -68,9 +59,6 @@ func (s *scanner) webm() Info {
 			break
 		}
 		off = body + int64(size)
-		if length > 0 && info.SampleRate > 0 {
-			break
-		}
 	}
 	if length == 0 {
 		length = float64(last)

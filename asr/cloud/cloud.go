@@ -32,10 +32,6 @@
 // The error codes of the cloud are mapped to the classes of package asr. An account without credit
 // or service is [asr.ErrRefused]; wrong keys and settings are [asr.ErrMisconfigured]. Recordings
 // wait until an operator has acted.
-//
-// # Compatibility
-//
-// Exported names stay; fields of Config may be added.
 package cloud
 
 import (

@@ -59,20 +59,6 @@ func TestWordsBecomeHotWords(t *testing.T) {
 	}
 }
 
-func TestHotWordsFitIntoAnAddress(t *testing.T) {
-	t.Parallel()
-	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
-	for i := range 128 {
-		audio.Words = append(audio.Words, string(rune('一'+i))+strings.Repeat("明", 9))
-	}
-	flash := newFlash(t)
-	_, err := connect(t, account(flash, nil, cloud.Flash)).Recognize(t.Context(), audio)
-	require.NoError(t, err)
-	list := flash.Requests()[0].Fields["hotword_list"]
-	require.LessOrEqual(t, len(list), 2000)
-	require.Greater(t, len(list), 1900)
-}
-
 // TestHotWordsOfTheOperatorStay: the cloud would prefer the list of the request.
 func TestHotWordsOfTheOperatorStay(t *testing.T) {
 	t.Parallel()

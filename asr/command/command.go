@@ -8,10 +8,6 @@
 // the program ends or ctx is canceled, all processes that it has started are killed. Recordings are
 // in the temporary directory as long as they are recognised: see Config.Dir for what is left by a
 // process that is killed.
-//
-// # Compatibility
-//
-// Exported names stay; fields of Config may be added.
 package command
 
 import (
@@ -60,8 +56,6 @@ type Config struct {
 	// recording is 8 times its duration, at least 4 minutes and at most Timeout. These times are
 	// shorter than those of asr/local, so that a client of a server learns the reason.
 	Timeout time.Duration
-	// MaxDuration is the longest recording that is accepted. Defaults to 4 hours.
-	MaxDuration time.Duration
 	// Dir is the parent of the temporary directories, whose names begin with "lessonkit-asr-".
 	// Defaults to os.TempDir. On Unix, New and Recognize delete those of processes that were
 	// killed, with the recordings in them.
@@ -71,24 +65,15 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) maxDuration() time.Duration { return cmp.Or(max(c.MaxDuration, 0), 4*time.Hour) }
+// maxDuration is the longest recording that is accepted.
+const maxDuration = 4 * time.Hour
 
 // PocketSphinx configures pocketsphinx_continuous with its standard English model. It is for clear
 // speech, and requires no GPU and no downloads except Debian packages.
 func PocketSphinx() Config {
 	return Config{
 		Args:     []string{"pocketsphinx_continuous", "-infile", "{input}", "-time", "yes", "-logfn", "{log}"},
-		Parse:    TimedWords,
-		Model:    "pocketsphinx-en-us",
-		Packages: []string{"pocketsphinx", "pocketsphinx-en-us"},
-	}
-}
-
-// PocketSphinx5 configures the program pocketsphinx of release 5 with its standard English model.
-func PocketSphinx5() Config {
-	return Config{
-		Args:     []string{"pocketsphinx", "-logfn", "{log}", "single", "{input}"},
-		Parse:    JSON,
+		Parse:    Timed,
 		Model:    "pocketsphinx-en-us",
 		Packages: []string{"pocketsphinx", "pocketsphinx-en-us"},
 	}
@@ -100,7 +85,7 @@ func Whisper(model string) Config {
 		Args: []string{
 			"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "--prompt", "{prompt}", "-np",
 		},
-		Parse: TimedLines,
+		Parse: Timed,
 		Model: strings.TrimSuffix(filepath.Base(model), filepath.Ext(model)),
 		Needs: []string{model},
 	}
@@ -212,7 +197,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, err
 	}
 	defer src.Close()
-	duration, err := ffmpeg.Convert(work, "command", r.ffmpeg, src, dir, wav, r.cfg.maxDuration())
+	duration, err := ffmpeg.Convert(work, "command", r.ffmpeg, src, dir, wav, maxDuration)
 	if err != nil {
 		return asr.Transcript{}, tooLong(work, err, r.base.Timeout())
 	}

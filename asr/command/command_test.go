@@ -230,14 +230,6 @@ func TestAFailureMakesTheProgramsUnavailableForAWhileOnly(t *testing.T) {
 	})
 }
 
-func TestTooLongAudioIsUnusable(t *testing.T) {
-	t.Parallel()
-	rec := script(t, `echo heard`, func(c *command.Config) { c.MaxDuration = 2 * time.Second })
-	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(4*time.Second)))
-	require.ErrorIs(t, err, asr.ErrUnusableAudio)
-	require.ErrorContains(t, err, "longer than 2s")
-}
-
 // The program accepts the arguments that whisper-cli does.
 func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	t.Parallel()

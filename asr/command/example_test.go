@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"lessonkit.example/asr"
@@ -22,17 +21,4 @@ func Example() {
 	}
 	t, err := rec.Recognize(context.Background(), audio)
 	fmt.Println(t.Text, err)
-}
-
-// Any program that reads a WAV file and prints text is a recogniser.
-func ExampleNew() {
-	_, err := command.New(command.Config{
-		Args:     []string{"my-recogniser", "--wav", "{input}", "--language", "{language}"},
-		Parse:    command.JSON, // it prints {"text": "…"}
-		Packages: []string{"my-recogniser"},
-		FFmpeg:   "my-ffmpeg",
-	})
-	missing, _ := errors.AsType[*command.MissingError](err)
-	fmt.Println(missing.Programs, missing.Packages)
-	// Output: [my-recogniser my-ffmpeg] [my-recogniser ffmpeg]
 }

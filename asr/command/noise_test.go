@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/command"
 )
 
 // The noise of a program must not become the text of a recording.
@@ -50,20 +49,6 @@ func TestProgramGetsThePrimarySubtagOfTheLanguage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got.Text, tag)
 	}
-}
-
-// PocketSphinx 5 is not in every distribution: a script prints what it prints.
-func TestPresetOfPocketSphinx5(t *testing.T) {
-	t.Parallel()
-	cfg := command.PocketSphinx5()
-	require.Equal(t, []string{"pocketsphinx", "-logfn", "{log}", "single", "{input}"}, cfg.Args)
-	rec := script(t, `echo '{"b":0.0,"d":1.0,"p":1.0,"t":"hello world","w":[]}'`, func(c *command.Config) {
-		c.Parse = cfg.Parse
-	})
-	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
-	require.NoError(t, err)
-	require.Equal(t, "hello world", got.Text)
-	require.Equal(t, time.Second, got.Segments[0].End)
 }
 
 func TestMessagesOfFFmpegHaveNoAddresses(t *testing.T) {

@@ -24,52 +24,46 @@ func Lines(t *asr.Transcript) func(string) {
 	}
 }
 
-var timedWord = regexp.MustCompile(`^(\S+) (\d+\.\d+) (\d+\.\d+) [\d.]+$`)
+var (
+	timedWord = regexp.MustCompile(`^(\S+) (\d+\.\d+) (\d+\.\d+) [\d.]+$`)
+	timedLine = regexp.MustCompile(`^\[(\d+):(\d+):(\d+\.\d+) --> (\d+):(\d+):(\d+\.\d+)\]\s*(.*)$`)
+)
 
-// TimedWords is a Parser for the output of pocketsphinx_continuous -time yes: a line for each
-// utterance, followed by one with times for each of its words. Each utterance becomes a segment.
-func TimedWords(t *asr.Transcript) func(string) {
+// Timed is a Parser for lines with times: "[00:00:00.000 --> 00:00:02.500]   text", as whisper-cli
+// prints; or a line for each utterance, followed by one with times for each of its words, as
+// pocketsphinx_continuous -time yes prints. Each line or utterance becomes a segment. Lines without
+// times are text.
+func Timed(t *asr.Transcript) func(string) {
 	return func(line string) {
-		m := timedWord.FindStringSubmatch(line)
-		if m == nil {
-			if text := strings.TrimSpace(line); text != "" {
-				t.Segments = append(t.Segments, asr.Segment{Text: text})
-			}
+		if m := timedLine.FindStringSubmatch(line); m != nil {
+			t.Segments = append(t.Segments, asr.Segment{
+				Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7]),
+			})
 			return
 		}
-		n := len(t.Segments)
-		if n == 0 || strings.HasPrefix(m[1], "<") || strings.HasPrefix(m[1], "[") { // silence and noise
+		if m := timedWord.FindStringSubmatch(line); m != nil {
+			addWord(t, m[1], span(m[2:3], 1), span(m[3:4], 1))
 			return
 		}
-		s := &t.Segments[n-1]
-		start, end := span(m[2:3], 1), span(m[3:4], 1)
-		if s.End == 0 {
-			s.Start = start
+		if text := strings.TrimSpace(line); text != "" {
+			t.Segments = append(t.Segments, asr.Segment{Text: text})
 		}
-		s.End = end
-		text, _, _ := strings.Cut(m[1], "(") // "hello(2)" is the second pronunciation
-		t.Words = append(t.Words, asr.Word{Start: start, End: end, Text: text})
 	}
 }
 
-var timedLine = regexp.MustCompile(`^\[(\d+):(\d+):(\d+\.\d+) --> (\d+):(\d+):(\d+\.\d+)\]\s*(.*)$`)
-
-// TimedLines is a Parser for the output of whisper-cli, "[00:00:00.000 --> 00:00:02.500]   text".
-// Lines without times are text.
-func TimedLines(t *asr.Transcript) func(string) {
-	return func(line string) {
-		if strings.TrimSpace(line) == "" {
-			return
-		}
-		m := timedLine.FindStringSubmatch(line)
-		if m == nil {
-			t.Segments = append(t.Segments, asr.Segment{Text: strings.TrimSpace(line)})
-			return
-		}
-		t.Segments = append(t.Segments, asr.Segment{
-			Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7]),
-		})
+// addWord adds a word of PocketSphinx to the last utterance.
+func addWord(t *asr.Transcript, text string, start, end time.Duration) {
+	n := len(t.Segments)
+	if n == 0 || strings.HasPrefix(text, "<") || strings.HasPrefix(text, "[") { // silence and noise
+		return
 	}
+	s := &t.Segments[n-1]
+	if s.End == 0 {
+		s.Start = start
+	}
+	s.End = max(s.End, end)
+	text, _, _ = strings.Cut(text, "(") // "hello(2)" is the second pronunciation
+	t.Words = append(t.Words, asr.Word{Start: start, End: end, Text: text})
 }
 
 // JSON is a Parser for output with a JSON object in a line: that of sherpa-onnx-offline, whose text
@@ -97,13 +91,7 @@ func JSON(t *asr.Transcript) func(string) {
 				Start: seconds(v.Start), End: seconds(v.Start + v.Duration), Text: strings.TrimSpace(*v.Utterance),
 			})
 			for _, w := range v.Words {
-				if strings.HasPrefix(w.Text, "<") || strings.HasPrefix(w.Text, "[") {
-					continue
-				}
-				word, _, _ := strings.Cut(w.Text, "(")
-				t.Words = append(t.Words, asr.Word{
-					Start: seconds(w.Start), End: seconds(w.Start + w.Duration), Text: word,
-				})
+				addWord(t, w.Text, seconds(w.Start), seconds(w.Start+w.Duration))
 			}
 		case v.Text != nil:
 			t.Text = strings.TrimSpace(*v.Text)
@@ -111,8 +99,7 @@ func JSON(t *asr.Transcript) func(string) {
 	}
 }
 
-// ParserNamed returns Lines for "lines", JSON for "json" and, for "timed", a parser of lines with
-// times, those of whisper-cli and of pocketsphinx_continuous.
+// ParserNamed returns Lines for "lines", JSON for "json" and Timed for "timed".
 func ParserNamed(name string) (Parser, error) {
 	switch name {
 	case "lines":
@@ -125,20 +112,8 @@ func ParserNamed(name string) (Parser, error) {
 	return nil, fmt.Errorf("unknown parser %q: must be lines, json or timed", name)
 }
 
-// Timed is a Parser for lines with times in either form: see TimedLines and TimedWords.
-func Timed(t *asr.Transcript) func(string) {
-	lines, words := TimedLines(t), TimedWords(t)
-	return func(line string) {
-		if timedLine.MatchString(line) {
-			lines(line)
-			return
-		}
-		words(line)
-	}
-}
-
-// longest is more than the length of any recording, in seconds. More only looks like a time.
-const longest = 1e6
+// maxSeconds is more than the length of any recording.
+const maxSeconds = 1e6
 
 // span returns the sum of the numbers in text, each in units of so many seconds; 0 for too much.
 func span(text []string, units ...float64) time.Duration {
@@ -152,7 +127,7 @@ func span(text []string, units ...float64) time.Duration {
 
 // seconds returns n seconds in milliseconds; 0 for what is not a time in a recording.
 func seconds(n float64) time.Duration {
-	if !(n >= 0 && n <= longest) {
+	if !(n >= 0 && n <= maxSeconds) {
 		return 0
 	}
 	return time.Duration(math.Round(n*1000)) * time.Millisecond

@@ -21,7 +21,7 @@ func TestParsers(t *testing.T) {
 	}{
 		{"lines", command.Lines, "hello\n\nworld\n", asr.Transcript{Text: "hello world"}},
 		{
-			"pocketsphinx", command.TimedWords,
+			"pocketsphinx", command.Timed,
 			"hello world\n<s> 0.000 0.200 0.9\nhello(2) 0.210 0.500 0.99\nworld 0.510 0.900 1.000400\n" +
 				"[SPEECH] 0.910 1.000 0.5\n</s> 1.000 1.200 1.0\n\n" +
 				"six seven\nsix 2.500 2.700 1.0\nseven 2.710 3.000 1.0\n",
@@ -36,7 +36,7 @@ func TestParsers(t *testing.T) {
 			}},
 		},
 		{
-			"whisper-cli", command.TimedLines,
+			"whisper-cli", command.Timed,
 			"\n[00:00:00.000 --> 00:00:02.500]   今天\n[01:02:03.004 --> 01:02:04.000]  练习。\n",
 			asr.Transcript{Segments: []asr.Segment{
 				{End: 2500 * time.Millisecond, Text: "今天"},
@@ -57,14 +57,6 @@ func TestParsers(t *testing.T) {
 				{Start: 2 * time.Second, End: 3 * time.Second, Text: "six"},
 			}, Words: []asr.Word{{Start: 100 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"}}},
 		},
-		{
-			"timed", command.Timed,
-			"hello\nhello 0.210 0.500 0.99\n[00:00:01.000 --> 00:00:02.500]   today\n",
-			asr.Transcript{Segments: []asr.Segment{
-				{Start: 210 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"},
-				{Start: time.Second, End: 2500 * time.Millisecond, Text: "today"},
-			}, Words: []asr.Word{{Start: 210 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"}}},
-		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +76,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add("[8000000:0:0.0 --> 0:0:0.0]")
 	f.Add(`{"text":"x"}`)
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, p := range []command.Parser{command.Lines, command.TimedWords, command.Timed, command.JSON} {
+		for _, p := range []command.Parser{command.Lines, command.Timed, command.JSON} {
 			var got asr.Transcript
 			feed := p(&got)
 			feed("first")

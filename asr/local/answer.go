@@ -50,7 +50,7 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 	if err := json.Unmarshal(body, &v); err != nil {
 		return asr.Transcript{}, unexpected("the answer cannot be parsed: "+provider.Excerpt(string(body)), err)
 	}
-	if present(v.Error) || failed(v.Code) {
+	if isSet(v.Error) || isErrorCode(v.Code) {
 		return asr.Transcript{}, unexpected(errorText(body), nil)
 	}
 	if v.Text == nil {
@@ -111,13 +111,13 @@ func (s *speaker) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func present(raw json.RawMessage) bool {
+func isSet(raw json.RawMessage) bool {
 	s := string(bytes.TrimSpace(raw))
 	return s != "" && s != "null" && s != `""` && s != "false"
 }
 
-// failed reports whether the field "code" of FunASR's own server means a failure.
-func failed(raw json.RawMessage) bool {
+// isErrorCode reports whether the field "code" of FunASR's own server means a failure.
+func isErrorCode(raw json.RawMessage) bool {
 	s := strings.Trim(string(bytes.TrimSpace(raw)), `"`)
 	return s != "" && s != "null" && s != "0" && s != "200"
 }

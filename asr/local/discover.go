@@ -23,7 +23,7 @@ const (
 	discoveryTimeout = 5 * time.Second
 	modelsTimeout    = 2 * time.Second
 	fallbackModel    = "whisper-1"
-	// listedFor is how long a list of models without the configured one is not requested again.
+	// listedFor is how long a list of models without the one to request is not requested again.
 	listedFor = time.Minute
 )
 
@@ -34,50 +34,31 @@ type server struct {
 	missing  int         // candidates for the endpoint that a recording has shown to be missing
 	listed   []modelInfo // the models that it lists, nil if that is unknown
 	listedAt time.Time
-	segments support
-	// segmentsFrom is when segments are requested again. Zero means never.
-	segmentsFrom time.Time
+	segments bool // it has returned some
+	// noSegmentsUntil is when segments are requested again.
+	noSegmentsUntil time.Time
 }
 
-// noSegmentsFor is how long no segments are requested from a server that has failed with a status
-// of 500 or more: unlike a refusal, that may have had another cause.
+// noSegmentsFor is how long no segments are requested from a server that has failed with a request
+// for them: that may have had another cause.
 const noSegmentsFor = 10 * time.Minute
-
-// support is what is known about segments. A server whose refusal does not name them is supposed
-// not to return them until a recording without them fails as well.
-type support int
-
-const (
-	supportUnknown support = iota
-	supported
-	supposedUnsupported
-	unsupported
-)
 
 // requestsSegments reports whether segments are to be requested.
 func (r *Recognizer) requestsSegments() bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	s := &r.server
-	if s.segments == unsupported && !s.segmentsFrom.IsZero() && time.Now().After(s.segmentsFrom) {
-		s.segments = supportUnknown
-	}
-	return r.cfg.Segments && s.segments < supposedUnsupported
+	return r.cfg.Segments && !time.Now().Before(r.server.noSegmentsUntil)
 }
 
-// learnSegments records the last result of a recording: what was requested, and whether there was a
-// transcript.
-func (r *Recognizer) learnSegments(requested, succeeded bool) {
+// learnSegments records the last result of a recording.
+func (r *Recognizer) learnSegments(requested bool, err error) {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	switch s := &r.server.segments; {
-	case requested && succeeded:
-		*s = supported
-	case *s == supposedUnsupported && succeeded:
-		*s = unsupported
-		r.log.Info("the recogniser fails if segments are requested: only text is requested")
-	case *s == supposedUnsupported:
-		*s = supportUnknown // it fails without them, too
+	switch {
+	case requested && err == nil:
+		r.server.segments = true
+	case !requested && isAnswer(err):
+		r.server.noSegmentsUntil = time.Time{} // it fails without them, too
 	}
 }
 
@@ -211,11 +192,11 @@ func (r *Recognizer) model(ctx context.Context, ep endpoint, language string) (s
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	m, ok := find(r.server.listed, name)
-	unlisted := !ok && name != "" && time.Since(r.server.listedAt) < listedFor
+	unlisted := !ok && time.Since(r.server.listedAt) < listedFor
 	if (!ok || m.checkLanguage(language) != nil) && !unlisted { // perhaps the list has changed
 		ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
 		defer cancel()
-		if list, status, err := r.models(ctx); err == nil && status == http.StatusOK {
+		if list, _, err := r.models(ctx); err == nil {
 			r.server.listed, r.server.listedAt = list, time.Now()
 		}
 		m, ok = find(r.server.listed, name)
@@ -302,8 +283,7 @@ func choose(list []modelInfo) modelInfo {
 
 // models requests the list of models. The status of an answer that is not a list is 404.
 func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, err error) {
-	url := r.target.api("models")
-	status, body, err := r.get(ctx, url)
+	status, body, err := r.get(ctx, r.target.api("models"))
 	if err != nil || status != http.StatusOK {
 		return nil, status, err
 	}
@@ -311,7 +291,6 @@ func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, 
 		Data *[]modelInfo `json:"data"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Data == nil {
-		r.absent.add(url)
 		return nil, http.StatusNotFound, nil
 	}
 	for _, m := range *answer.Data {
@@ -322,23 +301,8 @@ func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, 
 	return list, status, nil
 }
 
-// get requests an address, unless it is known to be absent. The status of absent ones is 404.
+// get requests an address.
 func (r *Recognizer) get(ctx context.Context, url string) (status int, body []byte, err error) {
-	if r.absent.contains(url) {
-		return http.StatusNotFound, nil, nil
-	}
-	status, body, err = r.request(ctx, url)
-	switch {
-	case err != nil:
-		r.absent.clear() // another server may answer next
-	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		r.absent.add(url)
-		return http.StatusNotFound, nil, nil
-	}
-	return status, body, err
-}
-
-func (r *Recognizer) request(ctx context.Context, url string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, nil, err
@@ -348,36 +312,6 @@ func (r *Recognizer) request(ctx context.Context, url string) (status int, body 
 		return 0, nil, err
 	}
 	return resp.StatusCode, body, nil
-}
-
-// absentFor is how long an address that the server does not have is not requested again.
-const absentFor = 10 * time.Minute
-
-// absent remembers the addresses that the server does not have. The zero value is empty.
-type absent struct {
-	mu    sync.Mutex
-	until map[string]time.Time
-}
-
-func (a *absent) add(url string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.until == nil {
-		a.until = map[string]time.Time{}
-	}
-	a.until[url] = time.Now().Add(absentFor)
-}
-
-func (a *absent) contains(url string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Now().Before(a.until[url])
-}
-
-func (a *absent) clear() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	clear(a.until)
 }
 
 // do makes a request without a recording, and reads at most 1 MiB of the answer.
@@ -420,9 +354,9 @@ func (r *Recognizer) forget(err error, to asked) bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	switch {
-	case to.segments && errors.Is(err, errNoSegments):
-		r.server.segments, r.server.segmentsFrom = unsupported, time.Time{}
-		r.log.Info("the recogniser refuses segments: only text is requested")
+	case to.segments && (errors.Is(err, errNoSegments) || !r.server.segments && isAnswer(err)):
+		r.server.noSegmentsUntil = time.Now().Add(noSegmentsFor)
+		r.log.Info("the recogniser fails if segments are requested: only text is requested")
 		return true
 	case errors.Is(err, errNoEndpoint):
 		candidates := r.target.candidates()
@@ -440,12 +374,6 @@ func (r *Recognizer) forget(err error, to asked) bool {
 		}
 		if m, _ := find(r.server.listed, ""); m.ID == to.model {
 			r.server.listed, r.server.listedAt = nil, time.Time{}
-		}
-		return true
-	case to.segments && r.server.segments == supportUnknown && isAnswer(err):
-		r.server.segments, r.server.segmentsFrom = supposedUnsupported, time.Time{}
-		if e, ok := errors.AsType[*asr.Error](err); ok && e.Status >= http.StatusInternalServerError {
-			r.server.segmentsFrom = time.Now().Add(noSegmentsFor)
 		}
 		return true
 	}

@@ -30,27 +30,6 @@ func TestFilesOfAnySizeArriveComplete(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, asrtest.Heard(data), got.Text)
 	}
-	for _, c := range []struct {
-		declared string
-		swap     bool
-	}{{"audio/pcm;rate=16000", false}, {"audio/L16;rate=16000", true}} {
-		samples := asrtest.Samples(time.Second)
-		want := asrtest.Heard(asrtest.WAV(time.Second))
-		if c.swap {
-			for i := 0; i < len(samples); i += 2 {
-				samples[i], samples[i+1] = samples[i+1], samples[i]
-			}
-		}
-		path := filepath.Join(t.TempDir(), "a.pcm")
-		require.NoError(t, os.WriteFile(path, samples, 0o600))
-		audio, err := asr.FromFile(path)
-		require.NoError(t, err)
-		audio.ContentType = c.declared
-		got, err := rec.Recognize(t.Context(), audio)
-		require.NoError(t, err)
-		require.Equal(t, want, got.Text, c.declared)
-		require.Equal(t, time.Second, got.Duration)
-	}
 }
 
 func TestFileThatChangesAfterFromFile(t *testing.T) {

@@ -24,10 +24,6 @@
 // While a recording is converted (see Config.FFmpeg), it is in a directory below os.TempDir whose
 // name begins with "lessonkit-asr-local-". On Unix, New and later conversions delete those of
 // processes that were killed.
-//
-// # Compatibility
-//
-// Exported names stay; fields of Config may be added.
 package local
 
 import (
@@ -67,9 +63,9 @@ type Config struct {
 	// every server reads (wav, mp3, flac). If empty, nothing is converted. It is for servers such
 	// as whisper.cpp without its option --convert.
 	FFmpeg string
-	// Segments requests segments with times, which costs some servers a second pass. A server that
-	// refuses them is asked for the text only: the recording is sent again, once for the server, or
-	// every ten minutes if its status was 500 or more. Defaults to text only.
+	// Segments requests segments with times, which costs some servers a second pass. If a server
+	// fails with them, the recording is sent again for the text only, as are those of the next ten
+	// minutes. Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
 	// answer, also if it is sent again. Defaults to 30 minutes.
@@ -102,7 +98,6 @@ type Recognizer struct {
 	base   *provider.Base
 	log    *slog.Logger
 	server server
-	absent absent
 	health health
 }
 
@@ -159,9 +154,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
 		t, asked, err = r.attempt(ctx, started, audio)
 	}
-	if !errors.Is(err, context.DeadlineExceeded) { // what has had too little time tells nothing
-		r.learnSegments(asked.segments, err == nil)
-	}
+	r.learnSegments(asked.segments, err)
 	return t, err
 }
 

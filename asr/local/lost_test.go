@@ -2,7 +2,6 @@ package local_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,25 +45,6 @@ func TestAfterALostRecordingTheServerIsAskedBeforeTheNext(t *testing.T) {
 	s.SetFault(asrtest.NoFault)
 	_, err = recognize(t, rec)
 	require.NoError(t, err)
-}
-
-func TestCancellationWhileTheServerIsAsked(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodPost {
-			return &http.Response{StatusCode: http.StatusBadGateway, Body: http.NoBody}, nil
-		}
-		cancel()
-		return nil, r.Context().Err()
-	})
-	rec := connect(t, local.Config{URL: "http://host/inference", Transport: transport})
-	_, err := recognize(t, rec)
-	require.ErrorIs(t, err, asr.ErrLost)
-	_, err = rec.Recognize(ctx, asr.FromBytes("a", asrtest.WAV(time.Second)))
-	require.ErrorIs(t, err, context.Canceled)
-	_, ok := errors.AsType[*asr.Error](err)
-	require.False(t, ok, "%v", err)
 }
 
 // Recordings that stop the server each time remain suspect, however many there are, if the server

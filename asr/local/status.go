@@ -100,7 +100,6 @@ func (r *Recognizer) answered() {
 func (r *Recognizer) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	r.absent.clear() // another server may answer
 	healthy, err := r.healthy(ctx)
 	if err == nil && !healthy {
 		var ep endpoint
@@ -135,10 +134,8 @@ func (r *Recognizer) Status(context.Context) asr.Status {
 
 // Run checks the server at once and then every 15 seconds, until ctx ends. It returns nil then.
 //
-// A check is one or two GET requests to addresses that have answered; those that the server does
-// not have are requested again after ten minutes, or when it did not answer. Each process makes its
-// own checks: these requests cost a server less than processes that share results would cost their
-// database, and tell whether this process reaches it.
+// A check is a few GET requests: for the health of the server, and for its models. Each process
+// makes its own.
 func (r *Recognizer) Run(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
@@ -210,10 +207,8 @@ func (r *Recognizer) check(ctx context.Context) (model string, err error) {
 		return r.checkModel(list)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return "", &asr.Error{Op: op, Status: status, Message: "the key is missing or wrong"}
-	case healthy:
+	case healthy || r.found():
 		return r.target.model, nil
-	case r.found():
-		return r.target.model, r.alive(deadline)
 	}
 	if r.target.fixed == nil {
 		_, err = r.endpoint(ctx)
@@ -229,18 +224,6 @@ func (r *Recognizer) check(ctx context.Context) (model string, err error) {
 	return r.target.model, err
 }
 
-// alive requests the address of the server, which may answer anything but that it is not ready. It
-// is for servers without health and models whose endpoint has answered before.
-func (r *Recognizer) alive(ctx context.Context) error {
-	status, body, err := r.request(ctx, r.target.base.JoinPath("/").String())
-	if err != nil {
-		r.absent.clear()
-	} else if status >= 502 && status <= 504 {
-		err = &asr.Error{Op: op, Status: status, Message: "the server is not ready: " + errorText(body)}
-	}
-	return err
-}
-
 // healthy reports whether the server has a health endpoint that returns success. err tells why one
 // returned something else.
 func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
@@ -249,9 +232,8 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		switch {
 		case err != nil:
 			return false, err
-		case status == http.StatusNotFound,
+		case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
 			status == http.StatusOK && (looksHTML(body) || isRuntime(body)):
-			r.absent.add(url)
 			continue
 		case status != http.StatusOK:
 			return false, &asr.Error{Op: op, Status: status, Message: "the server is not ready: " + errorText(body)}

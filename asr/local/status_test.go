@@ -144,7 +144,7 @@ func TestRunChecksUntilItsContextEnds(t *testing.T) {
 			requests++
 			w := httptest.NewRecorder()
 			switch {
-			case r.URL.Path == "/health" && requests > 4:
+			case r.URL.Path == "/health" && requests > 6:
 				w.WriteHeader(503)
 			case r.URL.Path != "/health":
 				w.WriteHeader(404)
@@ -167,66 +167,6 @@ func TestRunChecksUntilItsContextEnds(t *testing.T) {
 		cancel()
 		require.NoError(t, <-done)
 	})
-}
-
-// Addresses that the server does not have are not requested again and again.
-func TestChecksRememberWhichAddressesAnswer(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name    string
-		answers string   // the path that answers; others are absent
-		want    []string // what the second check requests
-	}{
-		{"health", "/health", []string{"GET /health"}},
-		{"readiness", "/readyz", []string{"GET /readyz"}},
-		{"list of models", "/v1/models", []string{"GET /v1/models"}},
-		{"neither", "", []string{"GET /"}},
-	} {
-		for _, path := range []string{"", "/audio/transcriptions"} {
-			t.Run(c.name+path, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					var requests []string
-					down := false
-					rec := connect(t, local.Config{URL: "http://recogniser" + path,
-						Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-							if down {
-								return nil, http.ErrServerClosed
-							}
-							requests = append(requests, r.Method+" "+r.URL.Path)
-							w := httptest.NewRecorder()
-							switch r.URL.Path {
-							case c.answers:
-								_, _ = w.WriteString(`{"data":[{"id":"m"}]}`)
-							case "/v1/audio/transcriptions", "/audio/transcriptions":
-								w.WriteHeader(400)
-							default:
-								w.WriteHeader(404)
-							}
-							return w.Result(), nil
-						})})
-					check := func() []string {
-						requests = nil
-						rec.Check(t.Context())
-						return requests
-					}
-					all := check()
-					require.True(t, rec.Status(t.Context()).Available)
-					require.Greater(t, len(all), 1)
-					require.Equal(t, c.want, check())
-					down = true
-					require.Empty(t, check())
-					require.False(t, rec.Status(t.Context()).Available)
-					down = false
-					require.Greater(t, len(check()), 1, "another server may answer after an outage")
-					require.Equal(t, c.want, check())
-					time.Sleep(10 * time.Minute)
-					require.Greater(t, len(check()), 1, "the server may have been updated")
-					require.True(t, rec.Status(t.Context()).Available)
-				})
-			})
-		}
-	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

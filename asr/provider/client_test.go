@@ -53,15 +53,3 @@ func TestErrorsOfDoDoNotContainTheAddress(t *testing.T) {
 		require.NotContains(t, err.Error(), "internal", name)
 	}
 }
-
-func TestErrorOfAClosedPortDoesNotContainTheAddress(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)
-	require.NoError(t, err)
-	_, err = provider.Do("test", provider.NewTransport(nil), req)
-	require.ErrorIs(t, err, asr.ErrUnavailable)
-	require.NotContains(t, err.Error(), "127.0.0.1")
-}

@@ -80,11 +80,9 @@ func (s *Source) start() error {
 		return Unusable(s.op, err.Error())
 	}
 	header := pcm.Header(s.audio.Size)
-	s.body = io.MultiReader(bytes.NewReader(header), pcm.Samples(s.body))
+	s.body = io.MultiReader(bytes.NewReader(header), s.body)
 	s.Size += int64(len(header))
-	s.Info = audiofile.Info{
-		Format: audiofile.WAV, SampleRate: pcm.Rate, Channels: pcm.Channels, Duration: pcm.Duration(s.audio.Size),
-	}
+	s.Info = audiofile.Info{Format: audiofile.WAV, Duration: pcm.Duration(s.audio.Size)}
 	return nil
 }
 

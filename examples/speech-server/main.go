@@ -45,7 +45,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	addr := flags.String("addr", "127.0.0.1:8090", "`address` to serve on")
 	transcribe := flags.Bool("transcribe", false, "print the text of the files named, instead of serving")
 	parse := flags.String("parse", "lines", "what the program prints: lines, json or timed lines")
-	sphinx5 := flags.Bool("pocketsphinx5", false, "use the program pocketsphinx of release 5")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
 	language := flags.String("language", "", "language of the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "number of recordings recognised at once")
@@ -72,8 +71,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return program.Usage{Err: fmt.Errorf("-parse: %w", err)}
 		}
 		cfg = command.Config{Args: recogniser, Parse: parser}
-	case *sphinx5:
-		cfg = command.PocketSphinx5()
 	case *whisper != "":
 		cfg = command.Whisper(*whisper)
 	}

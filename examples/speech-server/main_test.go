@@ -71,24 +71,6 @@ func TestTranscribesFilesWithProgress(t *testing.T) {
 	require.Contains(t, stderr.String(), "3/3 "+file+": 3.6")
 }
 
-func TestServesARecogniserThatPassesTheSuite(t *testing.T) {
-	longtest.Only(t)
-	t.Parallel()
-	file := speech(t, "hello world")
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	url, stop := start(t, "-concurrency", "2")
-	asrtest.Run(t, asrtest.Target{
-		New: func(t testing.TB) asr.Recognizer {
-			rec, err := local.New(local.Config{URL: url, Segments: true, Concurrency: 2})
-			require.NoError(t, err)
-			return rec
-		},
-		Audio: data, Text: "hello world",
-	})
-	t.Cleanup(stop)
-}
-
 // start runs the program as a server, and returns its address and a function that stops it.
 func start(t *testing.T, args ...string) (url string, stop func()) {
 	t.Helper()
