@@ -88,7 +88,7 @@ func (b *bench) compareDrains(ctx context.Context, ours, river *contender, prefi
 	processes ...int) (first, firstRiver []result) {
 	for i, n := range processes {
 		var results, riverResults []result
-		name := fmt.Sprintf("%sdrain, %d processes", prefix, n)
+		name := fmt.Sprintf("%sdrain, processes: %d", prefix, n)
 		row := harness.Row{Name: name, Unit: "jobs/s", PeerName: "River", Must: must}
 		b.Alternate(row, ours.drained(ctx, n, &results), river.drained(ctx, n, &riverResults))
 		if i == 0 {
