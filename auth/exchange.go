@@ -89,8 +89,8 @@ func (s *Service) exchange(ctx context.Context, code string) (id Identity, err e
 		return id, &ExchangeError{Kind: ErrPlatformTimeout}
 	case err != nil:
 		return id, &ExchangeError{Kind: ErrPlatform, Err: err}
-	case id.Platform == DevelopmentPlatform:
-		return id, &ExchangeError{Kind: ErrPlatform, Message: "exchanger returned the platform " + DevelopmentPlatform}
+	case id.Platform == developmentPlatform:
+		return id, &ExchangeError{Kind: ErrPlatform, Message: "exchanger returned the platform " + developmentPlatform}
 	case !id.Valid():
 		return id, &ExchangeError{Kind: ErrPlatform, Message: "identity is empty, too long or not printable"}
 	}

@@ -24,10 +24,10 @@ type Exchanger interface {
 	Exchange(ctx context.Context, code string) (Identity, error)
 }
 
-// DevelopmentPlatform is the platform of the identities that [Service.AuthenticateDevelopment]
+// developmentPlatform is the platform of the identities that [Service.AuthenticateDevelopment]
 // creates. An [Exchanger] that returns it is an error, so a development name and a platform's user
 // are never the same user.
-const DevelopmentPlatform = "development"
+const developmentPlatform = "development"
 
 // Limits on the parts of an [Identity], in bytes.
 const (
@@ -106,5 +106,5 @@ func developmentIdentity(name string) (Identity, bool) {
 	ok := name != "" && len(name) <= maxDevelopmentName && !strings.ContainsFunc(name, func(r rune) bool {
 		return !strings.ContainsRune(base62+"._@+-", r)
 	})
-	return Identity{Platform: DevelopmentPlatform, Subject: name}, ok
+	return Identity{Platform: developmentPlatform, Subject: name}, ok
 }

@@ -3,51 +3,13 @@ package auth_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth"
 )
-
-func TestSignInEndsTheSessionItReplaces(t *testing.T) {
-	t.Parallel()
-	s := newService(t, auth.Config{Exchanger: exchange(func(_ context.Context, code string) (auth.Identity, error) {
-		subject, _, _ := strings.Cut(code, "-")
-		return auth.Identity{Platform: "p", Subject: subject}, nil
-	})})
-	login := func(code, old string) string {
-		l, err := s.Relogin(t.Context(), code, old)
-		require.NoError(t, err)
-		return l.Token
-	}
-	good := func(token string) bool {
-		_, err := s.Authenticate(t.Context(), token)
-		return err == nil
-	}
-	first := login("anna-1", "")
-	bens := login("ben-1", first)
-	require.True(t, good(first), "another user's session ended")
-	second := login("anna-2", first)
-	require.False(t, good(first))
-	third := login("anna-3", "nonsense")
-	require.True(t, good(second) && good(third) && good(bens))
-}
-
-func TestIdentityTellsWhoAUserIs(t *testing.T) {
-	t.Parallel()
-	s := newService(t, auth.Config{Exchanger: exchange(everybody)})
-	login, err := s.Login(t.Context(), "anna")
-	require.NoError(t, err)
-	id, err := s.Identity(t.Context(), login.UserID)
-	require.NoError(t, err)
-	require.Equal(t, auth.Identity{Platform: "miniapp", AppID: "app", Subject: "anna"}, id)
-	_, err = s.Identity(t.Context(), uuid.New())
-	require.ErrorIs(t, err, auth.ErrNoUser)
-}
 
 func TestSessionsOfAUserAreCapped(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
@@ -49,11 +50,38 @@ func FuzzDevelopmentName(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		id, ok := developmentIdentity(name)
-		require.Equal(t, DevelopmentPlatform, id.Platform)
+		require.Equal(t, developmentPlatform, id.Platform)
 		if ok {
 			require.True(t, id.Valid())
 			require.Equal(t, name, id.Subject)
 			require.Regexp(t, `^[A-Za-z0-9._@+-]{1,64}$`, name)
 		}
 	})
+}
+
+// lookups is an empty store that counts the sessions it is asked for, and panics when it is
+// written to.
+type lookups struct {
+	Store
+	n int
+}
+
+func (l *lookups) Session(context.Context, TokenHash) (Session, error) {
+	l.n++
+	return Session{}, ErrNoSession
+}
+
+func TestGuessedTokensAreLookedUpOnceIfTheyAreWellFormed(t *testing.T) {
+	t.Parallel()
+	store := &lookups{}
+	s, err := New(Config{Store: store})
+	require.NoError(t, err)
+	for range 1000 {
+		token := newToken()
+		for _, guess := range []string{token, token[:len(token)-1] + "!"} {
+			_, err := s.Authenticate(t.Context(), guess)
+			require.ErrorIs(t, err, ErrInvalidToken)
+		}
+	}
+	require.Equal(t, 1000, store.n)
 }

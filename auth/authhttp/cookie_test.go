@@ -191,14 +191,6 @@ func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
 	}
 }
 
-func TestNestedHandlersVaryOnce(t *testing.T) {
-	t.Parallel()
-	var c authhttp.Cookie
-	h := c.Handler(c.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
-	w := send(h, http.MethodGet, "/page", "", "Cookie", "__Host-session=token")
-	require.Equal(t, []string{"Cookie"}, w.Header()["Vary"])
-}
-
 func TestSignOutPageOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	var c authhttp.Cookie
@@ -229,12 +221,4 @@ func TestCallbackOfADeniedSignIn(t *testing.T) {
 		require.Equal(t, status, w.Code, answer)
 		require.Contains(t, w.Header().Get("Set-Cookie"), pending.Name+"=; Path=/; Max-Age=0")
 	}
-}
-
-func TestInvalidDevelopmentNameIsExplained(t *testing.T) {
-	t.Parallel()
-	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})
-	w := send(b.handler, http.MethodGet, mePath, "", authhttp.DevelopmentHeader, "Anna Lin")
-	require.Equal(t, http.StatusUnauthorized, w.Code)
-	require.Contains(t, w.Body.String(), "The name in X-Development-User is not valid")
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authhttp"
-	"lessonkit.example/internal/httpapi/apitest"
 )
 
 var update = flag.Bool("update", false, "write testdata/openapi.json")
@@ -41,21 +39,6 @@ func TestOpenAPIDocument(t *testing.T) {
 	want, err := os.ReadFile("testdata/openapi.json")
 	require.NoError(t, err, "make it with go test -run OpenAPI -update")
 	require.Equal(t, string(want), got.String())
-}
-
-func TestSignInTakesJSONOnly(t *testing.T) {
-	t.Parallel()
-	b := setup(t, options{})
-	for contentType, status := range map[string]int{
-		"application/json": 401, "text/plain": 415, "application/xml": 415,
-	} {
-		r := httptest.NewRequest(http.MethodPost, loginPath, strings.NewReader(`{"code":"x"}`))
-		r.Header.Set("Content-Type", contentType)
-		w := httptest.NewRecorder()
-		b.handler.ServeHTTP(w, r)
-		require.Equal(t, status, w.Code, contentType)
-		apitest.Parse(t, document(t)).Check(t, r, w.Code, w.Header())
-	}
 }
 
 // The operations can be added to an API with Huma's defaults.

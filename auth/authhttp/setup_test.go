@@ -2,7 +2,6 @@ package authhttp_test
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -156,5 +155,3 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
-
-var _ io.Writer = (*lockedBuffer)(nil)

@@ -159,12 +159,21 @@ func TestDevelopmentHeader(t *testing.T) {
 		who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token+"x").problem(t,
 			http.StatusUnauthorized, "token_invalid")
 	})
+	t.Run("an empty token is no credential", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		for _, empty := range []string{"", "Bearer", "bearer ", "Bearer  "} {
+			me := who(t, b, "X-Development-User", "ben", "Authorization", empty)
+			require.Equal(t, "development", me.json["method"], "%q", empty)
+		}
+	})
 	t.Run("a bad name is refused", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, on)
 		for _, name := range []string{"", " ", "a b", "a/b", "ä", "a\x00", string(make([]byte, 65))} {
 			who(t, b, "X-Development-User", name).problem(t, http.StatusUnauthorized, "token_invalid")
 		}
+		require.Contains(t, who(t, b, "X-Development-User", "a b").text, "The name in X-Development-User is not valid")
 		who(t, b, "X-Development-User", "a", "X-Development-User", "b").problem(t, http.StatusUnauthorized,
 			"token_invalid")
 	})
