@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -78,10 +77,9 @@ func edit(change func(lesson map[string]any)) func(*http.Response) error {
 func TestAuditCounts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		upload   func(w http.ResponseWriter, n int64) bool // answers in place of the service, or returns false
-		answer   func(*http.Response) error
-		patience time.Duration // a minute if 0
-		check    func(t *testing.T, tally fleet.Tally)
+		upload func(w http.ResponseWriter, n int64) bool // answers in place of the service, or returns false
+		answer func(*http.Response) error
+		check  func(t *testing.T, tally fleet.Tally)
 	}{
 		"an honest service": {
 			check: func(t *testing.T, tally fleet.Tally) {
@@ -133,27 +131,6 @@ func TestAuditCounts(t *testing.T) {
 			}),
 			check: func(t *testing.T, tally fleet.Tally) { require.Positive(t, tally.Doubled) },
 		},
-		"a text twice in the transcript": {
-			answer: edit(func(lesson map[string]any) {
-				text, _ := lesson["transcript"].(string)
-				first, _, _ := strings.Cut(text, "\n")
-				lesson["transcript"] = text + "\n" + first
-			}),
-			check: func(t *testing.T, tally fleet.Tally) { require.Positive(t, tally.Doubled) },
-		},
-		"a text that changes": {
-			answer: edit(func(lesson map[string]any) {
-				list, _ := lesson["segments"].([]any)
-				for i := range list {
-					segment := list[i].(map[string]any)
-					segment["text"] = strings.Replace(segment["text"].(string), "answer", "answer X", 1)
-				}
-				lesson["transcript"] = strings.ReplaceAll(lesson["transcript"].(string), "answer", "answer X")
-			}),
-			check: func(t *testing.T, tally fleet.Tally) {
-				require.Equal(t, tally.Acknowledged+tally.Kept, tally.Doubled, tally.Problems)
-			},
-		},
 		"uploads refused for good": {
 			upload: func(w http.ResponseWriter, _ int64) bool {
 				http.Error(w, `{"code":"too_large"}`, http.StatusRequestEntityTooLarge)
@@ -162,17 +139,6 @@ func TestAuditCounts(t *testing.T) {
 			check: func(t *testing.T, tally fleet.Tally) {
 				require.Zero(t, tally.Acknowledged)
 				require.Positive(t, tally.Failures["413 too_large"])
-				require.Positive(t, tally.Refused)
-			},
-		},
-		"uploads without an acknowledgement": {
-			patience: time.Second,
-			upload: func(w http.ResponseWriter, _ int64) bool {
-				http.Error(w, `{}`, http.StatusBadGateway)
-				return true
-			},
-			check: func(t *testing.T, tally fleet.Tally) {
-				require.Zero(t, tally.Acknowledged)
 				require.Positive(t, tally.Refused)
 			},
 		},
@@ -202,7 +168,7 @@ func TestAuditCounts(t *testing.T) {
 			defer front.Close()
 			phones, err := fleet.Start(ctx, fleet.Config{
 				URLs: []string{front.URL}, Phones: 3, Pace: time.Millisecond,
-				Patience: cmp.Or(test.patience, time.Minute),
+				Patience: time.Minute,
 			})
 			require.NoError(t, err)
 			<-ctx.Done()

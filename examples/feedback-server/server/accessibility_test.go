@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -100,29 +99,4 @@ func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
 		})()`, text)), text)
 	}
 	require.Equal(t, "360", b.eval(`String(document.documentElement.scrollWidth)`))
-}
-
-func TestOperatorFindsTheJobOfASegment(t *testing.T) {
-	t.Parallel()
-	f := withFailedSegment(t)
-	job := f.waitJob(jobqueue.StateFailed, 1)
-	w := request(f.server, http.MethodGet, "/search?q="+f.segment, basic("operator", operatorPassword))
-	require.Equal(t, http.StatusOK, w.Code)
-	require.Contains(t, w.Body.String(), fmt.Sprintf(`href="/admin/queue/jobs/%d"`, job.ID))
-}
-
-func TestReferencePageIsAccessible(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t)
-	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
-	url, _, _ := withReference(t, "")
-	for name, s := range screens {
-		b.emulate(s)
-		for _, path := range []string{"/scalar", "/scalar?swagger-ui"} {
-			b.do(chromedp.Navigate(url + path))
-			b.waitText("Teaching feedback")
-			b.screenshot("reference " + name)
-			require.Empty(t, b.violations(axe), "%s, %s", path, name)
-		}
-	}
 }

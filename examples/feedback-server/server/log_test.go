@@ -3,16 +3,12 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -89,31 +85,4 @@ func uploadSegment(t *testing.T, c feedbackclient.Client) (
 	segment, err = c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
 	require.NoError(t, err)
 	return p, session, lesson, segment, audio
-}
-
-func TestLogSaysWhyASegmentHasNoText(t *testing.T) {
-	t.Parallel()
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		http.Error(w, "no speech in it", http.StatusUnprocessableEntity)
-	}))
-	defer refusing.Close()
-	c, log, _ := logged(t, refusing.URL)
-	_, _, _, segment, _ := uploadSegment(t, c)
-	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 4 }, timeout, 5*time.Millisecond)
-	var ended, givenUp map[string]any
-	for _, line := range log.grep(segment.ID) {
-		switch line["msg"] {
-		case "transcription ended":
-			ended = line
-		case "job given up":
-			givenUp = line
-		}
-	}
-	require.Equal(t, "failed", ended["outcome"])
-	require.Equal(t, "WARN", givenUp["level"])
-	for _, line := range []map[string]any{ended, givenUp} {
-		require.Contains(t, line["error"], "no speech in it")
-		require.NotEmpty(t, line["request_id"])
-	}
 }

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -11,13 +10,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
-	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 func TestPrometheusAcceptsMetricsAndAlerts(t *testing.T) {
@@ -71,24 +67,4 @@ func TestStoppingServerDoesNotReportTheDatabaseDown(t *testing.T) {
 	require.NoError(t, s.Run(stopped, listener))
 	require.Equal(t, http.StatusServiceUnavailable, get(s.Handler(), "/readyz").Code)
 	require.Contains(t, get(s.Handler(), "/metrics").Body.String(), "\ndatabase_ready 1\n")
-}
-
-// A job that has failed is "failed" in every place.
-func TestFailedJobHasOneName(t *testing.T) {
-	t.Parallel()
-	s, file := withOperator(t)
-	jobs, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-	require.NoError(t, err)
-	defer jobs.Close()
-	_, err = jobqueue.NewClient(jobs).Enqueue(t.Context(), jobqueue.Params{
-		Queue: "files", Kind: "delete_audio", Args: json.RawMessage(`"not a task"`),
-	})
-	require.NoError(t, err)
-	serve(t, s)
-	require.Eventually(t, func() bool {
-		text := get(s.Handler(), "/metrics").Body.String()
-		return strings.Contains(text, `job_duration_seconds_count{kind="delete_audio",outcome="failed"} 1`) &&
-			strings.Contains(text, `jobqueue_jobs{queue="files",state="failed"} 1`)
-	}, timeout, 20*time.Millisecond)
-	require.NotContains(t, get(s.Handler(), "/metrics").Body.String(), "dead")
 }

@@ -1,20 +1,14 @@
 package server_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
-	"lessonkit.example/jobqueue"
 )
 
 const operatorPassword = "correct horse battery"
@@ -72,22 +66,6 @@ func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
 }
 
-func TestTeachersTokenDoesNotOpenTheQueuePages(t *testing.T) {
-	t.Parallel()
-	platform := authtest.NewPlatform(t)
-	s := newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL":       "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"MINIAPP_APP_ID":     platform.AppID,
-		"MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL":    platform.QueryEndpoint(),
-		"OPERATOR_PASSWORD":  operatorPassword,
-	})
-	require.NoError(t, s.Migrate(t.Context()))
-	token := signIn(t, s.Handler(), platform)
-	require.Equal(t, http.StatusUnauthorized, request(s, http.MethodGet, "/", bearer(token)).Code)
-	require.Equal(t, http.StatusUnauthorized, request(s, http.MethodGet, "/", basic("someone", token)).Code)
-}
-
 func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, server.RoleAll)
@@ -114,35 +92,4 @@ func TestOtherSitesCannotRetryJobs(t *testing.T) {
 		})
 		require.Equal(t, status, w.Code, site)
 	}
-}
-
-func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t)
-	s, file := withOperator(t)
-	address := serve(t, s) + "/admin/queue"
-	queue := queueIn(t, "sqlite:"+file)
-	jobs := jobqueue.NewClient(queue)
-	params := jobqueue.Params{Queue: "files", Kind: "delete_audio", Args: "not a task"}
-	inserted, err := jobqueue.NewClient(queue).Enqueue(t.Context(), params)
-	require.NoError(t, err)
-	failures := func(n int) func() bool {
-		return func() bool {
-			job, err := jobs.Get(t.Context(), inserted.ID)
-			return err == nil && job.State == jobqueue.StateFailed && len(job.Errors) == n
-		}
-	}
-	require.Eventually(t, failures(1), timeout, 20*time.Millisecond)
-
-	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + address))
-	b.waitText("files")
-	b.screenshot("queues")
-	b.do(chromedp.Navigate("http://" + address + "/jobs?state=failed"))
-	b.waitText("delete_audio")
-	b.screenshot("failed")
-	b.do(chromedp.Click(chromedp.CSS(fmt.Sprintf(`a[href$="/jobs/%d"]`, inserted.ID))))
-	b.waitText("not a task")
-	b.screenshot("job")
-	b.clickButton("Retry")
-	require.Eventually(t, failures(2), timeout, 20*time.Millisecond)
 }

@@ -146,19 +146,6 @@ func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {
 	require.Empty(t, r.Storage.Detail)
 }
 
-func TestHealthReportsTheWaysToSignInToProduction(t *testing.T) {
-	t.Parallel()
-	r := health(t, newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"APP_ENV":                       "production",
-		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"MINIAPP_APP_ID":                "id",
-		"MINIAPP_APP_SECRET":            "secret",
-	}).Handler())
-	require.True(t, r.MiniappAuthConfigured)
-	require.False(t, r.DevelopmentAuthEnabled)
-}
-
 // The database accepts connections and never answers.
 func TestHealthAnswersWithinTwoSecondsWhileTheDatabaseHangs(t *testing.T) {
 	t.Parallel()
@@ -225,36 +212,6 @@ func TestMetricsCountUnknownMethodsTogether(t *testing.T) {
 	require.Contains(t, text, `http_request_duration_seconds_count{method="other"`)
 }
 
-func TestOpenAPIDocumentIsComplete(t *testing.T) {
-	t.Parallel()
-	h := onSQLite(t, server.RoleAll).Handler()
-	var doc struct {
-		Paths map[string]map[string]struct {
-			OperationID string
-			Summary     string
-			Tags        []string
-		}
-	}
-	require.NoError(t, json.Unmarshal(get(h, "/openapi.json").Body.Bytes(), &doc))
-	seen := map[string]bool{}
-	for path, operations := range doc.Paths {
-		for method, op := range operations {
-			where := method + " " + path
-			require.NotEmpty(t, op.Summary, where)
-			require.Len(t, op.Tags, 1, where)
-			require.False(t, seen[op.OperationID], "%s: duplicate operation id %q", where, op.OperationID)
-			seen[op.OperationID] = true
-		}
-	}
-	for _, path := range []string{"/health", "/api/v1/auth/miniapp/login", "/api/v1/profiles/{profile_id}",
-		"/api/v1/feedback-lessons/{lesson_id}/segments"} {
-		require.Contains(t, doc.Paths, path)
-	}
-	page := get(h, "/scalar")
-	require.Equal(t, http.StatusOK, page.Code)
-	require.True(t, strings.HasPrefix(page.Header().Get("Content-Type"), "text/html"))
-}
-
 // signIn returns the token of a teacher who signs in through the platform.
 func signIn(t *testing.T, h http.Handler, platform *authtest.Platform) string {
 	t.Helper()
@@ -267,46 +224,4 @@ func signIn(t *testing.T, h http.Handler, platform *authtest.Platform) string {
 	var answer struct{ Token string }
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
 	return answer.Token
-}
-
-// Without a token an operation answers 401 before it looks at parameters and body.
-func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
-	t.Parallel()
-	withDatabase := onSQLite(t, server.RoleAll).Handler()
-	without := newServer(t, server.RoleAll, map[string]string{}).Handler()
-	for _, c := range []struct {
-		method, path, body string
-		signedIn           int
-		anonymous          int
-		noDatabase         int
-	}{
-		{"GET", "/api/v1/profiles", "", 200, 401, 503},
-		{"POST", "/api/v1/profiles", "{", 400, 401, 503},
-		{"GET", "/api/v1/profiles/x", "", 422, 401, 503},
-		{"GET", "/api/v1/nowhere", "", 404, 404, 404},
-		{"PATCH", "/api/v1/profiles", "", 405, 405, 405},
-		{"GET", "/api/v1/auth/nowhere", "", 404, 404, 404},
-		{"GET", "/nowhere", "", 404, 404, 404},
-	} {
-		send := func(h http.Handler, user string) *httptest.ResponseRecorder {
-			r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
-			r.Host = "localhost"
-			r.Header.Set("Content-Type", "application/json")
-			if user != "" {
-				r.Header.Set("X-Development-User", user)
-			}
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			return w
-		}
-		require.Equal(t, c.signedIn, send(withDatabase, "someone").Code, c)
-		w := send(withDatabase, "")
-		require.Equal(t, c.anonymous, w.Code, c)
-		if c.anonymous == http.StatusUnauthorized {
-			require.Equal(t, "Bearer", w.Header().Get("WWW-Authenticate"))
-			require.Empty(t, w.Header().Get("Allow"))
-			require.Contains(t, w.Body.String(), "token_missing")
-		}
-		require.Equal(t, c.noDatabase, send(without, "someone").Code, c)
-	}
 }
