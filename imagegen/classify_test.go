@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -144,22 +143,5 @@ func isPartial(text string) check {
 		require.ErrorAs(t, err, &p)
 		require.ErrorContains(t, p.Failed[1], text)
 		require.Len(t, r.Images, 1)
-	}
-}
-
-func TestItemErrorsKeepTheGoodImages(t *testing.T) {
-	t.Parallel()
-	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL, imagegentest.Async} {
-		synctest.Test(t, func(t *testing.T) {
-			fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
-			fake.Script(imagegentest.ItemError(1))
-			r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, imagegen.Memory())
-			var p *imagegen.PartialError
-			require.ErrorAs(t, err, &p)
-			require.Len(t, p.Failed, 1)
-			require.ErrorContains(t, p.Failed[1], "image was filtered")
-			require.Len(t, r.Images, 2)
-			require.Equal(t, 2, r.Images[1].Index)
-		})
 	}
 }

@@ -3,7 +3,6 @@ package imagegen_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image/png"
 	"io"
@@ -220,21 +219,6 @@ func TestNewRefusesBadConfigurations(t *testing.T) {
 	}
 	_, err := imagegen.New(imagegen.Config{})
 	require.EqualError(t, err, "base URL: it is empty; expected http://HOST or https://HOST")
-}
-
-func TestCanceledCallReturnsTheContextsError(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{})
-		fake.Script(imagegentest.Slow(time.Hour))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := fake.Client(nil).Generate(ctx, fox(), imagegen.Memory())
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		var e *imagegen.Error
-		require.True(t, errors.As(err, &e) && e.MayHaveRun)
-		require.Equal(t, 1, fake.Counts().Requests)
-	})
 }
 
 // Whenever a call is canceled, it ends at once with the context's error, and leaves no file and (as

@@ -62,30 +62,6 @@ func ExampleClient_Wait() {
 	}
 }
 
-func ExampleBuffers() {
-	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example"})
-	images := imagegen.Memory()
-	_, err := client.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", N: 2}, images)
-	for i, data := range images.All() {
-		fmt.Println(i, len(data), err)
-	}
-}
-
-// An event says which request it belongs to, so one function can follow all calls of a Client.
-func ExampleConfig_onEvent() {
-	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example", OnEvent: func(e imagegen.Event) {
-		switch e.Kind {
-		case imagegen.EventRetry:
-			fmt.Printf("%s: again in %v: %v\n", e.Request.Prompt, e.Wait, e.Err)
-		case imagegen.EventTask:
-			fmt.Printf("%s: task %s\n", e.Request.Prompt, e.TaskID)
-		case imagegen.EventImage:
-			fmt.Printf("%s: image %d, %dx%d\n", e.Request.Prompt, e.Image.Index+1, e.Image.Width, e.Image.Height)
-		}
-	}})
-	_, _ = client.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox"}, imagegen.Memory())
-}
-
 func ExampleError() {
 	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example"})
 	req := &imagegen.Request{Prompt: "in winter",

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
-	"mime/multipart"
-	"net/http"
 	"regexp"
 	"testing"
 
@@ -37,36 +34,6 @@ func start(t *testing.T, env map[string]string, args ...string) string {
 	found := regexp.MustCompile(`address=(http://\S+)`).FindStringSubmatch(line)
 	require.NotNil(t, found, line)
 	return found[1]
-}
-
-// Any web page may post a form, and here it needs no API key either.
-func TestWebPagesAreKeptOut(t *testing.T) {
-	t.Parallel()
-	address := start(t, nil)
-	for name, test := range map[string]struct {
-		header, value string
-		refused       bool
-	}{
-		"browser on another page":   {"Sec-Fetch-Site", "cross-site", true},
-		"older browser":             {"Origin", "http://elsewhere.example", true},
-		"browser on our own page":   {"Sec-Fetch-Site", "same-origin", false},
-		"program, not in a browser": {"User-Agent", "curl", false},
-		"name of another site":      {"Host", "elsewhere.example", true},
-	} {
-		var body bytes.Buffer
-		form := multipart.NewWriter(&body)
-		require.NoError(t, form.WriteField("size", "1:1"))
-		require.NoError(t, form.Close())
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/v1/images/edits", &body)
-		require.NoError(t, err)
-		req.Header.Set("Content-Type", form.FormDataContentType())
-		req.Header.Set(test.header, test.value)
-		req.Host = req.Header.Get("Host")
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		require.Equal(t, test.refused, resp.StatusCode == http.StatusForbidden, name)
-	}
 }
 
 func TestOpenAIClient(t *testing.T) {

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,7 +26,6 @@ type setup struct {
 	gateway.Config
 	generator gateway.Generator
 	files     *gateway.Files
-	workers   int
 	rerun     bool
 	stopped   *func() // set to a function that stops the tasks
 }
@@ -42,7 +40,7 @@ func running(t *testing.T, s setup) *gateway.Gateway {
 		s.files = openFiles(t, t.TempDir(), 0)
 	}
 	performer := gateway.Performer{Generator: s.generator, Files: s.files, Rerun: s.rerun, Logger: s.Logger}
-	tasks := gateway.NewMemoryTasks(performer, max(s.workers, 2))
+	tasks := gateway.NewMemoryTasks(performer, 2)
 	s.Tasks, s.Files = tasks, s.files
 	if s.Keys == nil {
 		keys, err := gateway.ParseKeys("me:" + key + ",other:other-key")
@@ -251,19 +249,4 @@ func files(t *testing.T, path string) []os.DirEntry {
 	all, err := os.ReadDir(path)
 	require.NoError(t, err)
 	return all
-}
-
-func TestImageURLsAreIgnoredOnGenerations(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := running(t, setup{})
-		a := send(t, h, "POST", generations, `{"prompt":"x","image_urls":["http://127.0.0.1/secret"],"size":"2:1"}`,
-			nil)
-		require.Equal(t, 200, a.Code)
-		items := a.body["data"].([]any)
-		require.Len(t, items, 1)
-		_, err := base64.StdEncoding.DecodeString(items[0].(map[string]any)["b64_json"].(string))
-		require.NoError(t, err)
-		require.Contains(t, a.body["usage"], "input_tokens_details")
-	})
 }

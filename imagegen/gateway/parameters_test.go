@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bytes"
 	"encoding/base64"
-	"image"
 	"image/jpeg"
 	"image/png"
 	"mime/multipart"
@@ -63,20 +62,6 @@ func TestParametersThatChangeNothingAreAccepted(t *testing.T) {
 			"style":null,"response_format":"b64_json","image_urls":["https://images.example/x.png"]}`, nil)
 		require.Equal(t, 200, a.Code, a.Body)
 		require.Equal(t, "png", a.body["output_format"])
-	})
-}
-
-func TestOutputFormat(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := running(t, setup{})
-		for _, format := range []string{"png", "jpeg"} {
-			a := send(t, h, "POST", generations, `{"prompt":"x","output_format":"`+format+`"}`, nil)
-			require.Equal(t, format, a.body["output_format"])
-			_, got, err := image.Decode(bytes.NewReader(imageData(t, a)))
-			require.NoError(t, err)
-			require.Equal(t, format, got)
-		}
 	})
 }
 

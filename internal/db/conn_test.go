@@ -67,19 +67,6 @@ type theConnector struct {
 func (c theConnector) Driver() driver.Driver                        { return c.driver }
 func (c theConnector) Connect(context.Context) (driver.Conn, error) { return c.conn, nil }
 
-func TestStatementsArePreparedOnce(t *testing.T) {
-	t.Parallel()
-	db, conn := preparing(t)
-	for i := range 10 {
-		_, err := db.Exec("insert into n values ($1, $2)", 10+i, fmt.Sprint(10+i))
-		require.NoError(t, err)
-		var name string
-		require.NoError(t, db.QueryRow("select name from n where v = $1", 10+i).Scan(&name))
-		require.Equal(t, fmt.Sprint(10+i), name)
-	}
-	require.Equal(t, 2, conn.prepared)
-}
-
 func TestStatementThatFailedIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	db, conn := preparing(t)
@@ -128,21 +115,6 @@ func TestStatementIsUsedWhileItsRowsAreRead(t *testing.T) {
 	require.NoError(t, outer.Err())
 	require.Equal(t, [][]int{{1, 2, 3}, {2, 3}, {3}}, got)
 	require.Equal(t, 3, conn.prepared, "one to insert, two to read")
-}
-
-func TestStatementOutlivesAChangeOfTheSchema(t *testing.T) {
-	t.Parallel()
-	db, _ := preparing(t)
-	for i := range 3 {
-		rows, err := db.Query("select * from n where v = $1", 1)
-		require.NoError(t, err)
-		columns, err := rows.Columns()
-		require.NoError(t, err)
-		require.Len(t, columns, 2+i)
-		require.NoError(t, rows.Close())
-		_, err = db.Exec(fmt.Sprintf("alter table n add column c%d text", i))
-		require.NoError(t, err)
-	}
 }
 
 func TestKeptStatementsAreBounded(t *testing.T) {

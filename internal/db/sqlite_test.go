@@ -102,22 +102,6 @@ func TestFileIsForItsOwnerOnly(t *testing.T) {
 func TestGroup(t *testing.T) {
 	t.Parallel()
 
-	t.Run("concurrent callers all commit", func(t *testing.T) {
-		t.Parallel()
-		db := open(t)
-		g := db.group
-		var wg sync.WaitGroup
-		errs := make([]error, 500)
-		for i := range errs {
-			wg.Go(func() { errs[i] = g.do(t.Context(), insert(i)) })
-		}
-		wg.Wait()
-		require.NoError(t, errors.Join(errs...))
-		sum, count := values(t, db)
-		require.Equal(t, 500*499/2, sum)
-		require.Equal(t, 500, count)
-	})
-
 	t.Run("a failing caller loses its own work only", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)

@@ -183,6 +183,7 @@ func TestCausesAreLoggedUnderTheRequestID(t *testing.T) {
 		require.Contains(t, log.String(), want)
 		require.Contains(t, log.String(), w.Header().Get("X-Request-Id"))
 		require.Contains(t, log.String(), `"route":"POST /api/v1/things"`)
+		require.Equal(t, name == "gone", w.Header().Get("X-Why") == "time", "the headers of a problem are sent")
 	}
 }
 
@@ -231,13 +232,6 @@ func TestRequestsOfProbesAreLoggedAtDebug(t *testing.T) {
 		do(h, "GET", "/readyz", "", nil)
 		require.Contains(t, log.String(), `"level":"`+level+`"`)
 	}
-}
-
-func TestProblemHeadersAreSent(t *testing.T) {
-	t.Parallel()
-	h, _ := server(t, io.Discard)
-	w := do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"gone","tags":[]}`))
-	require.Equal(t, "time", w.Header().Get("X-Why"))
 }
 
 // TestRetryAfterIsInTheBodyToo: some clients cannot read headers.

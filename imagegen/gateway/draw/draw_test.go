@@ -2,7 +2,6 @@ package draw_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -70,12 +69,4 @@ func TestReferencesChangeThePicture(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, without.Get(0), with.Get(0))
 	require.Equal(t, without.Get(0), undecodable.Get(0))
-}
-
-func Example() {
-	images := imagegen.Memory()
-	r, err := draw.Generator{}.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: "16:9"},
-		images)
-	fmt.Println(r.Images[0].Type, r.Images[0].Width, r.Images[0].Height, err)
-	// Output: image/png 1280 720 <nil>
 }
