@@ -96,8 +96,8 @@ type laterNil struct{ *nilError }
 func (laterNil) Error() string               { return "later?" }
 func (e laterNil) RetryAfter() time.Duration { return e.after }
 
-// Functions of the program and methods of its errors that panic fail the attempt like a handler that
-// panics. They do not end the process.
+// Functions of the program and methods of its errors that panic fail the attempt like a handler
+// that panics. They do not end the process.
 func TestPanicsFailTheAttempt(t *testing.T) {
 	t.Parallel()
 	const invalid = "panic: runtime error: invalid memory address"
@@ -152,47 +152,4 @@ func TestPanicsFailTheAttempt(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A handler that has not looked at its context fails for the reason for which that has ended, and
-// what it has left behind finds the context ended, also one that was derived from it.
-func TestContextThatNobodyLooksAtEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		m.add(time.Now(), time.Now(), 2)
-		var mu sync.Mutex
-		var failed []error
-		cfg := WorkerConfig{Timeout: time.Second, OnEvent: func(e Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			if e.Type == EventRetried {
-				failed = append(failed, e.Err)
-			}
-		}}
-		var left []context.Context
-		derived := make(chan error, 1)
-		_, stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error {
-			left = append(left, ctx)
-			if len(left) == 1 {
-				time.Sleep(2 * time.Second)
-				return errors.New("late")
-			}
-			below, cancel := context.WithTimeout(ctx, time.Hour)
-			go func() {
-				defer cancel()
-				<-below.Done()
-				derived <- below.Err()
-			}()
-			return nil
-		})
-		time.Sleep(5 * time.Second)
-		stop()
-		require.Len(t, failed, 1)
-		require.ErrorIs(t, failed[0], ErrTimeout)
-		require.Len(t, left, 2)
-		require.Error(t, left[0].Err())
-		require.ErrorIs(t, left[1].Err(), context.Canceled)
-		require.ErrorIs(t, <-derived, context.Canceled)
-	})
 }

@@ -3,6 +3,7 @@ package jobqueue_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -138,15 +139,18 @@ func TestHandlerDecidesTheResult(t *testing.T) {
 		}
 		ids[i] = enqueue(t, c, p)
 	}
+	var left context.Context
 	slow := enqueue(t, c, jobqueue.Params{Kind: "slow", MaxAttempts: 1})
 	_, ended := runWorker(t, store, oneAtATime(), func(w *jobqueue.Worker) {
 		jobqueue.Handle(w, "work", func(_ context.Context, job *jobqueue.Job, i int) error { return cases[i].handler(job) })
 		jobqueue.Handle(w, "slow", func(ctx context.Context, _ *jobqueue.Job, _ any) error {
-			<-ctx.Done()
-			return context.Cause(ctx)
+			left = ctx
+			time.Sleep(20 * time.Millisecond) // it does not look at its context
+			return errors.New("late")
 		}, jobqueue.WithTimeout(10*time.Millisecond))
 	})
 	ended(len(ids) + 1)
+	require.Error(t, left.Err(), "of the context that the handler leaves behind")
 	for i, x := range cases {
 		j := get(t, c, ids[i])
 		require.Equal(t, x.state, j.State, x.name)

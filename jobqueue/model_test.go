@@ -13,7 +13,7 @@ import (
 // model is a Store in memory for tests of the worker's decisions in virtual time. What the real
 // stores do is proved by queuetest.
 type model struct {
-	driver.Store // nil: the schedules are not modelled
+	driver.Store // nil: what is not modelled is not called
 
 	mu      sync.Mutex
 	jobs    map[int64]*modelJob
@@ -101,10 +101,6 @@ func (m *model) call(ctx context.Context) (unlock func(), err error) {
 }
 
 func (m *model) Check(context.Context) error { return nil }
-
-func (m *model) Insert(context.Context, []driver.Record) ([]driver.InsertResult, error) {
-	return nil, errors.ErrUnsupported
-}
 
 func (m *model) Register(ctx context.Context, _ string, _ []string, lease time.Duration) (int64, error) {
 	unlock, err := m.call(ctx)
@@ -297,14 +293,6 @@ func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
 func (m *model) NextCancelled(context.Context, []string, time.Duration) (int64, error) {
 	return 0, nil
 }
-
-func (m *model) List(context.Context, driver.Filter) ([]*driver.Job, error) { return nil, nil }
-func (m *model) Stats(context.Context) (driver.Stats, error)                { return driver.Stats{}, nil }
-func (m *model) Search(context.Context, string, int64, int) ([]*driver.Job, int64, error) {
-	return nil, 0, nil
-}
-func (m *model) Retry(context.Context, int64) error  { return nil }
-func (m *model) Cancel(context.Context, int64) error { return nil }
 
 func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (int, error) {
 	unlock, err := m.call(ctx)

@@ -3,9 +3,7 @@ package jobqueue
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,10 +33,11 @@ func TestParamsAreChecked(t *testing.T) {
 		"not JSON":    {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
 		"args not text": {Params{Kind: "k", Args: json.RawMessage("\"\xff\"")},
 			`encode arguments of kind "k": they are not UTF-8`},
-		"group too long": {Params{Kind: "k", Group: strings.Repeat("g", 201)}, "group has 201 bytes"},
-		"after not text": {Params{Kind: "k", AfterGroup: "\x00"}, "AfterGroup \"\\x00\" is not UTF-8"},
-		"after itself":   {Params{Kind: "k", Group: "g", AfterGroup: "g"}, `wait for itself: it is in the group "g"`},
-		"two turns":      {Params{Kind: "k", SerialKey: "s", AfterGroup: "g"}, "both AfterGroup and SerialKey"},
+		"group too long":    {Params{Kind: "k", Group: strings.Repeat("g", 201)}, "group has 201 bytes"},
+		"after not text":    {Params{Kind: "k", AfterGroup: "\x00"}, "AfterGroup \"\\x00\" is not UTF-8"},
+		"after itself":      {Params{Kind: "k", Group: "g", AfterGroup: "g"}, `wait for itself: it is in the group "g"`},
+		"too many attempts": {Params{Kind: "k", MaxAttempts: math.MaxInt}, "is more than 2147483647"},
+		"two turns":         {Params{Kind: "k", SerialKey: "s", AfterGroup: "g"}, "both AfterGroup and SerialKey"},
 	} {
 		_, err := c.p.record()
 		require.ErrorContains(t, err, c.want, name)
@@ -78,21 +77,10 @@ func TestRateIsNotExceeded(t *testing.T) {
 	require.False(t, Rate{N: math.MaxInt, Per: time.Hour}.valid())
 }
 
-func TestErrorsAreClassifiedByMethod(t *testing.T) {
+func TestErrorsFitEveryEngine(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Permanent(nil))
-	base := errors.New("base")
-	err := fmt.Errorf("outer: %w", Permanent(base))
-	require.ErrorIs(t, err, base)
-	require.True(t, isPermanent(err))
-	require.Zero(t, retryAfter(err))
-	require.False(t, isPermanent(base))
-	require.Equal(t, time.Second, retryAfter(fmt.Errorf("outer: %w", Snooze(time.Second))))
 	require.Positive(t, retryAfter(Snooze(-time.Second)), "at least a moment")
-}
-
-func TestErrorTextsFitEveryEngine(t *testing.T) {
-	t.Parallel()
 	require.Equal(t, "a\uFFFDb\uFFFD", cleanText("a\x00b\xff"))
 	require.LessOrEqual(t, len(cleanText(strings.Repeat("é", maxErrorText))), maxErrorText+6)
 	require.Equal(t, "*errors.errorString", attemptError(&Job{}, errors.New("")).Error)
@@ -105,15 +93,4 @@ func TestDefaultBackoffGrowsToAnHour(t *testing.T) {
 		d := defaultBackoff(attempt)
 		require.InDelta(t, want, d, float64(want)/5+1, "attempt %d", attempt)
 	}
-}
-
-func TestTooManyAttempts(t *testing.T) {
-	t.Parallel()
-	if strconv.IntSize == 32 {
-		t.Skip("no int is greater")
-	}
-	attempts := math.MaxInt32
-	attempts++
-	_, err := records(t.Context(), nil, []Params{{Kind: "k", MaxAttempts: attempts}})
-	require.ErrorContains(t, err, "MaxAttempts 2147483648 of kind \"k\" is more than 2147483647")
 }

@@ -71,16 +71,11 @@ func TestPlanLosesAndRepeatsNoTime(t *testing.T) {
 				continue
 			}
 			times, next, n := plan(due, now, when, catchUp)
-			if len(times) > max(catchUp, 1) || n > 0 && len(times) < max(catchUp, 0) {
-				rt.Fatalf("%d times and %d skipped", len(times), n)
-			}
-			if !next.After(now) || !when.Next(now).Equal(next) {
-				rt.Fatalf("the next time is %v", next)
-			}
+			require.LessOrEqual(rt, len(times), max(catchUp, 1))
+			require.True(rt, n == 0 || len(times) >= catchUp, "%d times and %d skipped", len(times), n)
+			require.Equal(rt, when.Next(now), next)
 			for _, at := range times {
-				if at.Before(due) || at.After(now) {
-					rt.Fatalf("%v is not between %v and %v", at, due, now)
-				}
+				require.WithinRange(rt, at, due, now)
 			}
 			enqueued, skipped, due = append(enqueued, times...), skipped+n, next
 		}
@@ -88,13 +83,9 @@ func TestPlanLosesAndRepeatsNoTime(t *testing.T) {
 		for at := when.Next(begin); at.Before(due); at = when.Next(at) {
 			all++
 		}
-		if all != int64(len(enqueued))+skipped {
-			rt.Fatalf("%d times, %d jobs, %d skipped", all, len(enqueued), skipped)
-		}
+		require.Equal(rt, all, int64(len(enqueued))+skipped)
 		for i := 1; i < len(enqueued); i++ {
-			if !enqueued[i].After(enqueued[i-1]) {
-				rt.Fatalf("%v after %v", enqueued[i], enqueued[i-1])
-			}
+			require.True(rt, enqueued[i].After(enqueued[i-1]), "%v after %v", enqueued[i], enqueued[i-1])
 		}
 	})
 }

@@ -25,7 +25,7 @@ type Result struct {
 }
 
 // Run enqueues p in a queue in memory and runs it as a worker does: it encodes and decodes the
-// arguments, calls the middleware and the handler, tries again after errors, and calls the Dead
+// arguments, calls the middleware and the handler, tries again after errors, and calls the OnFailed
 // callback. It returns when the job has succeeded, failed or been cancelled.
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that

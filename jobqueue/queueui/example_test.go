@@ -38,21 +38,19 @@ func Example() {
 	mux.HandleFunc("/admin/jobs/", func(w http.ResponseWriter, r *http.Request) {
 		_, given, _ := r.BasicAuth()
 		if subtle.ConstantTimeCompare([]byte(given), []byte(password)) != 1 {
-			w.Header().Set("WWW-Authenticate", `Basic realm="jobs"`)
 			http.Error(w, "a password is needed", http.StatusUnauthorized)
 			return
 		}
 		pages.ServeHTTP(w, r)
 	})
-
-	for _, given := range []string{"a guess", password} {
-		r := httptest.NewRequest(http.MethodGet, "/admin/jobs/", nil)
-		r.SetBasicAuth("operator", given)
+	r := httptest.NewRequest(http.MethodGet, "/admin/jobs/", nil)
+	for range 2 {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)
-		fmt.Println(w.Code, w.Header().Get("Content-Type"))
+		fmt.Println(w.Code)
+		r.SetBasicAuth("operator", password)
 	}
 	// Output:
-	// 401 text/plain; charset=utf-8
-	// 200 text/html; charset=utf-8
+	// 401
+	// 200
 }
