@@ -51,7 +51,7 @@ func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
 }
 
 // take takes a place of those in places; the caller must call the function that it returns.
-func take(places chan struct{}, what string) (leave func(), err error) {
+func take(places chan struct{}, what string) (release func(), err error) {
 	select {
 	case places <- struct{}{}:
 		return func() { <-places }, nil
@@ -73,11 +73,11 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 		}
 		<-h.pending // a place has become free since
 	}
-	leave, err := take(h.arriving, "arriving")
+	release, err := take(h.arriving, "arriving")
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}
-	defer func() { leave() }()
+	defer func() { release() }()
 	dir, err := tempdir.New(h.cfg.Dir, tempPrefix)
 	if err != nil {
 		return nil, asr.Transcript{}, cannotStore(err)
@@ -92,13 +92,13 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}
-	leave()
-	leave = func() {}
-	done, err := take(h.pending, "pending")
+	release()
+	release = func() {}
+	releasePending, err := take(h.pending, "pending")
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}
-	defer done()
+	defer releasePending()
 	audio, err := asr.FromFile(path)
 	if err != nil {
 		return nil, asr.Transcript{}, err

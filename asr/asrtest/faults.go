@@ -56,7 +56,7 @@ func Outcomes(d Dialect) map[Fault]Outcome {
 }
 
 // RunFaults tests how a client reports faults, and that it takes the server for the cause when
-// three different recordings have failed in a row, as provider.Faults does. start starts a server,
+// three different recordings have failed in a row, as provider.Base does. start starts a server,
 // and connect returns a client of the server at url whose requests time out after timeout.
 func RunFaults(
 	t *testing.T, start func(testing.TB) *Server, outcomes map[Fault]Outcome,
@@ -102,7 +102,7 @@ func RunFaults(
 				_, err = rec.Recognize(t.Context(), audio)
 				require.Error(t, err)
 			}
-			Outcome{asr.ErrUnavailable, time.Second}.check(t, err) // see provider.Faults
+			Outcome{asr.ErrUnavailable, time.Second}.check(t, err) // see provider.Base
 			require.False(t, rec.Status(t.Context()).Available)
 		})
 	}

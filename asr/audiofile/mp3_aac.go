@@ -2,7 +2,6 @@ package audiofile
 
 import (
 	"errors"
-	"time"
 )
 
 // frame is the header of a frame.
@@ -26,9 +25,6 @@ const maxResync = 128 << 10
 // walk adds up all frames. It skips what is between them, and ignores a last frame that is cut off.
 func (s *scanner) walk(off int64, st stream) (Info, error) {
 	var info Info
-	var total time.Duration
-	var samples uint64 // not yet in total
-	rate := 0
 	first, lost := true, int64(0)
 	for off+int64(st.headerSize) <= s.size && lost < maxResync {
 		h := s.at(off, st.headerSize)
@@ -47,12 +43,8 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 		if off+int64(f.size) > s.size {
 			break
 		}
-		if f.rate != rate {
-			total += samplesDuration(samples, uint64(rate))
-			samples, rate = 0, f.rate
-		}
 		if !first || st.silent == nil || !st.silent(s, off, f) {
-			samples += uint64(f.samples)
+			info.Duration += samplesDuration(uint64(f.samples), uint64(f.rate))
 		}
 		first = false
 		off += int64(f.size)
@@ -60,7 +52,6 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 	if first {
 		return info, errors.New("no complete frame")
 	}
-	info.Duration = total + samplesDuration(samples, uint64(rate))
 	return info, nil
 }
 

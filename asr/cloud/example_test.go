@@ -31,23 +31,3 @@ func Example() {
 	fmt.Println(t.Text, t.Duration, t.Language, err)
 	// Output: 早上好。 1s zh <nil>
 }
-
-// Without an AppID, tasks are the interface for long recordings. The name of a task is stored, so
-// that a program that was restarted does not pay twice.
-func ExampleConfig() {
-	rec, err := cloud.New(cloud.Config{SecretID: "AKIDEXAMPLE", SecretKey: "key", Mode: cloud.Task})
-	if err != nil {
-		log.Fatal(err)
-	}
-	audio, err := asr.FromFile("lesson.mp3")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	audio.Task = "" // the name that SaveTask has stored before, if any
-	audio.SaveTask = func(ctx context.Context, name string) error {
-		return nil // store the name with the recording
-	}
-	fmt.Println(rec.Recognize(context.Background(), audio))
-	// Output: audio: stat lesson.mp3: no such file or directory
-}

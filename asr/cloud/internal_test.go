@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -37,12 +36,6 @@ func TestTimeMarksBecomeSegments(t *testing.T) {
 			require.Equal(t, c.segments, got.Segments)
 		})
 	}
-	var s taskStatus
-	require.NoError(t, json.Unmarshal([]byte(`{"Result":"[0:0.000,0:1.000]  x","AudioDuration":1.5,
-		"ResultDetail":[{"FinalSentence":"详细 ","StartMs":10,"EndMs":900,"SpeakerId":2}]}`), &s))
-	require.Equal(t, asr.Transcript{Text: "详细", Duration: 1500 * time.Millisecond, Segments: []asr.Segment{
-		{Start: 10 * time.Millisecond, End: 900 * time.Millisecond, Text: "详细", Speaker: "2"},
-	}}, s.transcript(), "details are preferred")
 }
 
 func TestTaskNamesCanBeParsed(t *testing.T) {

@@ -82,12 +82,6 @@ type taskStatus struct {
 	ErrorMsg      string
 	Result        string
 	AudioDuration float64 // seconds
-	ResultDetail  []struct {
-		FinalSentence string
-		StartMs       int64
-		EndMs         int64
-		SpeakerId     *int64
-	}
 }
 
 const (
@@ -250,23 +244,9 @@ func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*t
 
 var timeMark = regexp.MustCompile(`^\[(\d+):(\d+)\.(\d+),(\d+):(\d+)\.(\d+)(?:,(\d+))?\]\s*`)
 
-// transcript uses the sentences where the answer has them, else the lines of the result with their
-// time marks.
+// transcript parses the lines of the result with their time marks.
 func (s *taskStatus) transcript() asr.Transcript {
 	t := asr.Transcript{Duration: milliseconds(int64(s.AudioDuration * 1000))}
-	for _, d := range s.ResultDetail {
-		segment := asr.Segment{
-			Start: milliseconds(d.StartMs), End: milliseconds(d.EndMs), Text: strings.TrimSpace(d.FinalSentence),
-		}
-		if d.SpeakerId != nil {
-			segment.Speaker = strconv.FormatInt(*d.SpeakerId, 10)
-		}
-		t.Segments = append(t.Segments, segment)
-	}
-	if len(t.Segments) > 0 {
-		t.Text = asr.JoinSegments(t.Segments)
-		return t
-	}
 	var lines []string
 	for line := range strings.Lines(s.Result) {
 		m := timeMark.FindStringSubmatch(line)

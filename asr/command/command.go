@@ -42,11 +42,9 @@ type Config struct {
 	Parse Parser
 	// Model is the name of the model in transcripts and in the status. Defaults to the base name of
 	// the program.
-	Model string
-	// Needs are files that must exist besides the programs, such as a model.
-	Needs []string
-	// Packages are the Debian packages that contain the program, for the error when it is missing.
-	Packages []string
+	Model     string
+	modelFile string   // must exist
+	packages  []string // Debian packages that contain the program
 	// FFmpeg is the converter. Defaults to "ffmpeg".
 	FFmpeg string
 	// Concurrency is the number of recordings recognised at once; further calls wait. Defaults to
@@ -75,7 +73,7 @@ func PocketSphinx() Config {
 		Args:     []string{"pocketsphinx_continuous", "-infile", "{input}", "-time", "yes", "-logfn", "{log}"},
 		Parse:    Timed,
 		Model:    "pocketsphinx-en-us",
-		Packages: []string{"pocketsphinx", "pocketsphinx-en-us"},
+		packages: []string{"pocketsphinx", "pocketsphinx-en-us"},
 	}
 }
 
@@ -85,9 +83,9 @@ func Whisper(model string) Config {
 		Args: []string{
 			"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "--prompt", "{prompt}", "-np",
 		},
-		Parse: Timed,
-		Model: strings.TrimSuffix(filepath.Base(model), filepath.Ext(model)),
-		Needs: []string{model},
+		Parse:     Timed,
+		Model:     strings.TrimSuffix(filepath.Base(model), filepath.Ext(model)),
+		modelFile: model,
 	}
 }
 
@@ -142,16 +140,14 @@ func New(cfg Config) (*Recognizer, error) {
 	var err error
 	if r.program, err = exec.LookPath(cfg.Args[0]); err != nil {
 		missing.Programs = append(missing.Programs, cfg.Args[0])
-		missing.Packages = append(missing.Packages, cfg.Packages...)
+		missing.Packages = append(missing.Packages, cfg.packages...)
 	}
 	if r.ffmpeg, err = exec.LookPath(cfg.FFmpeg); err != nil {
 		missing.Programs = append(missing.Programs, cfg.FFmpeg)
 		missing.Packages = append(missing.Packages, "ffmpeg")
 	}
-	for _, file := range cfg.Needs {
-		if _, err := os.Stat(file); err != nil {
-			missing.Files = append(missing.Files, file)
-		}
+	if _, err := os.Stat(cfg.modelFile); cfg.modelFile != "" && err != nil {
+		missing.Files = append(missing.Files, cfg.modelFile)
 	}
 	if len(missing.Programs)+len(missing.Files) > 0 {
 		return nil, missing

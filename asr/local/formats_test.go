@@ -1,10 +1,7 @@
 package local_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -62,24 +59,6 @@ func TestRecordingsAreConvertedForServersThatCannot(t *testing.T) {
 	require.Equal(t, "audio/wav", s.Requests()[0].FileType)
 	_, err = local.New(local.Config{URL: s.URL, FFmpeg: "no-such-program"})
 	require.ErrorContains(t, err, "no-such-program")
-}
-
-func TestCancellationDuringTheConversion(t *testing.T) {
-	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.WhisperCPP)
-	rec := connect(t, local.Config{URL: s.URL, FFmpeg: "ffmpeg"})
-	audio := encoded(t, "a.m4a")
-	ctx, cancel := context.WithCancel(t.Context())
-	open := audio.Open
-	audio.Open = func() (io.ReadCloser, error) {
-		cancel()
-		return open()
-	}
-	_, err := rec.Recognize(ctx, audio)
-	require.ErrorIs(t, err, context.Canceled)
-	_, ok := errors.AsType[*asr.Error](err)
-	require.False(t, ok, "%v", err)
-	require.Empty(t, s.Requests())
 }
 
 func TestPrimarySubtagOfTheLanguageIsSent(t *testing.T) {

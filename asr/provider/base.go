@@ -209,8 +209,8 @@ const (
 
 // faults tells the failures of a recogniser from those of recordings.
 type faults struct {
-	failed map[string]bool // different recordings since the last success
-	since  time.Time       // the first of them
+	recordings map[string]bool // different recordings since the last success
+	since      time.Time       // the first of them
 }
 
 // judge returns err, the result of a recording; or an error of class ErrUnavailable and true if it
@@ -219,18 +219,18 @@ func (f *faults) judge(audio asr.Audio, err error) (_ error, failing bool) {
 	e, _ := errors.AsType[*asr.Error](err)
 	switch {
 	case err == nil, e != nil && e.Class == asr.ErrUnusableAudio && e.Status+len(e.Code) > 0:
-		f.failed = nil // it works
+		f.recordings = nil // it works
 		return err, false
 	case e == nil, e.Class != asr.ErrLost && (e.Class != nil || e.Permanent() || e.Status+len(e.Code) == 0):
 		return err, false // not an answer, or one that says more
 	}
-	if f.failed == nil {
-		f.failed, f.since = map[string]bool{}, time.Now()
+	if f.recordings == nil {
+		f.recordings, f.since = map[string]bool{}, time.Now()
 	}
-	if len(f.failed) < maxFaulty {
-		f.failed[fmt.Sprint(audio.Name, " ", audio.Size)] = true
+	if len(f.recordings) < maxFaulty {
+		f.recordings[fmt.Sprint(audio.Name, " ", audio.Size)] = true
 	}
-	if len(f.failed) < maxFaulty {
+	if len(f.recordings) < maxFaulty {
 		return err, false
 	}
 	return &asr.Error{

@@ -19,11 +19,11 @@ import (
 func Transcribe(
 	ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer,
 ) error {
-	var failed []error
+	var errs []error
 	for i, path := range files {
 		audio, err := asr.FromFile(path)
 		if err != nil {
-			failed = append(failed, err)
+			errs = append(errs, err)
 			continue
 		}
 		audio.Language = language
@@ -39,13 +39,13 @@ func Transcribe(
 		t, err := rec.Recognize(ctx, audio)
 		_ = bar.Clear()
 		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", path, err))
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
 			continue
 		}
 		fmt.Fprintf(stderr, "%d/%d %s: %v of audio\n", i+1, len(files), path, t.Duration.Round(10*time.Millisecond))
 		fmt.Fprintln(stdout, t.Text)
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // length returns the duration of a recording, or 0 if it is unknown.
