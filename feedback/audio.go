@@ -75,8 +75,8 @@ type PCM struct {
 
 // Transcriber turns speech into text. It is safe for concurrent use. The methods of its errors, or
 // of errors they wrap, classify the failure: if `Permanent() bool` returns true, another attempt
-// cannot help; if `RetryAfter() time.Duration` returns more than 0, the recogniser is unavailable
-// and the attempt does not count; if `Suspect() bool` returns true, the recogniser was lost while
+// cannot help; if `RetryAfter() time.Duration` returns more than 0, the transcriber is unavailable
+// and the attempt does not count; if `Suspect() bool` returns true, the transcriber was lost while
 // it had the recording, which may be the cause: the recording is tried again late and alone, and
 // fails after a few times. Otherwise the attempt counts. The text of `PublicText() string` is shown
 // to the teacher, and `PublicCode() string` is [Segment.ErrorCode] if it is one of [FailureCodes].
@@ -92,7 +92,7 @@ type Audio struct {
 	// UploadedAt is when the upload was complete.
 	UploadedAt time.Time
 
-	// Language is the language of the speech, such as "en" or "zh-CN", or "" if the recogniser's
+	// Language is the language of the speech, such as "en" or "zh-CN", or "" if the transcriber's
 	// configuration decides.
 	Language string
 	// Words are names and terms to expect, the most important first: the student's name, the

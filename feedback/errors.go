@@ -133,7 +133,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// isSuspect reports whether the recording may have made the recogniser stop or hang.
+// isSuspect reports whether the recording may have made the transcriber stop or hang.
 func isSuspect(err error) bool {
 	var e interface{ Suspect() bool }
 	return errors.As(err, &e) && e.Suspect()

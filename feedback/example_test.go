@@ -52,21 +52,6 @@ func newService() (service *feedback.Service, tasks *[]feedback.Task, remove fun
 	return service, tasks, func() { store.Close(); os.RemoveAll(dir) }
 }
 
-// A teacher records feedback on a student, without audio.
-func ExampleService_CreateRecord() {
-	service, _, remove := newService()
-	defer remove()
-	ctx, teacher := context.Background(), uuid.New()
-	profile, err := service.CreateProfile(ctx, teacher, feedback.ProfileInput{Name: "Ming", StartTime: "09:00"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	record, _, err := service.CreateRecord(ctx, teacher,
-		feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: "Well mixed greens."})
-	fmt.Println(profile.Name, profile.Subject, profile.EndTime, record.Content, err)
-	// Output: Ming Art 10:30 Well mixed greens. <nil>
-}
-
 // A lesson is recorded, transcribed in the background, and read.
 func ExampleService_RunTask() {
 	service, tasks, remove := newService()

@@ -10,7 +10,7 @@ import (
 	"lessonkit.example/feedback/summary"
 )
 
-// A recogniser may transcribe noise as a remark or a mark.
+// A transcriber may transcribe noise as a remark or a mark.
 func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 	t.Parallel()
 	local := summary.Extractive{}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits bound what one teacher may use in a day, so that nobody takes the storage, the recogniser
+// Limits bound what one teacher may use in a day, so that nobody takes the storage, the transcriber
 // or the summary service from the others. A day begins at 00:00 UTC. A field of 0 has its default;
 // a negative field sets no limit. What is deleted still counts.
 type Limits struct {

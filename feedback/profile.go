@@ -54,7 +54,7 @@ type Defaults struct {
 	Subject               string
 	LessonDurationMinutes int // 1 to 600
 	// Language is the language of the teacher's recordings as a tag such as "en" or "zh-CN". If it
-	// is empty, the configuration of the recogniser decides.
+	// is empty, the configuration of the transcriber decides.
 	Language string
 }
 

@@ -102,19 +102,6 @@ func TestEstimateFollowsDurationAndRecentSpeed(t *testing.T) {
 	require.LessOrEqual(t, wait, time.Hour)
 }
 
-// A process that serves the interface estimates from the speed of those that transcribe.
-func TestEstimateIsSharedByProcesses(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	l := e.lesson()
-	_, task := e.add(l, "1")
-	e.takes(5 * time.Second)
-	require.NoError(t, e.run(task))
-	seg, _ := e.addOf(l, "2", time.Minute)
-	e.Service = e.service(func(*feedback.Config) {})
-	require.Equal(t, &feedback.Progress{Wait: 30 * time.Second}, e.get(seg).Progress)
-}
-
 // The time in which several transcriptions overlap counts once, and that between them not at all.
 func TestSpeedOfTranscriptionsThatOverlap(t *testing.T) {
 	t.Parallel()

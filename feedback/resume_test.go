@@ -40,7 +40,7 @@ func (p *provider) answer(ctx context.Context, a feedback.Audio) (feedback.Trans
 	return feedback.Transcript{Text: task, Duration: time.Second}, nil
 }
 
-// A process that dies at any step leaves the task of the recogniser to its successor, which does
+// A process that dies at any step leaves the task of the transcriber to its successor, which does
 // not pay again.
 func TestRestartResumesTheTaskOfTheRecognizer(t *testing.T) {
 	t.Parallel()

@@ -32,13 +32,13 @@ type Segment struct {
 	Sequence  int // 0 to 9999, unique in the lesson
 
 	State    SegmentState
-	Text     string // what was said, as the recogniser returned it; see Sentences
+	Text     string // what was said, as the transcriber returned it; see Sentences
 	Language string // of the speech, such as "en"; "" if unknown
 	Error    string // why the last attempt failed; can be shown to the teacher
 	Attempts int    // attempts that counted
 	// ErrorCode is Error for programs: one of [FailureCodes], or "".
 	ErrorCode string
-	// Suspicions counts how often the recogniser was lost while it had this recording.
+	// Suspicions counts how often the transcriber was lost while it had this recording.
 	Suspicions int
 	// RecognizerTask is the provider's name of the task for this recording, or "".
 	RecognizerTask string

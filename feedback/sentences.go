@@ -9,7 +9,7 @@ import (
 	"lessonkit.example/feedback/internal/script"
 )
 
-// Sentences returns Text as sentences. If the recogniser gives no punctuation at all, each line,
+// Sentences returns Text as sentences. If the transcriber gives no punctuation at all, each line,
 // which it ends where the speaker pauses, begins with a capital letter and ends with a full stop,
 // if its script has these; in English, "i" becomes "I". No word is changed otherwise, and
 // text with punctuation is returned as it is.
@@ -70,7 +70,7 @@ func isEnglish(s, language string) bool {
 }
 
 // primaryLanguage returns the language of a tag such as "en-US" without script and region, in lower
-// case. Some recognisers give English names of languages, which stay.
+// case. Some transcribers give English names of languages, which stay.
 func primaryLanguage(tag string) string {
 	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
 	return primary

@@ -25,7 +25,7 @@ type Store interface {
 	// UseWords adds words to the teacher's, or marks those that are there as used, the first one
 	// most recently. Beyond [MaxWords], those that have not been used for longest are deleted.
 	UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error
-	// Hints returns what a recogniser should know about recordings of a session: the language of
+	// Hints returns what a transcriber should know about recordings of a session: the language of
 	// the teacher's defaults, or "", and the words to expect: the student's name, the subject and
 	// the teacher's words. Without the session it fails with [ErrNotFound].
 	Hints(ctx context.Context, teacher, session uuid.UUID) (language string, words []string, err error)
@@ -139,7 +139,7 @@ type Store interface {
 	// segment is transcribing under this lease token.
 	FinishTranscription(ctx context.Context, id uuid.UUID, leaseToken string, r TranscriptionResult,
 		at time.Time) (Segment, error)
-	// SaveRecognizerTask stores a name of the recogniser's, "" for none. It fails with
+	// SaveRecognizerTask stores a name of the transcriber's, "" for none. It fails with
 	// [ErrSuperseded] unless the segment is transcribing under this lease token. The name stays
 	// until the segment is transcribed.
 	SaveRecognizerTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error

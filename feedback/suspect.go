@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxSuspicions is how often the recogniser may be lost while it has a recording before the
+// maxSuspicions is how often the transcriber may be lost while it has a recording before the
 // recording has failed.
 const maxSuspicions = 5
 

@@ -17,7 +17,7 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// A recording that stops the recogniser is delayed, longer each time, and fails in the end; the
+// A recording that stops the transcriber is delayed, longer each time, and fails in the end; the
 // teacher can retry it.
 func TestSuspectRecordingIsDelayedAndFailsTheFifthTime(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAtte
 // otherwise count the attempt and try again, after [Service.RetryDelay]. When RunTask returns, the
 // segment's state agrees: queued if there will be another attempt, failed if not.
 //
-// A recording that is suspected of stopping the recogniser runs alone among the tasks of this
+// A recording that is suspected of stopping the transcriber runs alone among the tasks of this
 // Service, so that it does not make others suspect.
 //
 // A task of a failed segment that the queue runs again, because somebody has retried its job there,

@@ -12,7 +12,7 @@ import (
 // MaxWords is how many words of one teacher are kept.
 const MaxWords = 200
 
-// Words returns the names and terms that recognisers should expect in the teacher's recordings,
+// Words returns the names and terms that transcribers should expect in the teacher's recordings,
 // besides the student's name and the subject: those that the teacher has saved, and those that
 // records have corrected, see [Service.CreateRecord]. The most recently used come first.
 func (s *Service) Words(ctx context.Context, teacher uuid.UUID) ([]string, error) {
@@ -21,7 +21,7 @@ func (s *Service) Words(ctx context.Context, teacher uuid.UUID) ([]string, error
 
 // SaveWords replaces the teacher's words and returns them, trimmed and without repetitions. There
 // are at most [MaxWords], each of 1 to 100 characters. The first ones are the most important: they
-// stay longest, and recognisers that take few words get these. Errors: [ErrInvalid].
+// stay longest, and transcribers that take few words get these. Errors: [ErrInvalid].
 func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []string) ([]string, error) {
 	var v validator
 	v.between("words", len(words), 0, MaxWords)

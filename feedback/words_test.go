@@ -35,7 +35,7 @@ func TestWordsAreValidated(t *testing.T) {
 	}
 }
 
-// TestRecordingsComeWithHints: the recogniser gets the language and the words, and the log does
+// TestRecordingsComeWithHints: the transcriber gets the language and the words, and the log does
 // not.
 func TestRecordingsComeWithHints(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ type Store struct {
 	Reserve int64
 
 	// Converted tells that recordings are converted before they are recognised, so that types which
-	// few recognisers decode are accepted too: see [audiotype.Type.Check]. It must be set before
+	// few transcribers decode are accepted too: see [audiotype.Type.Check]. It must be set before
 	// the store is used.
 	Converted bool
 

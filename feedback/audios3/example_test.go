@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"strings"
 
 	"lessonkit.example/feedback/audios3"
 )
@@ -19,15 +18,5 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx := context.Background()
-	staged, err := store.Stage(ctx, strings.NewReader("#!AMR\n…"), 1<<20)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer staged.Discard() // has no effect on kept audio
-	kept, err := staged.Keep(ctx, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(kept.Key, kept.ContentType)
+	fmt.Println(store.Check(context.Background()))
 }

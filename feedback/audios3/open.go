@@ -69,7 +69,7 @@ func (f *file) Read(p []byte) (int, error) {
 	return f.read(p)
 }
 
-// ReadAt implements io.ReaderAt, so that recognisers can find out how long a recording is. It
+// ReadAt implements io.ReaderAt, so that transcribers can find out how long a recording is. It
 // requests the rest from the offset on, unless it continues where the last read ended.
 func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 	if offset < 0 {

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/feedbacktest"
-	"lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/s3test"
 )
 
@@ -39,31 +37,7 @@ func TestProcessesShareABucket(t *testing.T) {
 	require.Empty(t, objects(t, dir))
 }
 
-// TestSweepDeletesOrphans of a process that died after it had kept audio and before it stored a
-// segment.
-func TestSweepDeletesOrphans(t *testing.T) {
-	t.Parallel()
-	server := s3test.Start(t)
-	dir := server.Bucket(t, "audio")
-	_, err := keep(t.Context(), open(t, server.Endpoint, "audio"), feedbacktest.MP3("kept"))
-	require.NoError(t, err)
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "lessons.db"), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
-	require.NoError(t, store.Migrate(t.Context()))
-	for _, c := range []struct {
-		age  time.Duration
-		left int
-	}{{time.Hour, 1}, {2 * time.Hour, 0}} { // an hour, and what clocks may differ
-		service, err := feedback.New(feedback.Config{Store: store, Audio: open(t, server.Endpoint, "audio"),
-			Now: func() time.Time { return time.Now().Add(c.age) }})
-		require.NoError(t, err)
-		require.NoError(t, service.Sweep(t.Context()))
-		require.Len(t, objects(t, dir), c.left, c.age)
-	}
-}
-
-// Recognisers find out how long a recording is in an io.ReaderAt.
+// Transcribers find out how long a recording is in an io.ReaderAt.
 func TestReadAt(t *testing.T) {
 	t.Parallel()
 	s, _, made := faulty(t, http.MethodGet, -1, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {

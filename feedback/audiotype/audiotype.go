@@ -22,7 +22,7 @@ type Type struct {
 	Extension   string // as in ".mp3"
 }
 
-// supported maps the types of package mimetype to types of recordings that recognisers decode.
+// supported maps the types of package mimetype to types of recordings that transcribers decode.
 var supported = map[string]Type{
 	"audio/mpeg":      {"audio/mpeg", ".mp3"},
 	"audio/aac":       {"audio/aac", ".aac"},
@@ -49,7 +49,7 @@ var (
 	silk = Type{"audio/silk", ".silk"}
 )
 
-// convertible maps the types of package mimetype to types of recordings that few recognisers
+// convertible maps the types of package mimetype to types of recordings that few transcribers
 // decode, but ffmpeg does.
 var convertible = map[string]Type{
 	"video/quicktime": mov, "video/x-m4v": mov, "video/matroska": mka, "audio/aiff": aiff,

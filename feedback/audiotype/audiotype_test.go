@@ -85,8 +85,8 @@ func TestDetectFiles(t *testing.T) {
 	}
 }
 
-// Types that few recognisers decode are accepted if they are converted; otherwise the teacher reads
-// what to change.
+// Types that few transcribers decode are accepted if they are converted; otherwise the teacher
+// reads what to change.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

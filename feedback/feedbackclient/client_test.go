@@ -5,17 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/feedback"
@@ -103,20 +100,4 @@ func Example() {
 		}
 	}
 	// Output: Today we mixed greens.
-}
-
-// A connection that ends in the middle of an event ends the sequence. Other ends: see
-// TestFollowEndsWithWhatNoConnectionResolves.
-func TestEventsEndWithTheConnection(t *testing.T) {
-	t.Parallel()
-	client := feedbackclient.Client{Base: "http://test", HTTP: &http.Client{Transport: transport(
-		func(*http.Request) (int, http.Header, string) {
-			return 200, http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}},
-				"retry: 2000\n\n: comment\n\nid: 3\nevent: lesson\ndata: {\"lesson\":\n"
-		})}}
-	var errs []error
-	for _, err := range client.Events(t.Context(), "x", "") {
-		errs = append(errs, err)
-	}
-	require.Equal(t, []error{io.EOF}, errs)
 }

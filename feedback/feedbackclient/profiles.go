@@ -108,7 +108,7 @@ func (c Client) SaveDefaults(ctx context.Context, d Defaults) (saved Defaults, e
 	return saved, c.Call(ctx, http.MethodPut, path("/profile-defaults"), d, &saved)
 }
 
-// words are names and terms that recognisers should expect.
+// words are names and terms that transcribers should expect.
 type words struct {
 	Words []string `json:"words"`
 }

@@ -219,20 +219,6 @@ func TestProfiles(t *testing.T) {
 			require.Equal(t, "zh-CN", kept["language"], "a client that does not know the language keeps it")
 			require.Equal(t, kept, e.do("GET", "/profile-defaults", nil).want(200).json)
 		},
-		"words to expect are a list of the teacher's": func(t *testing.T, e *env) {
-			require.Equal(t, object{"words": []any{}}, e.do("GET", "/words", nil).want(200).json)
-			mine := object{"words": []any{"Siobhan", "小明"}}
-			sent := object{"words": []string{" Siobhan", "小明", "Siobhan"}}
-			require.Equal(t, mine, e.do("PUT", "/words", sent).want(200).json)
-			require.Equal(t, mine, e.do("GET", "/words", nil).want(200).json)
-			for _, in := range []object{{}, {"words": []string{""}}, {"words": []int{1}}, {"words": nil},
-				{"words": make([]string, 201)}} {
-				e.do("PUT", "/words", in).want(422)
-			}
-			require.Equal(t, mine, e.do("GET", "/words", nil).want(200).json)
-			none := object{"words": []any{}}
-			require.Equal(t, none, e.do("PUT", "/words", none).want(200).json)
-		},
 	}.check(t)
 }
 
@@ -283,23 +269,6 @@ func TestRecords(t *testing.T) {
 			for _, bad := range []string{"a b", "ключ", strings.Repeat("k", 256)} {
 				require.Equal(t, []string{"header.Idempotency-Key"}, locations(post(bad).want(422)), bad)
 			}
-		},
-		"a session has one record of a date and content": func(t *testing.T, e *env) {
-			profile := e.profile("Ming")
-			body := object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x",
-				"feedback_session_id": e.session(profile)}
-			first := e.do("POST", "/feedback-records", body).want(201)
-			require.Equal(t, first.json, e.do("POST", "/feedback-records", body).want(200).json)
-			body["feedback_date"] = "2026-06-01"
-			e.do("POST", "/feedback-records", body).want(201)
-			require.Equal(t, 2, e.count("feedback_records"))
-		},
-		"DELETE removes a record": func(t *testing.T, e *env) {
-			id := e.do("POST", "/feedback-records",
-				object{"profile_id": e.profile("Ming"), "feedback_date": "2026-05-31",
-					"content": "x"}).want(201).str("record_id")
-			e.do("DELETE", "/feedback-records/"+id, nil).want(204)
-			e.do("DELETE", "/feedback-records/"+id, nil).want(404, "not_found")
 		},
 	}.check(t)
 }

@@ -20,10 +20,6 @@ type APIOptions struct {
 	// BasePath is the path that the handler is mounted below, such as "/teach". It is the server in
 	// the document. Defaults to the root.
 	BasePath string
-
-	// BearerScheme is the name of the security scheme of operations that require a bearer token.
-	// Defaults to "bearer".
-	BearerScheme string
 }
 
 // NewAPI returns the API of a program that serves more than this interface: [Register] adds this
@@ -32,7 +28,9 @@ type APIOptions struct {
 // which never repeats what a client sent nor the text of an unexpected error. [Wrap] belongs around
 // the mux.
 func NewAPI(mux *http.ServeMux, o APIOptions) huma.API {
-	return httpapi.New(mux, httpapi.Options(o))
+	return httpapi.New(mux, httpapi.Options{
+		Title: o.Title, Version: o.Version, Description: o.Description, BasePath: o.BasePath,
+	})
 }
 
 // WrapOptions configures [Wrap]. The zero value is valid.

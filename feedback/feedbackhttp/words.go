@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// expectedWords are words that recognisers should expect.
+// expectedWords are words that transcribers should expect.
 type expectedWords struct {
 	Words []string `json:"words" nullable:"false" maxItems:"200" example:"Siobhan,Nguyen" doc:"Most important first."`
 }

@@ -9,22 +9,14 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// text gives a segment a text.
-func (f *fixture) text(g feedback.Segment, text string) {
-	f.t.Helper()
-	_, err := f.Store.StartTranscription(f.t.Context(), g.ID, g.Revision, "token", 1, f.tick())
-	require.NoError(f.t, err)
-	_, err = f.Store.FinishTranscription(f.t.Context(), g.ID, "token",
-		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: text, Attempts: 1}, f.tick())
-	require.NoError(f.t, err)
-}
-
 // lessonWithTexts adds a finished lesson with a segment for each text.
 func (f *fixture) lessonWithTexts(s feedback.Session, texts ...string) feedback.Lesson {
 	f.t.Helper()
 	l := f.lesson(s)
 	for i, text := range texts {
-		f.text(f.segment(l, i), text)
+		g := f.begin(f.segment(l, i), "token")
+		f.end(g, "token",
+			feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: text, Attempts: 1})
 	}
 	l, err := f.Store.EditLesson(f.t.Context(), f.teacher, l.ID, feedback.LessonEdit{Finish: true}, f.tick())
 	require.NoError(f.t, err)

@@ -70,14 +70,9 @@ func teacherErased(t *testing.T, f *fixture) {
 // transcribed returns a segment with a text.
 func (f *fixture) transcribed(l feedback.Lesson, sequence int) feedback.Segment {
 	f.t.Helper()
-	seg := f.segment(l, sequence)
-	token := seg.ID.String()
-	_, err := f.Store.StartTranscription(f.t.Context(), seg.ID, anyRound, token, 1, f.tick())
-	require.NoError(f.t, err)
-	seg, err = f.Store.FinishTranscription(f.t.Context(), seg.ID, token,
-		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1}, f.tick())
-	require.NoError(f.t, err)
-	return seg
+	g := f.begin(f.segment(l, sequence), "token")
+	return f.end(g, "token",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1})
 }
 
 func audioExpired(t *testing.T, f *fixture) {

@@ -178,7 +178,7 @@ func opens(s string, tokens []script.Token, i int, words []string) bool {
 }
 
 // spacesArePauses reports whether spaces between characters are the speaker's pauses. Otherwise the
-// recogniser writes one after every word, and they are close together.
+// transcriber writes one after every word, and they are close together.
 func spacesArePauses(tokens []script.Token) bool {
 	chars, spaces := 0, 1
 	for i, t := range tokens {

@@ -16,7 +16,7 @@ var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", f
 // Extractive is a [feedback.Summarizer] that selects sentences of the transcripts, without any
 // service: the sentences that have most in common with the rest of the lesson, in their order, word
 // for word and without repetitions. Its result depends on the transcripts alone. It supports
-// Chinese and English, also as speech recognisers write them: one utterance a line, spaces for
+// Chinese and English, also as transcribers write them: one utterance a line, spaces for
 // pauses, or no punctuation at all; other languages get reasonable results.
 //
 // Of a lesson that is shorter than the limit, only repeated sentences are left out; spaces are

@@ -26,7 +26,7 @@ const functionChars = "的了是不我你您他她它们这那有在就都也很
 	"哦嗯呀嘛个一要会来去说着过得地和跟到把被给让再又还没么"
 
 // The weights of the kinds of features. Parts of words connect different forms of a word (colour,
-// colourful) and tolerate misspellings of the recogniser.
+// colourful) and tolerate misspellings of the transcriber.
 const (
 	weightWord = 1.0
 	weightPart = 0.35 // a four-letter part of a longer word

@@ -190,7 +190,7 @@ func breaksAfter(p string, mark, end int) bool {
 }
 
 // isNoise reports whether s contains no letters and digits outside of brackets, in which
-// recognisers put remarks such as [Music].
+// transcribers put remarks such as [Music].
 func isNoise(s string) bool {
 	depth, words := 0, false
 	for _, r := range s {

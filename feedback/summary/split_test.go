@@ -94,7 +94,7 @@ func TestWords(t *testing.T) {
 }
 
 // FuzzSplit checks that the units of a text contain all of its letters in order, except for remarks
-// of the recogniser, and that none is too long.
+// of the transcriber, and that none is too long.
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{"We draw. Why?", "今天画苹果。好看吗", "a, b\nc", "p.m. J. 3.5…", "“好。”",
 		strings.Repeat("好吧然后 ", 50), "\u0e01\u0e33\u0e01\u0e33", "[x"} {
