@@ -3,7 +3,6 @@ package capability_test
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing/fstest"
 
 	"lessonkit.example/capability"
@@ -84,25 +83,6 @@ func ExampleResolve() {
 	// plugin:window|close false
 }
 
-func ExamplePolicy_Explain() {
-	d := capability.Parse([]byte(`identifier = "a"
-windows = ["main"]
-permissions = ["core:event:default"]
-`), capability.Options{Name: "a", Format: capability.TOML})
-	policy, _ := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{})
-	command, err := capability.ParseCommand("core:window:close")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Print(policy.Explain(command, capability.Caller{Window: "main"}))
-	// Output:
-	// denied: plugin:window|close from window "main", the application's own page
-	//
-	// No capability allows this command.
-	// To allow it, add "core:window:allow-close" to the permissions of the capability "a" (a:3:15).
-}
-
 func ExampleValue() {
 	d := capability.Parse([]byte(`{
   "identifier": "main",
@@ -116,25 +96,6 @@ func ExampleValue() {
 	}
 	// Output:
 	// 3:72 /permissions/0/allow/0/path $HOME/notes
-}
-
-func ExampleManifests_Identifiers() {
-	for _, identifier := range capability.CoreManifests().Identifiers() {
-		if strings.HasPrefix(identifier, "core:resources:") {
-			fmt.Println(identifier)
-		}
-	}
-	// Output:
-	// core:resources:allow-close
-	// core:resources:default
-	// core:resources:deny-close
-}
-
-func ExampleDiagnostics_HasErrors() {
-	d := capability.Parse([]byte(`{"identifier": "main", "windows": "main", "permissions": []}`), capability.Options{})
-	found := d.Check()
-	fmt.Println(found.HasErrors())
-	// Output: true
 }
 
 func ExampleDocument_Fixed() {

@@ -133,29 +133,6 @@ func TestUnknownCommandsAreNotAllowed(t *testing.T) {
 	}
 }
 
-// Each reason is given once, and nothing is advised that is there already.
-func TestReasonsAndAdvice(t *testing.T) {
-	t.Parallel()
-	caps := capabilities(t, `{"identifier":"main","windows":["main"],"remote":{"urls":["https://a.example"]},
-		"permissions":["core:window:allow-close"]}`)
-	p, ds := Resolve(caps, CoreManifests(), ResolveOptions{})
-	require.Empty(t, ds)
-	text := p.Explain(cmd("window.close"), Caller{Window: "other", Origin: origin(t, "https://b.example")}).String()
-	require.Contains(t, text, `but its windows are "main", not "other"`+"\n     but its URL pattern https://a.example")
-	require.NotContains(t, text, "own pages")
-
-	m := CoreManifests()
-	require.Empty(t, m.Load("acl-manifests.json", []byte(`{"x":{"default_permission":null,"permission_sets":{},`+
-		`"permissions":{"allow-go":{"identifier":"allow-go","commands":{"allow":["go"],"deny":[]},`+
-		`"platforms":["macOS"]}}}}`)))
-	p, ds = Resolve(capabilities(t, `{"identifier":"main","windows":["main"],"permissions":["x:allow-go"]}`), m,
-		ResolveOptions{Platform: Linux})
-	require.Empty(t, ds)
-	text = p.Explain(cmd("x.go"), Caller{Window: "main"}).String()
-	require.NotContains(t, text, `add "x:allow-go"`)
-	require.Contains(t, text, `The capability "main" lists "x:allow-go", which has no effect on this platform.`)
-}
-
 // A permission that the application's release does not have is no advice.
 func TestExplainNamesPermissionsOfTheReleaseOnly(t *testing.T) {
 	t.Parallel()

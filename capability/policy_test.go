@@ -56,15 +56,6 @@ func TestParseCommandTakesEverySpelling(t *testing.T) {
 	}
 }
 
-func withAppManifest(t *testing.T) *Manifests {
-	t.Helper()
-	m := CoreManifests()
-	file := ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`),
-		Options{})
-	require.Empty(t, m.LoadPermissions(AppManifest, file))
-	return m
-}
-
 // What is too much to be resolved is refused, and grants nothing.
 func TestTooManyGrantsAreNone(t *testing.T) {
 	t.Parallel()

@@ -113,21 +113,6 @@ func TestCheckWithoutManifestsSaysWhatItLeavesOut(t *testing.T) {
 	require.Contains(t, out, `write "core:window:allow-close"`)
 }
 
-func TestCheckFollowsTheConfiguration(t *testing.T) {
-	t.Parallel()
-	dir := project(t, map[string]string{
-		"src-tauri/capabilities/a.json": sound,
-		"src-tauri/capabilities/b.json": strings.Replace(sound, `"main",`, `"other",`, 1),
-		"src-tauri/tauri.conf.json":     `{"app": {"security": {"capabilities": ["main", "othr"]}}}`,
-	})
-	code, out, _ := run("check", dir)
-	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, `did you mean "other"?`)
-	require.Contains(t, out, `The capability "other" is not active`)
-	code, _, _ = run("check", "-config", "none", dir)
-	require.Equal(t, cli.ExitClean, code)
-}
-
 // What a configuration contains inline is part of the app, also where it is all.
 func TestInlineCapabilities(t *testing.T) {
 	t.Parallel()
@@ -149,26 +134,6 @@ func TestInlineCapabilities(t *testing.T) {
 	require.Equal(t, "1 file checked, nothing found.\n", out, "package.json is no capability file")
 	code, out, _ = run("explain", "-command", "core:window:hide", "-window", "main", dir)
 	require.Equal(t, cli.ExitClean, code, out)
-}
-
-// The commands of an app are checked where it has a manifest: a folder of
-// permissions is one before any build.
-func TestOwnPermissionsLimitOwnCommands(t *testing.T) {
-	t.Parallel()
-	dir := project(t,
-		map[string]string{"capabilities/main.json": sound,
-			"permissions/app.toml": "[[permission]]\nidentifier = \"allow-greet\"\n[permission.commands]\nallow = " +
-				"[\"greet\"]\n"})
-	code, out, _ := run("explain", "-command", "greet", "-window", "main", dir)
-	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, `"allow-greet"`)
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, "permissions")))
-	code, out, _ = run("who", "-command", "greet", "-format", "json", dir)
-	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, `"verdict": "unchecked"`, "no grants, and yet everyone may")
-	code, out, _ = run("explain", "-command", "greet", "-window", "main", dir)
-	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, "the application has no manifest")
 }
 
 // Permissions of a plugin that is a part of the application are not its own.
@@ -257,29 +222,6 @@ func TestApplicationBesideOneOfItsFiles(t *testing.T) {
 	require.Equal(t, 0, code, out+errs)
 }
 
-func TestExplain(t *testing.T) {
-	t.Parallel()
-	dir := project(t, map[string]string{"capabilities/main.json": sound})
-	code, out, _ := run("explain", "-command", "core:window:close", "-window", "main", dir)
-	require.Equal(t, cli.ExitClean, code)
-	require.True(t, strings.HasPrefix(out, "allowed: plugin:window|close"), out)
-
-	code, out, _ = run("explain", "-command", "plugin:window|close", "-window", "main", "-url", "https://x.example/",
-		dir)
-	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, `"urls": ["https://x.example"]`)
-
-	for window, allowed := range map[string]bool{"main": true, "other": false} {
-		_, out, _ = run("explain", "-format", "json", "-command", "plugin:window|close", "-window", window, dir)
-		var x struct {
-			Allowed *bool
-			Grants  []struct{ Chain []string }
-		}
-		require.NoError(t, json.Unmarshal([]byte(out), &x))
-		require.Equal(t, allowed, *x.Allowed)
-	}
-}
-
 func TestWho(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"capabilities/main.json": sound})
@@ -304,22 +246,6 @@ func TestWho(t *testing.T) {
 	code, _, errs := run("who", dir)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "either a command or a window")
-}
-
-func TestDiff(t *testing.T) {
-	t.Parallel()
-	dir := project(t,
-		map[string]string{"old/a.json": sound, "new/a.json": strings.Replace(sound, `["main"]`, `["main", "x"]`, 1)})
-	before, after := filepath.Join(dir, "old"), filepath.Join(dir, "new")
-	code, out, _ := run("diff", before, after)
-	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, `+ granted to window "x", the application's own pages`)
-	code, out, _ = run("diff", after, before)
-	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, `- revoked from window "x"`)
-	code, out, _ = run("diff", before, before, "-format", "json")
-	require.Equal(t, cli.ExitClean, code)
-	require.JSONEq(t, `{"changes": [], "widens": false}`, out)
 }
 
 // Wrong usage exits with 2 and says what would be right.

@@ -15,7 +15,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/capability"
 	"lessonkit.example/capability/cli"
 )
 
@@ -296,12 +295,6 @@ func BenchmarkEdit(b *testing.B) {
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
-}
-
-func TestLargeConfigurationHasNoFindings(t *testing.T) {
-	t.Parallel()
-	config := capability.ParseValue([]byte(largeConfiguration()), capability.Options{})
-	require.Empty(t, capability.Inlined(config).Check())
 }
 
 func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o644) }

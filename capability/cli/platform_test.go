@@ -33,6 +33,8 @@ func TestEveryPlatformIsJudged(t *testing.T) {
 	require.Equal(t, cli.ExitClean, code, out)
 	code, _, _ = run("diff", after, before)
 	require.Equal(t, cli.ExitClean, code)
+	_, out, _ = run("diff", before, before, "-format", "json")
+	require.JSONEq(t, `{"changes": [], "widens": false}`, out)
 	_, out, _ = run("check", after)
 	require.NotContains(t, out, "is not active", "it is on windows")
 

@@ -8,18 +8,6 @@ import (
 	"lessonkit.example/capability/lint"
 )
 
-func ExampleCheck() {
-	d := capability.Parse([]byte(`identifier = "main"
-windows = ["main"]
-permissions = ["core:default", "core:window:default"]
-`), capability.Options{Name: "main.toml"})
-	for _, found := range lint.Check([]*capability.Document{d}, capability.CoreManifests(), lint.Options{}) {
-		fmt.Println(found.Start, found.Severity, found.Message)
-	}
-	// Output:
-	// 3:32 info "core:window:default" is already in "core:default"; it can be removed.
-}
-
 // Checks an application and makes the changes that are no guesses. In a program the file system is
 // that of an os.Root, and the result is written.
 func ExampleCheckApp() {

@@ -253,35 +253,6 @@ func TestLintAcrossFiles(t *testing.T) {
 	require.Equal(t, "a.json", ds[1].Related[0].File)
 }
 
-func TestLintSaysThatJSON5NeedsAFeature(t *testing.T) {
-	t.Parallel()
-	d := capability.Parse([]byte(`{identifier: "a", windows: ["m"], permissions: ["core:default"]}`),
-		capability.Options{Format: capability.JSON5})
-	ds := Check([]*capability.Document{d}, lintManifests(t), Options{})
-	require.Equal(t, []string{"1:1 json5-feature"}, codes(ds))
-}
-
-func TestSeveritiesCanBeSet(t *testing.T) {
-	t.Parallel()
-	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`),
-		capability.Options{})
-	ds := Check([]*capability.Document{d}, lintManifests(t),
-		Options{Severities: map[capability.Code]capability.Severity{"any-window-dangerous": capability.Error}})
-	require.Equal(t, capability.Error, ds[0].Severity)
-	ds = Check([]*capability.Document{d}, lintManifests(t),
-		Options{Severities: map[capability.Code]capability.Severity{"any-window-dangerous": capability.Off}})
-	require.Empty(t, ds)
-}
-
-func TestCheckReportsFormReferencesAndRisks(t *testing.T) {
-	t.Parallel()
-	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load",`+
-		`"sql:allow-load","nope:x"]}`), capability.Options{})
-	ds := Check([]*capability.Document{d}, lintManifests(t), Options{})
-	require.Equal(t, []string{"1:50 any-window-dangerous", "1:67 duplicate-permission", "1:84 unknown-plugin"},
-		codes(ds))
-}
-
 func TestEveryRuleIsDescribedOnce(t *testing.T) {
 	t.Parallel()
 	seen := make(map[capability.Code]bool)
@@ -370,24 +341,6 @@ func requireAdvice(t testing.TB, f capability.Diagnostic) {
 	if f.Fix == nil {
 		require.Regexp(t, advice, f.Message, "%s", f)
 	}
-}
-
-// Capabilities inside the configuration are checked as those of files are.
-func TestInlinedAreChecked(t *testing.T) {
-	t.Parallel()
-	config := capability.ParseValue([]byte(`{"app":{"security":{"capabilities":["main",`+"\n"+
-		`{"identifier":"extra","windows":["ma**"],"remote":{"urls":["https://*:*"]},"permisions":[],`+
-		`"permissions":["core:window:alow-close"]}]}}}`), capability.Options{Name: "tauri.conf.json"})
-	var codes []string
-	for _, f := range Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(),
-		Options{}) {
-		require.Equal(t, 2, f.Start.Line)
-		require.Contains(t, f.String(), "tauri.conf.json:2:")
-		codes = append(codes, string(f.Code))
-	}
-	require.Subset(t, codes, []string{"window-pattern", "unknown-permission", "remote-any-host", "unknown-key"})
-	require.Empty(t, config.Check())
-	require.Empty(t, capability.Inlined(capability.ParseValue([]byte(`[]`), capability.Options{})).Capabilities())
 }
 
 // Findings in real files are of known rules, and fixes leave a sound file.

@@ -37,38 +37,13 @@ func globAnswer(pattern, label string) string {
 	return fmt.Sprint(g.Match(label))
 }
 
-func TestGlobErrorPositions(t *testing.T) {
+// The vectors cannot contain what is not UTF-8.
+func TestGlobOfInvalidText(t *testing.T) {
 	t.Parallel()
-	for pattern, offset := range map[string]int{
-		"a/**b": 4, "a/bc**": 3, "a/*****": 4, "a/b**c**d": 2, "a**b": 0, "abc[def": 3, "abc[]": 3, "[!]": 0, "é[": 1,
-	} {
-		_, err := CompileGlob(pattern)
-		var fault *GlobError
-		require.ErrorAs(t, err, &fault, pattern)
-		require.Equal(t, offset, fault.Offset, pattern)
-	}
-}
-
-func TestGlobRules(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		pattern, label string
-		want           bool
-	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "a/b", true}, {"main-*", "main-", true},
-		{"main-*", "main", false},
-		{"*-x", "-x", true}, {"?", "é", true}, {"?", "ab", false}, {"[!a]", "b", true}, {"[^a]", "^", true},
-		{"[]a]", "]", true},
-		{"[z-a]", "m", false}, {`a\*`, `a\b`, true}, {"{a,b}", "a", false}, {"a/**", "a", false},
-		{"a/**", "a/b/c", true},
-		{"**/a", "a", true}, {"**/a", "b/a", true}, {"**/a", "ba", false}, {"a/**/b", "a/b", true},
-		{"a/**/b", "a/x/y/b", true},
-		{"**/*x", "a/bx", true}, {"A", "a", false}, {"]", "]", true}, {"*a*b*", "xxaxxbxx", true},
-		{"main", "main", true}, {"main", "mainx", false}, {"\xff", "\xfe", true}, {"a\uFFFD", "a\xfe", true},
-	} {
-		g, err := CompileGlob(c.pattern)
-		require.NoError(t, err, c.pattern)
-		require.Equal(t, c.want, g.Match(c.label), "%q on %q", c.pattern, c.label)
+	for pattern, label := range map[string]string{"\xff": "\xfe", "a\uFFFD": "a\xfe"} {
+		g, err := CompileGlob(pattern)
+		require.NoError(t, err)
+		require.True(t, g.Match(label), "%q on %q", pattern, label)
 	}
 }
 

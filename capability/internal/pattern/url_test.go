@@ -82,16 +82,6 @@ func TestURLErrorsSayWhatToWrite(t *testing.T) {
 	require.ErrorContains(t, err, "https://example.com/page")
 }
 
-func TestCommonURLsTakeTheShortWay(t *testing.T) {
-	t.Parallel()
-	for _, pattern := range []string{"https://tauri.app", "https://*.tauri.app/*", "http://localhost:*",
-		"http://localhost:1420/", "*://localhost", "https://*", "https://*:*", "https://a-b.dev/api/v1.2/*"} {
-		p, err := CompileURL(pattern)
-		require.NoError(t, err)
-		require.Nil(t, p.slow, pattern)
-	}
-}
-
 // FuzzURL proves that the short way and the pattern library agree, on
 // whether a pattern is one and on what it matches.
 func FuzzURL(f *testing.F) {
