@@ -31,7 +31,6 @@ const (
 	progressBytes = 256 << 10 // between two calls of progress
 )
 
-// Write implements io.Writer.
 func (in *incoming) Write(p []byte) (int, error) {
 	if in.err != nil {
 		return 0, in.err

@@ -44,22 +44,19 @@ func upright(img image.Image, orientation int, r image.Rectangle) image.Image {
 		return s.SubImage(r.Add(b.Min))
 	}
 	// stored maps a pixel of the upright image to the stored one
-	stored := func(x, y int) (int, int) { return x, y }
-	switch orientation {
-	case 2:
-		stored = func(x, y int) (int, int) { return w - 1 - x, y }
-	case 3:
-		stored = func(x, y int) (int, int) { return w - 1 - x, h - 1 - y }
-	case 4:
-		stored = func(x, y int) (int, int) { return x, h - 1 - y }
-	case 5:
-		stored = func(x, y int) (int, int) { return y, x }
-	case 6:
-		stored = func(x, y int) (int, int) { return y, h - 1 - x }
-	case 7:
-		stored = func(x, y int) (int, int) { return w - 1 - y, h - 1 - x }
-	case 8:
-		stored = func(x, y int) (int, int) { return w - 1 - y, x }
+	stored := func(x, y int) (int, int) {
+		if orientation >= 5 {
+			x, y = y, x
+		}
+		switch orientation {
+		case 2, 3, 7, 8:
+			x = w - 1 - x
+		}
+		switch orientation {
+		case 3, 4, 6, 7:
+			y = h - 1 - y
+		}
+		return x, y
 	}
 	x0, y0 := stored(r.Min.X, r.Min.Y)
 	x1, y1 := stored(r.Max.X-1, r.Max.Y-1)

@@ -45,7 +45,6 @@ func (s *sink) release(n int64) {
 	s.free += n
 }
 
-// Prepare implements [imagegen.Preparer].
 func (s *sink) Prepare(ctx context.Context, n int) error {
 	if err := s.c.check(); err != nil {
 		return err
@@ -56,7 +55,6 @@ func (s *sink) Prepare(ctx context.Context, n int) error {
 	return nil
 }
 
-// Open implements [imagegen.Sink].
 func (s *sink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
 	if s.c.Ratio == "" && (s.c.Type == "" || s.c.Type == info.Type) {
 		return s.next.Open(ctx, info)
@@ -84,7 +82,6 @@ const (
 	maxEncoded = maxMemory / 4 // leaves room for the pixels
 )
 
-// Write implements io.Writer.
 func (b *blob) Write(p []byte) (int, error) {
 	if b.next == nil && len(b.data)+len(p) > cap(b.data) && !b.grow(len(b.data)+len(p)) {
 		err := fmt.Errorf("%w: its data has more than %d MB, or that of all images more than %d MB",
@@ -144,7 +141,6 @@ func (b *blob) write(write func() error) error {
 	return nil
 }
 
-// Commit implements [imagegen.Blob].
 func (b *blob) Commit() error {
 	if b.next == nil {
 		if err := b.crop(); err != nil {
@@ -185,7 +181,6 @@ func (c counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Abort implements [imagegen.Blob].
 func (b *blob) Abort() error {
 	b.free()
 	if b.next != nil {
@@ -194,7 +189,6 @@ func (b *blob) Abort() error {
 	return nil
 }
 
-// Describe implements [imagegen.Describer].
 func (b *blob) Describe(info *imagegen.Info) {
 	if b.cropped {
 		info.Type, info.Ext = b.info.Type, b.info.Ext

@@ -171,7 +171,6 @@ type newFile struct {
 	size            int64
 }
 
-// Write implements io.Writer.
 func (n *newFile) Write(p []byte) (int, error) {
 	if err := n.files.reserve(n.name, int64(len(p))); err != nil {
 		return 0, err
@@ -180,7 +179,6 @@ func (n *newFile) Write(p []byte) (int, error) {
 	return n.File.Write(p)
 }
 
-// Commit implements [imagegen.Blob].
 func (n *newFile) Commit() error {
 	err := n.Sync()
 	if closed := n.Close(); err == nil {
@@ -199,7 +197,6 @@ func (n *newFile) Commit() error {
 	return errors.Join(dir.Sync(), dir.Close()) // makes the new name durable
 }
 
-// Abort implements [imagegen.Blob].
 func (n *newFile) Abort() error { return errors.Join(n.Close(), n.delete()) }
 
 func (n *newFile) delete() error {

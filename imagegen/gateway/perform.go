@@ -207,7 +207,6 @@ type taskSink struct {
 	images []File // by index
 }
 
-// Open implements [imagegen.Sink].
 func (s *taskSink) Open(_ context.Context, info imagegen.Info) (imagegen.Blob, error) {
 	if info.Index < 0 || info.Index > 1000 {
 		return nil, fmt.Errorf("unexpected image index %d", info.Index)
@@ -234,7 +233,6 @@ type taskImage struct {
 	file  File
 }
 
-// Commit implements [imagegen.Blob].
 func (i *taskImage) Commit() error {
 	if err := i.newFile.Commit(); err != nil {
 		return err

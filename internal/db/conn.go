@@ -89,7 +89,6 @@ func (c *conn) closeKept() {
 	clear(c.kept)
 }
 
-// Close implements driver.Conn.
 func (c *conn) Close() error {
 	c.closeKept()
 	return c.sqliteConn.Close()
@@ -105,7 +104,6 @@ func (c *conn) begin(ctx context.Context, query string) (context.Context, func(e
 	return ctx, func(error) {}
 }
 
-// ExecContext implements driver.ExecerContext.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (
 	result driver.Result, err error,
 ) {
@@ -123,7 +121,6 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	return result, err
 }
 
-// QueryContext implements driver.QueryerContext.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	ctx, end := c.begin(ctx, query)
 	s, err := c.take(ctx, query)
@@ -153,7 +150,6 @@ type rows struct {
 	end   func(error)
 }
 
-// Next implements driver.Rows.
 func (r *rows) Next(values []driver.Value) error {
 	err := r.Rows.Next(values)
 	if err != nil && err != io.EOF {
@@ -162,7 +158,6 @@ func (r *rows) Next(values []driver.Value) error {
 	return err
 }
 
-// Close implements driver.Rows.
 func (r *rows) Close() error {
 	err := r.Rows.Close()
 	r.conn.giveBack(r.query, r.stmt)
@@ -240,14 +235,12 @@ type writeTx struct {
 	conn *conn
 }
 
-// Commit implements driver.Tx.
 func (t writeTx) Commit() error {
 	err := t.Tx.Commit()
 	t.conn.ended = time.Now()
 	return err
 }
 
-// Rollback implements driver.Tx.
 func (t writeTx) Rollback() error {
 	err := t.Tx.Rollback()
 	t.conn.ended = time.Now()

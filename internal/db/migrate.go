@@ -116,13 +116,11 @@ func (db *DB) pending(ctx context.Context, table string, files fs.FS) (bool, err
 // blockingLock is an advisory lock that waits in PostgreSQL; goose's own polls every few seconds.
 type blockingLock string
 
-// SessionLock implements goose's lock.SessionLocker.
 func (l blockingLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "select pg_advisory_lock($1)", l.key())
 	return err
 }
 
-// SessionUnlock implements goose's lock.SessionLocker.
 func (l blockingLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "select pg_advisory_unlock($1)", l.key())
 	return err

@@ -101,10 +101,8 @@ type connector struct {
 	writes bool
 }
 
-// Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
 	opened, err := c.driver.Open(c.name)
 	if err != nil {

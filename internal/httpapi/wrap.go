@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -246,14 +245,18 @@ func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, stat
 		slog.String("method", r.Method),
 		slog.String("route", r.Pattern),
 		slog.Int("status", status),
-		Milliseconds("took_ms", time.Since(i.started)),
+		slog.Float64("took_ms", float64(time.Since(i.started).Microseconds())/1000),
 		slog.Int64("bytes_in", in),
 		slog.Int64("bytes_out", out),
 		slog.String("client", TrustedProxies(o.TrustedProxies).Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
 	}
-	for name := range wildcards(r.Pattern) {
-		if value := r.PathValue(name); isPlainID(value) {
-			attrs = append(attrs, slog.String(name, value))
+	// A regular expression for the wildcards would cost as much as the rest of the line.
+	for segment := range strings.SplitSeq(r.Pattern, "/") {
+		if name, isWildcard := strings.CutPrefix(segment, "{"); isWildcard {
+			name = strings.TrimSuffix(name, "}")
+			if value := r.PathValue(name); isPlainID(value) {
+				attrs = append(attrs, slog.String(name, value))
+			}
 		}
 	}
 	attrs = append(attrs, i.attrs...)
@@ -261,24 +264,6 @@ func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, stat
 		attrs = append(attrs, slog.String("error", i.err.Error()))
 	}
 	log.LogAttrs(r.Context(), level, "request", attrs...)
-}
-
-// wildcards returns the names of the wildcards in a mux's pattern. A regular expression would cost
-// as much as the rest of the line.
-func wildcards(pattern string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for segment := range strings.SplitSeq(pattern, "/") {
-			name, isWildcard := strings.CutPrefix(segment, "{")
-			if isWildcard && !yield(strings.TrimSuffix(name, "}")) {
-				return
-			}
-		}
-	}
-}
-
-// Milliseconds returns an attribute of a duration in milliseconds, to the microsecond.
-func Milliseconds(key string, d time.Duration) slog.Attr {
-	return slog.Float64(key, float64(d.Microseconds())/1000)
 }
 
 // isPlainID reports whether an id of a client is accepted and logged: the log must not be broken or

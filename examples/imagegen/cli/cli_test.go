@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -145,27 +144,6 @@ func TestResumeCommandReachesTheSameService(t *testing.T) {
 	require.Equal(t, cli.ExitResume, code)
 	require.Contains(t, stderr, "-o "+p.dir+"/x -key-file '"+p.dir+"/my key' -allow-private -resume t-1\n")
 }
-
-func TestInterruptPrintsHowToResume(t *testing.T) {
-	t.Parallel()
-	p := setup(t, imagegentest.Options{Mode: imagegentest.Async})
-	ctx, cancel := context.WithCancel(t.Context())
-	var stderr bytes.Buffer
-	watch := writerFunc(func(b []byte) (int, error) {
-		if bytes.Contains(b, []byte("task task-")) {
-			cancel() // Ctrl-C as soon as the task is known
-		}
-		return stderr.Write(b)
-	})
-	code := cli.Run(ctx, []string{"-o", p.dir + "/x", "x"}, func(name string) string { return p.env[name] },
-		strings.NewReader(""), &bytes.Buffer{}, watch)
-	require.Equal(t, cli.ExitResume, code)
-	require.Regexp(t, `imagegen -base-url \S+ -o \S+ -resume task-\w+\n$`, stderr.String())
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func TestJSON(t *testing.T) {
 	t.Parallel()

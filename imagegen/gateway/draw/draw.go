@@ -1,4 +1,4 @@
-// Package draw is a generator without a model. It paints waves of color derived from a hash of the
+// Package draw is a generator without a model. It paints gradients derived from a hash of the
 // prompt, so that a gateway has real pictures to serve in demonstrations and tests.
 package draw
 
@@ -13,7 +13,6 @@ import (
 	"image/color"
 	_ "image/jpeg" // references may be JPEG
 	"image/png"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -83,30 +82,20 @@ func decode(refs []imagegen.Reference) (all []image.Image, err error) {
 	return all, nil
 }
 
-// picture paints image number index of a prompt: crossing waves, and the references over them.
+// picture paints image number index of a prompt: a gradient of two colors, and the references over it.
 func picture(prompt string, index, w, h int, refs []image.Image) image.Image {
 	rng := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", prompt, index))))
-	var palette [3][3]float64 // dark, medium and light
-	for i := range palette {
-		for k := range 3 {
-			palette[i][k] = float64(75*i) + 100*rng.Float64()
-		}
-	}
-	var wave [9]float64
-	for i := range wave {
-		wave[i] = 16*rng.Float64() - 8
+	var from, to [3]float64
+	for k := range 3 {
+		from[k], to[k] = 255*rng.Float64(), 255*rng.Float64()
 	}
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		for x := range w {
-			u, v, level := float64(x)/float64(max(w, h)), float64(y)/float64(max(w, h)), 1.0
-			for i := 0; i < len(wave); i += 3 {
-				level += math.Sin(wave[i]*u+wave[i+1]*v+wave[i+2]) / 3.01
-			}
-			dark, part := int(level), level-math.Floor(level)
+			part := float64(x+y) / float64(w+h)
 			pixel := img.Pix[img.PixOffset(x, y):]
 			for k := range 3 {
-				pixel[k] = uint8(palette[dark][k]*(1-part) + palette[dark+1][k]*part)
+				pixel[k] = uint8(from[k]*(1-part) + to[k]*part)
 			}
 			pixel[3] = 255
 		}
