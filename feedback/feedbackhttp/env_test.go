@@ -16,14 +16,16 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	_ "github.com/jackc/pgx/v5/stdlib" // a driver
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite" // a driver
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/httpapi/apitest"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/testclock"
@@ -137,16 +139,29 @@ func newEnvOn(t *testing.T, url string) *env {
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
 	e.store = store
-	e.db = openTestDB(t, url)
+	opened, err := db.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { opened.Close() })
+	e.db = opened.W
 	_, err = e.db.ExecContext(t.Context(), `create table test_jobs (id text primary key, args text not null)`)
 	require.NoError(t, err)
-	audio, err := audiodir.New(e.audioDir)
-	require.NoError(t, err)
-	e.svc, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
-		Now: e.now.Now, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond})
-	require.NoError(t, err)
-	e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
+	e.serve(func(*feedback.Config, *feedbackhttp.Config) {})
 	return e
+}
+
+// serve replaces the handler by one with another configuration.
+func (e *env) serve(change func(*feedback.Config, *feedbackhttp.Config)) {
+	e.t.Helper()
+	audio, err := audiodir.New(e.audioDir)
+	require.NoError(e.t, err)
+	service := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
+		Now: e.now.Now, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond}
+	config := feedbackhttp.Config{Authenticate: teacherOf}
+	change(&service, &config)
+	e.svc, err = feedback.New(service)
+	require.NoError(e.t, err)
+	config.Service = e.svc
+	e.handler = feedbackhttp.Handler(config)
 }
 
 // tasks takes all tasks out of the queue, oldest transcription first.
@@ -297,11 +312,8 @@ func recording(marker string) part {
 // files lists all audio files.
 func (e *env) files() (names []string) {
 	e.t.Helper()
-	for _, pattern := range []string{"*/*"} {
-		found, err := filepath.Glob(filepath.Join(e.audioDir, pattern))
-		require.NoError(e.t, err)
-		names = append(names, found...)
-	}
+	names, err := filepath.Glob(filepath.Join(e.audioDir, "*", "*"))
+	require.NoError(e.t, err)
 	return names
 }
 

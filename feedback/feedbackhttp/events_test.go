@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/sqlstore"
@@ -67,7 +66,9 @@ func TestEventStreamStartsWhenItIsOpen(t *testing.T) {
 	store := &overtaken{Store: e.store, event: func() {
 		e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
 	}}
-	event := stream(t, e.another(store), e.teacher, session, "")()
+	other := *e
+	other.serve(func(c *feedback.Config, _ *feedbackhttp.Config) { c.Store, c.PollInterval = store, time.Hour })
+	event := stream(t, other.handler, e.teacher, session, "")()
 	require.Equal(t, "lesson", event.Name)
 	require.Equal(t, "finished", event.Lesson.State)
 }
@@ -130,15 +131,4 @@ func TestEventStreamOutlastsADatabaseOutage(t *testing.T) {
 	body, open := streamUntil(t, away, nil, huma.Error401Unauthorized("logged out"))
 	require.Equal(t, 2, strings.Count(body, ": still here"))
 	require.Equal(t, 45*time.Second, open)
-}
-
-// another is a process beside e that seldom looks for what others did.
-func (e *env) another(store feedback.Store) http.Handler {
-	e.t.Helper()
-	audio, err := audiodir.New(e.audioDir)
-	require.NoError(e.t, err)
-	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now,
-		PollInterval: time.Hour})
-	require.NoError(e.t, err)
-	return feedbackhttp.Handler(feedbackhttp.Config{Service: s, Authenticate: teacherOf})
 }

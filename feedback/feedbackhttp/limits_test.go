@@ -9,24 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
 )
-
-// serve replaces the handler by one with another configuration.
-func (e *env) serve(change func(*feedback.Config, *feedbackhttp.Config)) {
-	e.t.Helper()
-	audio, err := audiodir.New(e.audioDir)
-	require.NoError(e.t, err)
-	service := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
-		Now: e.now.Now, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond}
-	config := feedbackhttp.Config{Authenticate: teacherOf}
-	change(&service, &config)
-	e.svc, err = feedback.New(service)
-	require.NoError(e.t, err)
-	config.Service = e.svc
-	e.handler = feedbackhttp.Handler(config)
-}
 
 func (a answer) wantRetryAfter(d time.Duration) {
 	a.t.Helper()

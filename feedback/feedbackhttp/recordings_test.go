@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/sqlstore"
 )
@@ -23,11 +22,7 @@ func TestServiceWithoutOutboxTakesNoRecordings(t *testing.T) {
 	store, err := sqlstore.Open(t.Context(), url, nil)
 	require.NoError(t, err)
 	defer store.Close()
-	audio, err := audiodir.New(e.audioDir)
-	require.NoError(t, err)
-	svc, err := feedback.New(feedback.Config{Store: store, Audio: audio})
-	require.NoError(t, err)
-	e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Authenticate: teacherOf})
+	e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) { c.Store = store })
 
 	profile := e.profile("Ming")
 	session := e.session(profile)
@@ -71,9 +66,7 @@ func TestErrorsOfAProgramsOwnStore(t *testing.T) {
 		for form, err := range map[string]error{
 			"bare": c.kind, "wrapped": fmt.Errorf("stage: %w", c.kind), "error": &feedback.Error{Kind: c.kind},
 		} {
-			svc, fault := feedback.New(feedback.Config{Store: e.store, Audio: refusing{err: err}})
-			require.NoError(t, fault)
-			e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Authenticate: teacherOf})
+			e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) { c.Audio = refusing{err: err} })
 			a := e.upload(lesson, recording("x")).want(c.status, c.code)
 			require.NotEmpty(t, a.str("detail"), "%s %v", form, c.kind)
 			require.Equal(t, c.after, a.Header().Get("Retry-After"), "%s %v", form, c.kind)
