@@ -2,7 +2,6 @@ package jobqueue_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,22 +10,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 )
-
-func TestStatesHaveNames(t *testing.T) {
-	t.Parallel()
-	for state, name := range map[jobqueue.State]string{
-		jobqueue.StateWaiting: "waiting", jobqueue.StateScheduled: "scheduled", jobqueue.StateRunning: "running",
-		jobqueue.StateSucceeded: "succeeded", jobqueue.StateFailed: "failed", jobqueue.StateCancelled: "cancelled",
-		jobqueue.StateHeld: "held",
-		0:                  "state 0", 99: "state 99",
-	} {
-		require.Equal(t, name, state.String())
-	}
-	finished := []jobqueue.State{jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled}
-	for state := jobqueue.StateWaiting; state <= jobqueue.StateHeld; state++ {
-		require.Equal(t, slices.Contains(finished, state), state.Finished(), state)
-	}
-}
 
 // unasked is a store of which nothing may be asked.
 type unasked struct{ jobqueue.Store }

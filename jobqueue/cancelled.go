@@ -28,14 +28,7 @@ func (w *Worker) cancelledLoop(ctx context.Context) {
 				w.cfg.Logger.Warn("callback for a cancelled job, trying again", "error", err)
 			}
 		}
-		timer := time.NewTimer(jitter(w.cfg.Lease / 3))
-		select {
-		case <-timer.C:
-		case <-w.wake.cancelled:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+		if !wait(ctx, jitter(w.cfg.Lease/3), w.wake.cancelled) {
 			return
 		}
 	}

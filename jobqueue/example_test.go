@@ -158,30 +158,6 @@ func ExampleSchedule() {
 	// Output: clean 0
 }
 
-// Jobs with the same serial key run one at a time, in the order in which they were enqueued.
-func ExampleClient_Enqueue_serial() {
-	store, remove := open()
-	defer remove()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	client := jobqueue.NewClient(store)
-	for _, step := range []string{"open", "deposit", "close"} {
-		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: "change", Args: step, SerialKey: "account 7"})
-	}
-	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
-	jobqueue.Handle(worker, "change", func(_ context.Context, job *jobqueue.Job, step string) error {
-		fmt.Println(step, job.SerialKey)
-		if step == "close" {
-			cancel()
-		}
-		return nil
-	})
-	_ = worker.Run(ctx)
-	// Output:
-	// open account 7
-	// deposit account 7
-	// close account 7
-}
-
 // Three pages are converted at the same time, and the book is bound when all have ended.
 func ExampleClient_EnqueueMany_group() {
 	store, remove := open()

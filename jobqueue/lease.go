@@ -94,7 +94,7 @@ func (w *Worker) loseLease(l *lease) {
 // nearly a whole lease, the worker registers again.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
 	last := time.Now() // start of the last successful heartbeat; monotonic, so clock changes do not matter
-	for w.untilHeartbeat(ctx) {
+	for wait(ctx, jitter(w.cfg.Lease/3)*9/10, w.wake.heartbeat) {
 		w.mu.Lock()
 		l := w.lease
 		w.mu.Unlock()
@@ -133,21 +133,6 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			// Sooner than Rescue, which returns the jobs to the queue if this fails.
 			_, _ = w.store.Release(ctx, l.worker, nil, true)
 		}
-	}
-}
-
-// untilHeartbeat waits until the next heartbeat is due, or sooner when a job may have been
-// cancelled. It returns false when ctx ended first.
-func (w *Worker) untilHeartbeat(ctx context.Context) bool {
-	t := time.NewTimer(jitter(w.cfg.Lease/3) * 9 / 10)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-w.wake.heartbeat:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -182,9 +182,8 @@ func (w *Worker) signal(s driver.Signal) (started bool) {
 }
 
 // checkCancelled looks for callbacks to call and, if this worker runs the job, sends a heartbeat,
-// which returns the jobs to cancel.
-// The signal alone is not enough: it may come late, after a retry of the job, or from other tables,
-// where the same id is another job. Worker.mu is held.
+// which returns the jobs to cancel. The signal alone is not enough: it may come late, after a retry
+// of the job, or from other tables, where the same id is another job. Worker.mu is held.
 func (w *Worker) checkCancelled(id int64) {
 	notify(w.wake.cancelled)
 	if w.lease != nil && w.lease.held[id] != nil && !w.lease.held[id].cancelled {

@@ -80,13 +80,9 @@ func (w *Worker) scheduleLoop(ctx context.Context) {
 		default:
 			starting = false
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-w.wake.schedules:
-		case <-ctx.Done():
+		if !wait(ctx, pause, w.wake.schedules) {
+			return
 		}
-		timer.Stop()
 	}
 }
 

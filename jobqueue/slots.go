@@ -8,8 +8,7 @@ import (
 // Queues with a Limit have slots, which are leased by workers like jobs: a worker claims no more
 // jobs of the queue than it has slots, and the slots of a dead process become free with its jobs. A
 // worker keeps its slots while it uses them, and a moment longer, so that a busy queue needs no
-// further statement for them. A worker that waits for the slots of others tries
-// again and again.
+// further statement for them. A worker that waits for the slots of others tries again and again.
 
 const (
 	slotKeep  = time.Second            // unused slots are returned after at least this time
@@ -44,24 +43,15 @@ func (w *Worker) slotLoop(ctx context.Context) {
 		return
 	}
 	for {
-		pause := slotKeep
+		pause, wake := slotKeep, w.wake.slots
 		for _, q := range limited {
 			if !w.adjustSlots(ctx, q) {
-				pause = slotRetry
+				pause, wake = slotRetry, nil // however many wishes there are meanwhile
 			}
 		}
-		timer := time.NewTimer(jitter(pause))
-		select {
-		case <-timer.C:
-		case <-w.wake.slots:
-			if pause == slotRetry && !sleep(ctx, slotRetry) { // many wishes in a row
-				return
-			}
-		case <-ctx.Done():
-			timer.Stop()
+		if !wait(ctx, jitter(pause), wake) {
 			return
 		}
-		timer.Stop()
 	}
 }
 

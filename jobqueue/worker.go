@@ -381,11 +381,16 @@ func (w *Worker) await(ctx context.Context, what string, f func(context.Context)
 }
 
 // sleep returns false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool { return wait(ctx, d, nil) }
+
+// wait waits for d or for wake, whichever is first. It returns false when ctx ended before both.
+func wait(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
+	case <-wake:
 		return true
 	case <-ctx.Done():
 		return false

@@ -37,7 +37,10 @@ func TestRunDecodesAndCallsTheMiddleware(t *testing.T) {
 		}
 	}
 	cfg := jobqueue.WorkerConfig{
-		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{layer("outer"), layer("inner")}}
+		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{layer("outer"), layer("inner")},
+		// It may be the configuration of the program; schedules are ignored.
+		Schedules: []jobqueue.Schedule{{
+			Name: "daily", When: jobqueue.Every(24 * time.Hour), Params: jobqueue.Params{Kind: "welcome"}}}}
 	p := jobqueue.Params{Kind: "welcome", Queue: "mail", Args: welcome{"ann@mail.example"}}
 	r := jobtest.Run(t, p, cfg, handler(func(_ context.Context, job *jobqueue.Job, w welcome) error {
 		calls = append(calls, w.Address)
@@ -74,17 +77,6 @@ func TestRunRetriesWithoutWaiting(t *testing.T) {
 	require.Equal(t, errMail.Error(), r.Job.Errors[0].Error)
 	require.Contains(t, r.Job.Errors[1].Stack, "jobtest_test.go")
 	require.Less(t, time.Since(began), time.Minute)
-}
-
-// The configuration may be that of the program.
-func TestRunIgnoresSchedules(t *testing.T) {
-	t.Parallel()
-	cfg := jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
-		{Name: "daily", When: jobqueue.Every(24 * time.Hour), Params: jobqueue.Params{Kind: "welcome"}},
-	}}
-	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: welcome{}}, cfg,
-		handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
-	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
 }
 
 // failing is a test that can fail without failing this one.

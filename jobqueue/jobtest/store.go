@@ -148,7 +148,14 @@ func (s *store) record(r driver.Result) {
 	}
 	s.job.Worker = 0
 	if r.Action == driver.Reschedule {
-		s.reschedule(r)
+		s.job.State = driver.StateWaiting
+		if r.Uncounted {
+			s.job.Attempt--
+		}
+		s.delays = append(s.delays, r.Delay)
+		if s.wake != nil {
+			go s.wake(driver.Signal{Queue: s.job.Queue})
+		}
 		return
 	}
 	s.job.State = map[driver.Action]driver.State{
@@ -159,15 +166,4 @@ func (s *store) record(r driver.Result) {
 	}
 	s.job.FinishedAt = time.Now()
 	close(s.ended)
-}
-
-func (s *store) reschedule(r driver.Result) {
-	s.job.State = driver.StateWaiting
-	if r.Uncounted {
-		s.job.Attempt--
-	}
-	s.delays = append(s.delays, r.Delay)
-	if s.wake != nil {
-		go s.wake(driver.Signal{Queue: s.job.Queue})
-	}
 }
