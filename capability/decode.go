@@ -51,18 +51,11 @@ func (d *Document) list(v Value, inArray bool) []Capability {
 	return capabilities
 }
 
-var (
-	capabilityKeys = []string{
-		"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms",
-	}
-	entryKeys = []string{"identifier", "allow", "deny"}
-)
-
 func (d *Document) capability(v Value, inArray bool) Capability {
 	c := Capability{Local: true, value: v}
-	var values [8]Value // by the index of capabilityKeys; the last one counts
+	var values [8]Value // by the index of syntax.CapabilityKeys; the last one counts
 	for key, value := range v.Members() {
-		if at := slices.Index(capabilityKeys, key.Text()); at >= 0 {
+		if at := slices.Index(syntax.CapabilityKeys, key.Text()); at >= 0 {
 			if values[at].Exists() && inArray {
 				d.duplicateField(key)
 			}
@@ -71,17 +64,17 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 	}
 	for at, value := range values {
 		if value.Exists() {
-			d.field(&c, capabilityKeys[at], value, inArray)
+			d.field(&c, syntax.CapabilityKeys[at], value, inArray)
 		}
 	}
 	if d.text.Damaged() {
 		return c
 	}
 	if !v.Get("identifier").Exists() {
-		d.missingKey(v, "identifier", "The capability", `"identifier": "main-capability"`, capabilityKeys)
+		d.missingKey(v, "identifier", "The capability", `"identifier": "main-capability"`, syntax.CapabilityKeys)
 	}
 	if !v.Get("permissions").Exists() {
-		d.missingKey(v, "permissions", "The capability", `"permissions": ["core:default"]`, capabilityKeys)
+		d.missingKey(v, "permissions", "The capability", `"permissions": ["core:default"]`, syntax.CapabilityKeys)
 	}
 	return c
 }

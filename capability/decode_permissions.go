@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lessonkit.example/capability/internal/limit"
+	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -54,7 +55,7 @@ func (d *Document) entry(v Value, inArray bool) Entry {
 	e := Entry{value: v}
 	if id := v.Get("identifier"); !id.Exists() {
 		if !d.text.Damaged() {
-			d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, entryKeys)
+			d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, syntax.EntryKeys)
 		}
 	} else if d.is(id, String, "identifier") {
 		e.Identifier = d.permissionIdentifier(id)
@@ -62,7 +63,7 @@ func (d *Document) entry(v Value, inArray bool) Entry {
 	e.Allow = d.scope(v.Get("allow"), "allow")
 	e.Deny = d.scope(v.Get("deny"), "deny")
 	if inArray {
-		d.duplicateFields(v, entryKeys...)
+		d.duplicateFields(v, syntax.EntryKeys...)
 	}
 	return e
 }
@@ -146,7 +147,7 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 			first[key] = i
 			continue
 		}
-		if len(again) == limit.Most {
+		if len(again) == limit.PerRule {
 			break
 		}
 		what := fmt.Sprintf("%q", e.Identifier)

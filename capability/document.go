@@ -108,7 +108,7 @@ func full(found []Diagnostic, code Code) bool {
 			same++
 		}
 	}
-	return same >= limit.Most
+	return same >= limit.PerRule
 }
 
 // Name returns the name given in [Options].

@@ -169,7 +169,7 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 
 // fault adds a fault, up to a limit.
 func (e *expander) fault(code Code, format string, args ...any) {
-	if len(e.x.faults) < limit.Most {
+	if len(e.x.faults) < limit.PerRule {
 		e.x.faults = append(e.x.faults, fault{code: code, message: fmt.Sprintf(format, args...)})
 	}
 }
@@ -198,7 +198,7 @@ func (e *expander) member(m *Manifest, member string, chain []string) bool {
 
 func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	f := fault{code: codeUnknownPlugin}
-	if r.faults++; r.faults > limit.Most { // spare the search for a suggestion
+	if r.faults++; r.faults > limit.PerRule { // spare the search for a suggestion
 		f.message = fmt.Sprintf("The application has no plugin of which %q is a permission.", identifier)
 		return f
 	}
@@ -229,7 +229,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	if m.builtIn && coreNewest.before(r.options.Version) || m.mayHaveMore {
 		f.code = codeNewerPermission
 	}
-	if r.faults++; r.faults > limit.Most { // spare the search for a suggestion
+	if r.faults++; r.faults > limit.PerRule { // spare the search for a suggestion
 		f.message = fmt.Sprintf("The plugin %s has no permission %q.", m.Plugin, identifier)
 		return f
 	}
@@ -322,7 +322,7 @@ type Expansion struct {
 // not change them.
 func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
 	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
-	r.faults = limit.Most // the messages are not used
+	r.faults = limit.PerRule // the messages are not used
 	x := r.expand(identifier)
 	return x.permissions, len(x.faults) == 0
 }

@@ -169,7 +169,7 @@ func (r *resolver) withoutCore(e *Entry, f fault) {
 	fix := v.Replace(f.suggestion)
 	for i := range r.found {
 		d := &r.found[i]
-		if d.Code != f.code || d.text != v.text || d.Fix == nil || d.Fix.Guess || len(d.Related) == limit.Most {
+		if d.Code != f.code || d.text != v.text || d.Fix == nil || d.Fix.Guess || len(d.Related) == limit.PerRule {
 			continue
 		}
 		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.suggestion)
@@ -234,12 +234,12 @@ func (r *resolver) contexts(c *Capability, report bool) []*pattern.URL {
 		if !ok {
 			p, err = pattern.CompileURL(url)
 			r.remotes[url] = p
-		} else if p == nil && report && bad < limit.Most {
+		} else if p == nil && report && bad < limit.PerRule {
 			_, err = pattern.CompileURL(url)
 		}
 		if p != nil {
 			contexts = append(contexts, p)
-		} else if bad++; report && bad <= limit.Most {
+		} else if bad++; report && bad <= limit.PerRule {
 			r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), err.Error()+".")
 		}
 	}
@@ -253,7 +253,7 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, report bo
 		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
-		} else if bad++; report && bad <= limit.Most {
+		} else if bad++; report && bad <= limit.PerRule {
 			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}

@@ -11,14 +11,8 @@ import (
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/pattern"
+	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
-)
-
-var (
-	capabilityKeys = []string{
-		"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms",
-	}
-	entryKeys = []string{"identifier", "allow", "deny"}
 )
 
 // Options configures [Check].
@@ -214,7 +208,7 @@ func (l *linter) reach(c *capability.Capability) {
 func resembles(c *capability.Capability, keys ...string) bool {
 	for key := range c.Value().Members() {
 		name := key.Text()
-		if !slices.Contains(capabilityKeys, name) && slices.Contains(keys, words.Closest(name, capabilityKeys)) {
+		if !slices.Contains(syntax.CapabilityKeys, name) && slices.Contains(keys, words.Closest(name, syntax.CapabilityKeys)) {
 			return true
 		}
 	}
@@ -255,8 +249,7 @@ func (l *linter) labels(c *capability.Capability) {
 				l.report("impossible-label", place(),
 					"%q has no special meaning in a pattern, and labels cannot contain it: "+
 						"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each "+
-						"label as a "+
-						"separate item.", string([]rune(text[at:])[0]))
+						"label as a separate item.", string([]rune(text[at:])[0]))
 			}
 		}
 	}
@@ -297,13 +290,13 @@ func (l *linter) unknownKeys(d *capability.Document) {
 	capabilities := d.Capabilities()
 	for i := range capabilities {
 		c := &capabilities[i]
-		l.keys(c.Value(), "a capability", capabilityKeys, nil)
+		l.keys(c.Value(), "a capability", syntax.CapabilityKeys, nil)
 		if remote := c.Value().Get("remote"); remote.Kind() == capability.Object {
 			l.keys(remote, "\"remote\"", []string{"urls"}, nil)
 		}
 		for k := range c.Permissions {
 			if v := c.Permissions[k].Value(); v.Kind() == capability.Object {
-				l.keys(v, "a permission", entryKeys, capabilityKeys)
+				l.keys(v, "a permission", syntax.EntryKeys, syntax.CapabilityKeys)
 			}
 		}
 	}
@@ -331,9 +324,8 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 		}
 		like := words.Closest(name, known)
 		if like == "" || object.Get(like).Exists() {
-			l.report("unknown-key", key, "The key %q has no meaning in %s and is ignored; the keys "+
-				"are %s.", name, owner,
-				strings.Join(known, ", "))
+			l.report("unknown-key", key, "The key %q has no meaning in %s and is ignored; the keys are %s.", name,
+				owner, strings.Join(known, ", "))
 			continue
 		}
 		f := l.report("unknown-key", key, "The key %q has no meaning in %s and is ignored; did you mean %q?", name,

@@ -45,7 +45,7 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 				l.report("allow-and-deny", v,
 					"The scope allows and denies the same value %s; a denial takes precedence, so remove one of "+
 						"the two.",
-					words.Quote(jsonOf(v)))
+					words.Quote(v.String()))
 			}
 		}
 	}
@@ -62,11 +62,6 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 		}
 	}
 	return needless
-}
-
-func jsonOf(v capability.Value) string {
-	text, _ := v.MarshalJSON()
-	return string(text)
 }
 
 func (l *linter) expand(identifier string) *expansion {
@@ -93,8 +88,7 @@ func (l *linter) hasCommands(identifier string) bool {
 	x := l.expand(identifier)
 	return len(x.permissions) == 0 ||
 		slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool {
-			return len(p.Permission.Allow)+
-				len(p.Permission.Deny) > 0
+			return len(p.Permission.Allow)+len(p.Permission.Deny) > 0
 		})
 }
 

@@ -46,8 +46,7 @@ func (f *file) hover(name string, p position) *hover {
 			deny = append(deny, "`"+c.String()+"`")
 		}
 		for _, v := range x.Permission.ScopeAllow {
-			text, _ := v.MarshalJSON()
-			scopes = append(scopes, "`"+string(text)+"`")
+			scopes = append(scopes, "`"+v.String()+"`")
 		}
 	}
 	for _, list := range []struct {

@@ -33,12 +33,7 @@ func GitHub(w io.Writer, ds capability.Diagnostics, root string) error {
 				fmt.Fprintf(&b, "endColumn=%d,", d.End.Column)
 			}
 		}
-		fmt.Fprintf(
-			&b,
-			"title=%s::%s\n",
-			githubProperty.Replace(string(d.Code)),
-			githubMessage.Replace(Printable(d.Message)),
-		)
+		fmt.Fprintf(&b, "title=%s::%s\n", d.Code, githubMessage.Replace(Printable(d.Message)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

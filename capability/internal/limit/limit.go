@@ -6,11 +6,11 @@ import "fmt"
 
 // The bounds. Real applications have a hundredth of them.
 const (
-	Bytes  = 64 << 20 // in all files that are read of an application
-	Files  = 100_000  // files and folders that are looked at
-	Items  = 1000     // capabilities in a file, and window patterns or URLs of a capability
-	Grants = 500_000  // permissions, commands and scope values that manifests list and capabilities grant
-	Most   = 200      // findings of one rule that are listed
+	Bytes   = 64 << 20 // in all files that are read of an application
+	Files   = 100_000  // files and folders that are looked at
+	Items   = 1000     // capabilities in a file, and window patterns or URLs of a capability
+	Grants  = 500_000  // permissions, commands and scope values that manifests list and capabilities grant
+	PerRule = 200      // findings of one rule that are listed
 )
 
 // Findings counts those of each rule. The zero Findings has none. V is what a finding is about.
@@ -32,7 +32,7 @@ func (f *Findings[V]) Full(rule string, about V) bool {
 	if f.listed == nil {
 		f.listed = make(map[string]int)
 	}
-	if f.listed[rule]++; f.listed[rule] <= Most {
+	if f.listed[rule]++; f.listed[rule] <= PerRule {
 		return false
 	}
 	for _, r := range f.rest {
@@ -51,5 +51,5 @@ func (f *Findings[V]) Rest() []*Rest[V] { return f.rest }
 // Message tells how many findings are not listed.
 func (r *Rest[V]) Message() string {
 	return fmt.Sprintf("There are %d more findings of this rule than the %d that are listed; correct those first.",
-		r.count, Most)
+		r.count, PerRule)
 }

@@ -135,7 +135,7 @@ func (d *Document) full(code string) bool {
 			same++
 		}
 	}
-	return same >= limit.Most
+	return same >= limit.PerRule
 }
 
 func (d *Document) addFault(f Fault) {

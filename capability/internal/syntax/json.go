@@ -44,7 +44,7 @@ func (s *scanner) document() {
 	if s.pos < len(s.src) && !s.stop {
 		s.broken(s.pos, len(s.src),
 			fmt.Sprintf("unexpected %s after the end of the value; put several capabilities into "+
-				"one array.", s.found()))
+				"one array.", s.nextToken()))
 	}
 }
 
@@ -72,13 +72,13 @@ func (s *scanner) value() {
 	case c == '[':
 		s.container(Array, ']')
 	case c == '\'':
-		s.lax(start, start+1, "JSON strings must be in double quotes, not in single quotes.")
+		s.reportJSON5(start, start+1, "JSON strings must be in double quotes, not in single quotes.")
 		s.text('\'')
 	case c == '-' || c >= '0' && c <= '9' || c == '+' || c == '.':
 		s.number()
 	case c == ',' || c == ']' || c == '}' || c == ':':
 		s.push(Broken, start, textRaw)
-		s.broken(start, start+1, fmt.Sprintf("A value is missing before %s.", s.found()))
+		s.broken(start, start+1, fmt.Sprintf("A value is missing before %s.", s.nextToken()))
 	default:
 		s.word()
 	}
@@ -133,7 +133,7 @@ func (s *scanner) members(kind Kind, closing byte) {
 			if s.pos < len(s.src) && s.src[s.pos] == ':' {
 				s.pos++
 			} else {
-				s.broken(s.pos, s.pos+1, fmt.Sprintf("A colon is missing between the key and %s.", s.found()))
+				s.broken(s.pos, s.pos+1, fmt.Sprintf("A colon is missing between the key and %s.", s.nextToken()))
 			}
 			s.space()
 		}
@@ -164,7 +164,7 @@ func (s *scanner) members(kind Kind, closing byte) {
 
 func (s *scanner) missingComma(after int) {
 	if !s.doc.full(FaultSyntax) { // a hostile file may lack all of them
-		message := fmt.Sprintf("A comma is missing between the previous value and %s.", s.found())
+		message := fmt.Sprintf("A comma is missing between the previous value and %s.", s.nextToken())
 		s.reportFix(FaultSyntax, after, after, message, "Add the comma", ",")
 	}
 	if s.src[s.pos] == ':' {
@@ -187,7 +187,7 @@ func (s *scanner) key() bool {
 		s.text('"')
 		return true
 	case c == '\'':
-		s.lax(start, start+1, "JSON keys must be in double quotes, not in single quotes.")
+		s.reportJSON5(start, start+1, "JSON keys must be in double quotes, not in single quotes.")
 		s.text('\'')
 		return true
 	}
@@ -313,7 +313,7 @@ func (s *scanner) space() {
 			if c >= utf8.RuneSelf && r != '\ufeff' && r != '\u2028' && r != '\u2029' && !unicode.Is(unicode.Zs, r) {
 				return
 			}
-			s.lax(i, i+size,
+			s.reportJSON5(i, i+size,
 				fmt.Sprintf("The character %U is not white space in JSON; replace it by a space.", r))
 			s.pos += size
 		default:
@@ -364,8 +364,8 @@ func (s *scanner) reportComments() {
 	s.report(FaultComment, s.firstComment.Start, s.firstComment.End, message)
 }
 
-// found describes the text at the current place for a message.
-func (s *scanner) found() string {
+// nextToken returns the text at the current place, quoted for a message.
+func (s *scanner) nextToken() string {
 	if s.pos >= len(s.src) {
 		return "the end of the file"
 	}
@@ -404,8 +404,8 @@ func (s *scanner) broken(start, end int, message string) {
 	s.report(FaultSyntax, start, min(end, len(s.src)), message)
 }
 
-// lax reports, in a strict file, what JSON5 allows.
-func (s *scanner) lax(start, end int, message string) {
+// reportJSON5 reports, in a strict file, what JSON5 allows.
+func (s *scanner) reportJSON5(start, end int, message string) {
 	if !s.json5 {
 		s.report(FaultNotJSON, start, end, message)
 	}

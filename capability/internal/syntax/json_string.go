@@ -74,27 +74,27 @@ func (s *scanner) escape(b *strings.Builder, i int) int {
 		return s.unicodeEscape(b, i)
 	case c == 'x':
 		if r, ok := hexadecimal(s.src[i+2:], 2); ok {
-			s.lax(i, i+4, fmt.Sprintf("JSON has no \\x escape; write \\u%04x.", r))
+			s.reportJSON5(i, i+4, fmt.Sprintf("JSON has no \\x escape; write \\u%04x.", r))
 			b.WriteRune(r)
 			return i + 4
 		}
 	case c == '\n' || c == '\r':
-		s.lax(i, i+1, "A JSON string cannot go on in the next line.")
+		s.reportJSON5(i, i+1, "A JSON string cannot go on in the next line.")
 		if strings.HasPrefix(s.src[i+1:], "\r\n") {
 			return i + 3
 		}
 		return i + 2
 	case c == '0' && (i+2 >= len(s.src) || s.src[i+2] < '0' || s.src[i+2] > '9'):
-		s.lax(i, i+2, `JSON has no \0 escape; write \u0000.`)
+		s.reportJSON5(i, i+2, `JSON has no \0 escape; write \u0000.`)
 		b.WriteByte(0)
 		return i + 2
 	case c == 'v':
-		s.lax(i, i+2, `JSON has no \v escape; write \u000b.`)
+		s.reportJSON5(i, i+2, `JSON has no \v escape; write \u000b.`)
 		b.WriteByte('\v')
 		return i + 2
 	case c < '1' || c > '9':
 		r, size := utf8.DecodeRuneInString(s.src[i+1:])
-		s.lax(i, i+1+size, fmt.Sprintf("JSON has no escape \\%c; write \\\\ for a backslash.", r))
+		s.reportJSON5(i, i+1+size, fmt.Sprintf("JSON has no escape \\%c; write \\\\ for a backslash.", r))
 		if r != '\u2028' && r != '\u2029' {
 			b.WriteString(s.src[i+1 : i+1+size])
 		}
@@ -150,10 +150,10 @@ func (s *scanner) number() {
 	name := strings.TrimLeft(literal, "+-")
 	switch {
 	case len(literal)-len(name) <= 1 && (name == "Infinity" || name == "NaN"):
-		s.lax(start, i, fmt.Sprintf("JSON has no number %s.", literal))
+		s.reportJSON5(start, i, fmt.Sprintf("JSON has no number %s.", literal))
 	case isJSONNumber(literal):
 	case json5Number.MatchString(literal):
-		s.lax(start, i, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal,
+		s.reportJSON5(start, i, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal,
 			AppendNumber(nil, literal, false)))
 	default:
 		s.doc.nodes[n].kind = Broken

@@ -94,3 +94,11 @@ func AppendQuoted(dst []byte, s string) []byte {
 	_ = e.Encode(s) // a string can always be encoded
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
+
+// The keys that have a meaning in a capability, and in an object in its permissions.
+var (
+	CapabilityKeys = []string{
+		"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms",
+	}
+	EntryKeys = []string{"identifier", "allow", "deny"}
+)
