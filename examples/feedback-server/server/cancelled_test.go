@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,17 +44,8 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 				})
 				require.NoError(t, s.Migrate(t.Context()))
 				c := feedbackclient.Development("http://"+serve(t, s), "someone")
-				_, _, _, segment, _ := uploadSegment(t, c)
-				await := func(state string) (got feedbackclient.Segment) {
-					t.Helper()
-					require.Eventually(t, func() bool {
-						var err error
-						got, err = c.Segment(t.Context(), segment.ID)
-						return err == nil && string(got.State) == state
-					}, timeout, 20*time.Millisecond, state)
-					return got
-				}
-				await(state)
+				segment := uploadSegment(t, c)
+				waitState(t, c, segment.ID, state)
 				queue := jobqueue.NewClient(queueIn(t, url))
 				jobs := func() []*jobqueue.Job { // not those of schedules
 					t.Helper()
@@ -67,12 +57,12 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 				cancel := fmt.Sprintf("/jobs/%d/cancel", jobs()[0].ID)
 				w := request(s, http.MethodPost, cancel, basic("operator", operatorPassword))
 				require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
-				failed := await("failed")
+				failed := waitState(t, c, segment.ID, "failed")
 				require.Contains(t, failed.Error, "cancelled")
 
 				_, err := c.RetrySegment(t.Context(), segment.ID)
 				require.NoError(t, err)
-				await(state)
+				waitState(t, c, segment.ID, state)
 				require.Len(t, jobs(), 2, "the retry is a job of its own")
 			})
 		}

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"mime"
 	"mime/multipart"
@@ -21,151 +23,122 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// clientCalls call every method of the client with every field that the service knows, and name the
-// types of the answers.
-var clientCalls = map[string]struct {
-	call   func(t *testing.T, c feedbackclient.Client) error
+// clientCall calls a method of the client with every field that the service knows. answer has the
+// type of what the method returns.
+type clientCall struct {
+	call   func(ctx context.Context, c feedbackclient.Client) error
 	answer any
-}{
-	"health": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Health(t.Context())
+}
+
+// returning is a call that returns a T.
+func returning[T any](method func(c feedbackclient.Client, ctx context.Context) (T, error)) clientCall {
+	return clientCall{func(ctx context.Context, c feedbackclient.Client) error {
+		_, err := method(c, ctx)
 		return err
-	}, feedbackclient.Health{}},
-	"ready": {func(t *testing.T, c feedbackclient.Client) error { return c.Ready(t.Context()) }, nil},
-	"login": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Login(t.Context(), "code")
-		return err
-	}, feedbackclient.Login{}},
-	"me": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Me(t.Context())
-		return err
-	}, feedbackclient.Teacher{}},
-	"erase-me":   {func(t *testing.T, c feedbackclient.Client) error { return c.EraseMe(t.Context()) }, nil},
-	"logout-all": {func(t *testing.T, c feedbackclient.Client) error { return c.LogoutAll(t.Context()) }, nil},
-	"logout":     {func(t *testing.T, c feedbackclient.Client) error { return c.Logout(t.Context()) }, nil},
-	"list-profiles": {func(t *testing.T, c feedbackclient.Client) (last error) {
-		filter := feedbackclient.ProfileFilter{Query: "q", Grade: "g", Subject: "s"}
-		for _, err := range c.Profiles(t.Context(), filter) {
+	}, *new(T)}
+}
+
+// of is a call about the resource with an identifier, which returns a T.
+func of[T any](method func(c feedbackclient.Client, ctx context.Context, id string) (T, error)) clientCall {
+	return with(method, "id")
+}
+
+// with is a call with an input, which returns a T.
+func with[In, T any](method func(c feedbackclient.Client, ctx context.Context, in In) (T, error), in In) clientCall {
+	return returning(func(c feedbackclient.Client, ctx context.Context) (T, error) { return method(c, ctx, in) })
+}
+
+// ending is a call about the resource with an identifier, which returns nothing.
+func ending(method func(c feedbackclient.Client, ctx context.Context, id string) error) clientCall {
+	return clientCall{call: func(ctx context.Context, c feedbackclient.Client) error { return method(c, ctx, "id") }}
+}
+
+// listing is a call that reads a list.
+func listing[In, T any](
+	method func(c feedbackclient.Client, ctx context.Context, in In) iter.Seq2[T, error], in In,
+) clientCall {
+	return clientCall{func(ctx context.Context, c feedbackclient.Client) (last error) {
+		for _, err := range method(c, ctx, in) {
 			last = err
 		}
 		return last
-	}, page[feedbackclient.Profile]{}},
-	"create-profile": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.CreateProfile(t.Context(), profileInput)
+	}, page[T]{}}
+}
+
+// closing closes what a call returns.
+func closing(body io.ReadCloser, err error) error {
+	if err != nil {
 		return err
-	}, feedbackclient.Profile{}},
-	"get-profile": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Profile(t.Context(), "id")
+	}
+	return body.Close()
+}
+
+type client = feedbackclient.Client
+
+var clientCalls = map[string]clientCall{
+	"health":     returning(client.Health),
+	"ready":      {call: func(ctx context.Context, c client) error { return c.Ready(ctx) }},
+	"login":      of(client.Login),
+	"me":         returning(client.Me),
+	"erase-me":   {call: func(ctx context.Context, c client) error { return c.EraseMe(ctx) }},
+	"logout-all": {call: func(ctx context.Context, c client) error { return c.LogoutAll(ctx) }},
+	"logout":     {call: func(ctx context.Context, c client) error { return c.Logout(ctx) }},
+
+	"list-profiles":         listing(client.Profiles, feedbackclient.ProfileFilter{Query: "q", Grade: "g", Subject: "s"}),
+	"create-profile":        with(client.CreateProfile, profileInput),
+	"get-profile":           of(client.Profile),
+	"delete-profile":        ending(client.DeleteProfile),
+	"get-profile-defaults":  returning(client.Defaults),
+	"save-profile-defaults": with(client.SaveDefaults, feedbackclient.Defaults{}),
+	"replace-profile": returning(func(c client, ctx context.Context) (feedbackclient.Profile, error) {
+		return c.ReplaceProfile(ctx, "id", profileInput)
+	}),
+	"get-words": {call: func(ctx context.Context, c client) error {
+		_, err := c.Words(ctx)
 		return err
-	}, feedbackclient.Profile{}},
-	"replace-profile": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.ReplaceProfile(t.Context(), "id", profileInput)
+	}},
+	"save-words": {call: func(ctx context.Context, c client) error {
+		_, err := c.SaveWords(ctx, []string{"Siobhan"})
 		return err
-	}, feedbackclient.Profile{}},
-	"delete-profile": {func(t *testing.T, c feedbackclient.Client) error {
-		return c.DeleteProfile(t.Context(), "id")
-	}, nil},
-	"get-profile-defaults": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Defaults(t.Context())
-		return err
-	}, feedbackclient.Defaults{}},
-	"save-profile-defaults": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.SaveDefaults(t.Context(), feedbackclient.Defaults{})
-		return err
-	}, feedbackclient.Defaults{}},
-	"get-words": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Words(t.Context())
-		return err
-	}, nil},
-	"save-words": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.SaveWords(t.Context(), []string{"Siobhan"})
-		return err
-	}, nil},
-	"list-segments": {func(t *testing.T, c feedbackclient.Client) (last error) {
-		for _, err := range c.Segments(t.Context(), "id") {
-			last = err
-		}
-		return last
-	}, page[feedbackclient.Segment]{}},
-	"open-session": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.OpenSessionWith(t.Context(), feedbackclient.SessionInput{ProfileID: "id", FeedbackDate: "d"})
-		return err
-	}, feedbackclient.Session{}},
-	"get-active-session": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.ActiveSession(t.Context(), "id")
-		return err
-	}, feedbackclient.Session{}},
-	"get-session": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Session(t.Context(), "id")
-		return err
-	}, feedbackclient.Session{}},
-	"save-session": {func(t *testing.T, c feedbackclient.Client) error {
+	}},
+
+	"open-session":       with(client.OpenSessionWith, feedbackclient.SessionInput{ProfileID: "id", FeedbackDate: "d"}),
+	"get-active-session": of(client.ActiveSession),
+	"get-session":        of(client.Session),
+	"save-session": returning(func(c client, ctx context.Context) (feedbackclient.Session, error) {
 		edit := feedbackclient.SessionEdit{FeedbackText: &text, FeedbackDate: &text, IfMatch: `"1"`}
-		_, err := c.SaveSession(t.Context(), "id", edit)
-		return err
-	}, feedbackclient.Session{}},
-	"generate-feedback": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Generate(t.Context(), "id", []string{"id"})
-		return err
-	}, feedbackclient.Generated{}},
-	"follow-session": {func(t *testing.T, c feedbackclient.Client) error {
-		for range c.Events(t.Context(), "id", "17") {
+		return c.SaveSession(ctx, "id", edit)
+	}),
+	"generate-feedback": returning(func(c client, ctx context.Context) (feedbackclient.Generated, error) {
+		return c.Generate(ctx, "id", []string{"id"})
+	}),
+	"follow-session": returning(func(c client, ctx context.Context) (feedbackclient.Event, error) {
+		for range c.Events(ctx, "id", "17") {
 			break // the end of the stream
 		}
-		return nil
-	}, feedbackclient.Event{}},
-	"start-lesson": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.StartLesson(t.Context(), "id")
-		return err
-	}, feedbackclient.Lesson{}},
-	"finish-lesson": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.FinishLesson(t.Context(), "id")
-		return err
-	}, feedbackclient.Lesson{}},
-	"mark-lesson-applied": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.MarkApplied(t.Context(), "id")
-		return err
-	}, feedbackclient.Lesson{}},
-	"upload-segment": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.UploadRecording(t.Context(), "id", feedbackclient.Recording{
+		return feedbackclient.Event{}, nil
+	}),
+	"start-lesson":        of(client.StartLesson),
+	"finish-lesson":       of(client.FinishLesson),
+	"mark-lesson-applied": of(client.MarkApplied),
+
+	"list-segments": listing(client.Segments, "id"),
+	"upload-segment": returning(func(c client, ctx context.Context) (feedbackclient.Segment, error) {
+		return c.UploadRecording(ctx, "id", feedbackclient.Recording{
 			Audio: io.MultiReader(strings.NewReader("audio")), Sequence: new(int), Duration: time.Second,
 			SampleRate: 16000, Channels: 1,
 		})
-		return err
-	}, feedbackclient.Segment{}},
-	"get-segment": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.Segment(t.Context(), "id")
-		return err
-	}, feedbackclient.Segment{}},
-	"retry-segment": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.RetrySegment(t.Context(), "id")
-		return err
-	}, feedbackclient.Segment{}},
-	"get-segment-audio": {func(t *testing.T, c feedbackclient.Client) error {
-		audio, err := c.Audio(t.Context(), "id", 1)
-		require.NoError(t, err)
-		return audio.Close()
-	}, nil},
-	"list-records": {func(t *testing.T, c feedbackclient.Client) (last error) {
-		for _, err := range c.Records(t.Context(), "id") {
-			last = err
-		}
-		return last
-	}, page[feedbackclient.Record]{}},
-	"create-record": {func(t *testing.T, c feedbackclient.Client) error {
-		_, err := c.CreateRecord(t.Context(), feedbackclient.RecordInput{SessionID: "id", IdempotencyKey: "k"})
-		return err
-	}, feedbackclient.Record{}},
-	"delete-record": {func(t *testing.T, c feedbackclient.Client) error {
-		return c.DeleteRecord(t.Context(), "id")
-	}, nil},
-	"export": {func(t *testing.T, c feedbackclient.Client) error {
-		zip, err := c.Export(t.Context())
-		if err == nil {
-			err = zip.Close()
-		}
-		return err
-	}, nil},
+	}),
+	"get-segment":   of(client.Segment),
+	"retry-segment": of(client.RetrySegment),
+	"get-segment-audio": {call: func(ctx context.Context, c client) error {
+		return closing(c.Audio(ctx, "id", 1))
+	}},
+
+	"list-records":  listing(client.Records, "id"),
+	"create-record": with(client.CreateRecord, feedbackclient.RecordInput{SessionID: "id", IdempotencyKey: "k"}),
+	"delete-record": ending(client.DeleteRecord),
+	"export":        {call: func(ctx context.Context, c client) error { return closing(c.Export(ctx)) }},
 }
 
 type page[T any] struct {
@@ -250,7 +223,7 @@ func TestClientHasEveryOperationAndField(t *testing.T) {
 
 // record returns the names of the parameters and fields that a call sends to the pattern.
 func (doc openAPI) record(
-	t *testing.T, pattern string, call func(*testing.T, feedbackclient.Client) error,
+	t *testing.T, pattern string, call func(context.Context, feedbackclient.Client) error,
 ) map[string]bool {
 	sent := map[string]bool{}
 	mux := http.NewServeMux()
@@ -292,7 +265,7 @@ func (doc openAPI) record(
 	})
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	require.NoError(t, call(t, feedbackclient.Client{Base: s.URL}), "the client sends something else than %s", pattern)
+	require.NoError(t, call(t.Context(), feedbackclient.Client{Base: s.URL}), "the client sends something else than %s", pattern)
 	require.NotEmpty(t, sent)
 	return sent
 }

@@ -67,32 +67,20 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			_, jobs := start(server.RoleWorker)
 			c := feedbackclient.Development(address, "teacher")
 
-			profile, err := c.EnsureProfile(t.Context(), "Someone")
-			require.NoError(t, err)
-			session, err := c.OpenSession(t.Context(), profile.ID)
-			require.NoError(t, err)
-			lesson, err := c.StartLesson(t.Context(), session.ID)
-			require.NoError(t, err)
+			profile, session, lesson := openLesson(t, c, "Someone")
 			upload := func(sequence int) feedbackclient.Segment {
 				segment, err := c.Upload(t.Context(), lesson.ID, sequence, "a.wav", asrtest.WAV(time.Second))
 				require.NoError(t, err)
 				return segment
-			}
-			reaches := func(segment feedbackclient.Segment, state string) {
-				require.Eventually(t, func() bool {
-					segment, err := c.Segment(t.Context(), segment.ID)
-					require.NoError(t, err)
-					return string(segment.State) == state
-				}, timeout, 10*time.Millisecond)
 			}
 			status.Store(http.StatusInternalServerError)
 			failed := upload(0)
 			require.Eventually(t, func() bool { return len(jobs.grep("attempt failed")) > 0 }, timeout,
 				5*time.Millisecond)
 			status.Store(http.StatusUnprocessableEntity)
-			reaches(failed, "failed")
+			waitState(t, c, failed.ID, "failed")
 			status.Store(http.StatusOK)
-			reaches(upload(1), "transcribed")
+			waitState(t, c, upload(1).ID, "transcribed")
 			_, err = c.Generate(t.Context(), session.ID, nil)
 			require.NoError(t, err)
 			require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+profile.ID, nil, nil))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,20 +70,23 @@ func logged(t *testing.T, recognizer string) (c feedbackclient.Client, log *logB
 }
 
 // uploadSegment uploads a recording to a new lesson.
-func uploadSegment(t *testing.T, c feedbackclient.Client) (
-	p feedbackclient.Profile, session feedbackclient.Session, lesson feedbackclient.Lesson,
-	segment feedbackclient.Segment, audio []byte,
-) {
+func uploadSegment(t *testing.T, c feedbackclient.Client) feedbackclient.Segment {
 	t.Helper()
-	p, err := c.EnsureProfile(t.Context(), "Someone")
+	_, _, lesson := openLesson(t, c, "Someone")
+	audio, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
 	require.NoError(t, err)
-	session, err = c.OpenSession(t.Context(), p.ID)
+	segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
 	require.NoError(t, err)
-	lesson, err = c.StartLesson(t.Context(), session.ID)
-	require.NoError(t, err)
-	audio, err = os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
-	require.NoError(t, err)
-	segment, err = c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
-	require.NoError(t, err)
-	return p, session, lesson, segment, audio
+	return segment
+}
+
+// waitState waits until a segment has the state, and returns it.
+func waitState(t *testing.T, c feedbackclient.Client, id, state string) (segment feedbackclient.Segment) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var err error
+		segment, err = c.Segment(t.Context(), id)
+		return err == nil && string(segment.State) == state
+	}, timeout, 10*time.Millisecond, state)
+	return segment
 }

@@ -42,16 +42,19 @@ func bearer(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
 
+// notOperators are headers without the operator's password.
+var notOperators = map[string]func(*http.Request){
+	"nothing":             func(*http.Request) {},
+	"another password":    basic("operator", operatorPassword+"x"),
+	"no password":         basic("operator", ""),
+	"bearer token":        bearer(operatorPassword),
+	"development sign-in": func(r *http.Request) { r.Header.Set("X-Development-User", "someone") },
+}
+
 func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
 	t.Parallel()
 	s, _ := withOperator(t)
-	for name, header := range map[string]func(*http.Request){
-		"nothing":             func(*http.Request) {},
-		"another password":    basic("operator", operatorPassword+"x"),
-		"no password":         basic("operator", ""),
-		"bearer token":        bearer(operatorPassword),
-		"development sign-in": func(r *http.Request) { r.Header.Set("X-Development-User", "someone") },
-	} {
+	for name, header := range notOperators {
 		for _, path := range []string{"/", "/jobs", "/jobs/1", "/other"} {
 			w := request(s, http.MethodGet, path, header)
 			require.Equal(t, http.StatusUnauthorized, w.Code, name)

@@ -2,16 +2,11 @@ package server_test
 
 import (
 	"fmt"
-	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
@@ -121,94 +116,4 @@ func TestEverySecondArrivesOnceWithoutTheNetwork(t *testing.T) {
 	require.InDelta(t, 21.5, from+durations[0], 1.5, "the parts meet in the pause")
 	t.Logf("%.1f s arrived", to-from)
 	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
-}
-
-// The server dies while the page records, and the page is reloaded: what is stored is what was
-// played, without more than the last chunk before the reload.
-func TestEverySecondArrivesOnceThoughTheServerIsKilled(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t, microphone(risingSound(t))...)
-	b.acceptDialogs()
-	s := newProcess(t)
-	kill := s.start()
-	c, p := withStudent(t, s.url, "anna")
-	b.openStudent(s.url, p.ID)
-	var took [2]time.Duration
-	began := time.Now()
-	b.clickButton("Record")
-	b.waitRecorded(3)
-	kill()
-	b.waitRecorded(6)
-	kill = s.start()
-	b.waitRecorded(8)
-	b.do(chromedp.Reload())
-	took[0] = time.Since(began)
-	b.waitText("Lesson 1 is open")
-	began = time.Now()
-	b.clickButton("Record")
-	b.waitRecorded(3)
-	kill()
-	b.waitRecorded(5)
-	b.clickButton("Stop")
-	b.waitText("not sent yet: 1. The server cannot be reached.")
-	took[1] = time.Since(began)
-	s.start()
-	b.clickButton("Send now")
-	files, durations := storedParts(t, c, p.ID, 2)
-	for i, shown := range []int{8, 5} {
-		heardFrom(t, files[i])
-		requireRecorded(t, shown, took[i], durations[i])
-	}
-}
-
-// process is a server that can be killed.
-type process struct {
-	t           *testing.T
-	program     string
-	environment []string
-	url         string
-}
-
-func newProcess(t *testing.T) *process {
-	t.Helper()
-	p := &process{t: t, program: filepath.Join(t.TempDir(), "feedback-server")}
-	build := exec.Command("go", "build", "-o", p.program, "lessonkit.example/examples/feedback-server")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	address := freeAddress(t)
-	p.url = "http://" + address
-	p.environment = append(os.Environ(), "HTTP_ADDR="+address, "ALLOW_DEVELOPMENT_USER_HEADER=true",
-		"DATABASE_URL=sqlite:"+filepath.Join(t.TempDir(), "x.db"), "AUDIO_STORAGE_DIR="+t.TempDir())
-	out, err = p.command("migrate").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return p
-}
-
-func (p *process) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(p.program, args...)
-	cmd.Env, cmd.Dir = p.environment, p.t.TempDir()
-	return cmd
-}
-
-// start runs the server until the test ends or the returned function kills it.
-func (p *process) start() (kill func()) {
-	p.t.Helper()
-	cmd := p.command("serve", "-role", "api")
-	var log strings.Builder
-	cmd.Stdout, cmd.Stderr = &log, &log
-	require.NoError(p.t, cmd.Start())
-	kill = func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}
-	p.t.Cleanup(kill)
-	require.Eventually(p.t, func() bool {
-		resp, err := http.Get(p.url + "/health")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return true
-	}, timeout, 50*time.Millisecond)
-	return kill
 }

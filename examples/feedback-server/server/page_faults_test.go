@@ -200,6 +200,30 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	b.waitText("was a very good lesson")
 }
 
+// A reload in the middle of a recording, as after a crash: what was spoken until then arrives, and
+// the lesson continues.
+func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := recognizing(t)
+	c, p := withStudent(t, url, "anna")
+	b.acceptDialogs()
+	b.openStudent(url, p.ID)
+	began := time.Now()
+	b.clickButton("Record")
+	b.waitRecorded(6)
+	b.do(chromedp.Reload())
+	took := time.Since(began)
+	b.waitText("Lesson 1 is open")
+	_, durations := storedParts(t, c, p.ID, 1)
+	requireRecorded(t, 6, took, durations[0]) // all but the last half second
+	b.waitText("was a very good lesson")
+	b.clickButton("Record")
+	b.waitRecorded(2)
+	b.clickButton("Stop")
+	storedParts(t, c, p.ID, 2)
+}
+
 // Writing takes four times as long as recording what is written: chunks wait for the last ones, but
 // not for each other.
 func TestSlowDeviceStoresTogetherWhatWaits(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -72,11 +71,7 @@ func TestPoolerInTransactionMode(t *testing.T) {
 
 			// The queue works without notifications, too.
 			client := feedbackclient.Development("http://"+serve(t, s), "someone")
-			_, session, _, _, _ := uploadSegment(t, client)
-			require.Eventually(t, func() bool {
-				now, err := client.Session(t.Context(), session.ID)
-				return err == nil && now.Lessons[0].Segments[0].State == "transcribed"
-			}, timeout, 20*time.Millisecond)
+			waitState(t, client, uploadSegment(t, client).ID, "transcribed")
 			require.False(t, health(t, s.Handler()).Database.PoolerMisused)
 		})
 	}

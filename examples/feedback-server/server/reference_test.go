@@ -12,7 +12,6 @@ import (
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/examples/internal/docsui"
-	"lessonkit.example/examples/internal/nodetest"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -92,22 +91,6 @@ func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 	b.waitText(me.ID)
 	b.screenshot("answer")
 	b.requireOnly(origin)
-}
-
-func TestStartPageIsAccessible(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t)
-	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
-	url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
-	for name, s := range screens {
-		b.emulate(s)
-		b.do(chromedp.Navigate(url + "/"))
-		b.waitText("Teaching feedback")
-		require.Empty(t, b.violations(axe), name)
-	}
-	b.do(chromedp.Click(chromedp.CSS(`a[href="scalar"]`)))
-	b.waitText("Sign-in")
-	b.requireOnly(url)
 }
 
 func TestDocumentNamesTheDevelopmentSignInOnlyWhileItIsOn(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -26,7 +25,6 @@ type retried struct {
 	server  *server.Server
 	address string
 	client  feedbackclient.Client
-	session string
 	segment string
 	jobs    *jobqueue.Client
 	refuses atomic.Bool // the recogniser refuses every recording
@@ -55,32 +53,9 @@ func withFailedSegment(t *testing.T) *retried {
 	f.address = serve(t, f.server)
 	f.client = feedbackclient.Development("http://"+f.address, "someone")
 
-	profile, err := f.client.EnsureProfile(t.Context(), "Someone")
-	require.NoError(t, err)
-	session, err := f.client.OpenSession(t.Context(), profile.ID)
-	require.NoError(t, err)
-	f.session = session.ID
-	lesson, err := f.client.StartLesson(t.Context(), session.ID)
-	require.NoError(t, err)
-	audio, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
-	require.NoError(t, err)
-	_, err = f.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
-	require.NoError(t, err)
-	f.waitSegment("failed")
+	f.segment = uploadSegment(t, f.client).ID
+	waitState(t, f.client, f.segment, "failed")
 	return f
-}
-
-// waitSegment waits until the segment is in the state.
-func (f *retried) waitSegment(state string) {
-	f.t.Helper()
-	require.Eventually(f.t, func() bool {
-		s, err := f.client.Session(context.Background(), f.session)
-		if err != nil || string(s.Lessons[0].Segments[0].State) != state {
-			return false
-		}
-		f.segment = s.Lessons[0].Segments[0].ID
-		return true
-	}, timeout, 10*time.Millisecond, state)
 }
 
 // waitJob waits until the only job with the state has n errors.
@@ -104,20 +79,6 @@ func (f *retried) retryJob(id int64) {
 	w := request(f.server, http.MethodPost, fmt.Sprintf("/jobs/%d/retry", id), basic("operator", operatorPassword))
 	require.Equal(f.t, http.StatusSeeOther, w.Code)
 	require.True(f.t, strings.HasSuffix(w.Header().Get("Location"), "note=retry"), w.Header())
-}
-
-func TestRetryOfAJobTranscribesItsFailedSegment(t *testing.T) {
-	t.Parallel()
-	f := withFailedSegment(t)
-	job := f.waitJob(jobqueue.StateFailed, 1)
-	f.retryJob(job.ID)
-	require.Equal(t, job.ID, f.waitJob(jobqueue.StateFailed, 2).ID, "it was refused once more")
-	f.waitSegment("failed")
-
-	f.refuses.Store(false)
-	f.retryJob(job.ID)
-	require.Equal(t, job.ID, f.waitJob(jobqueue.StateSucceeded, 2).ID)
-	f.waitSegment("transcribed")
 }
 
 func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
@@ -144,10 +105,10 @@ func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 		return true
 	}, timeout, 10*time.Millisecond)
 	require.Contains(t, errs[1].Error, "queued again")
-	f.waitSegment("failed")
+	waitState(t, f.client, f.segment, "failed")
 
 	failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 	require.NoError(t, err)
 	f.retryJob(failed[0].ID)
-	f.waitSegment("transcribed")
+	waitState(t, f.client, f.segment, "transcribed")
 }

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -78,21 +77,12 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
 	})
 	c := feedbackclient.Development("http://"+serve(t, server), "someone")
-	p, err := c.EnsureProfile(t.Context(), "Someone")
-	require.NoError(t, err)
-	session, err := c.OpenSession(t.Context(), p.ID)
-	require.NoError(t, err)
-	lesson, err := c.StartLesson(t.Context(), session.ID)
-	require.NoError(t, err)
-	audio, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
-	require.NoError(t, err)
-	_, err = c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		s, err := c.Session(t.Context(), session.ID)
-		return err == nil && s.Lessons[0].Segments[0].State == "transcribed"
-	}, timeout, 20*time.Millisecond)
-	require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+p.ID, nil, nil))
+	segment := uploadSegment(t, c)
+	waitState(t, c, segment.ID, "transcribed")
+	for profile, err := range c.Profiles(t.Context(), feedbackclient.ProfileFilter{}) {
+		require.NoError(t, err)
+		require.NoError(t, c.DeleteProfile(t.Context(), profile.ID))
+	}
 }
 
 // The server's unit does not migrate: its role may not. The unit for that has the owner's address.

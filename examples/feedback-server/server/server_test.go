@@ -16,6 +16,7 @@ import (
 
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -57,6 +58,20 @@ func serve(t *testing.T, s *server.Server) string {
 		require.NoError(t, <-ended)
 	})
 	return listener.Addr().String()
+}
+
+// openLesson starts the first lesson of a student.
+func openLesson(t *testing.T, c feedbackclient.Client, student string) (
+	p feedbackclient.Profile, session feedbackclient.Session, lesson feedbackclient.Lesson,
+) {
+	t.Helper()
+	p, err := c.EnsureProfile(t.Context(), student)
+	require.NoError(t, err)
+	session, err = c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	lesson, err = c.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+	return p, session, lesson
 }
 
 // queueIn returns the queue in a database.
@@ -124,13 +139,7 @@ func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &report))
 		return report, w.Body.String()
 	}
-	for name, header := range map[string]func(*http.Request){
-		"nothing":             func(*http.Request) {},
-		"another password":    basic("operator", "x"),
-		"no password":         basic("operator", ""),
-		"bearer token":        bearer(operatorPassword),
-		"development sign-in": func(r *http.Request) { r.Header.Set("X-Development-User", "someone") },
-	} {
+	for name, header := range notOperators {
 		r, text := report(header)
 		require.Equal(t, "local", r.Speech.Provider, name)
 		require.True(t, r.Database.Reachable)

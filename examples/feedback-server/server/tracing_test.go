@@ -165,20 +165,10 @@ func tracedServer(
 func recordedLesson(
 	t *testing.T, c feedbackclient.Client, state string,
 ) (feedbackclient.Session, feedbackclient.Segment) {
-	profile, err := c.EnsureProfile(t.Context(), secretStudent)
-	require.NoError(t, err)
-	session, err := c.OpenSession(t.Context(), profile.ID)
-	require.NoError(t, err)
-	lesson, err := c.StartLesson(t.Context(), session.ID)
-	require.NoError(t, err)
+	_, session, lesson := openLesson(t, c, secretStudent)
 	segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.wav", asrtest.WAV(10*time.Millisecond))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		segment, err = c.Segment(t.Context(), segment.ID)
-		require.NoError(t, err)
-		return segment.State == state
-	}, timeout, 10*time.Millisecond)
-	return session, segment
+	return session, waitState(t, c, segment.ID, state)
 }
 
 // A recogniser may quote the prompt, which contains the name of the student.

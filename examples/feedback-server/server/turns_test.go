@@ -52,12 +52,7 @@ func TestTeachersTakeTurns(t *testing.T) {
 			// upload returns a function that uploads a recording of a new lesson of the teacher.
 			upload := func(teacher string) func(number uint32) {
 				c := feedbackclient.Development(url, teacher)
-				p, err := c.EnsureProfile(t.Context(), "Someone")
-				require.NoError(t, err)
-				session, err := c.OpenSession(t.Context(), p.ID)
-				require.NoError(t, err)
-				lesson, err := c.StartLesson(t.Context(), session.ID)
-				require.NoError(t, err)
+				_, _, lesson := openLesson(t, c, "Someone")
 				return func(number uint32) {
 					audio := asrtest.WAV(10 * time.Millisecond)
 					binary.LittleEndian.PutUint32(audio[len(audio)-4:], number)

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,11 +19,7 @@ func TestWordsReachTheRecogniser(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.SaveWords(t.Context(), []string{"Siobhan", "小明"})
 	require.NoError(t, err)
-	_, _, _, segment, _ := uploadSegment(t, c)
-	require.Eventually(t, func() bool {
-		got, err := c.Segment(t.Context(), segment.ID)
-		return err == nil && got.State == "transcribed"
-	}, timeout, 10*time.Millisecond)
+	waitState(t, c, uploadSegment(t, c).ID, "transcribed")
 
 	var fields map[string]string
 	for _, r := range recogniser.Requests() {
