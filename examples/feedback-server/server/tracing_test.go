@@ -25,7 +25,6 @@ import (
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
-	"lessonkit.example/internal/pgtest"
 )
 
 // collected are the spans that a collector has received.
@@ -141,16 +140,6 @@ const (
 	secretText    = "heliotropes"
 )
 
-// tracedLesson uploads a recording to a server, waits for its text, and makes a summary of it.
-func tracedLesson(t *testing.T, environment map[string]string) (s *server.Server, address string) {
-	s, c, address := tracedServer(t, environment)
-	session, _ := recordedLesson(t, c, "transcribed")
-	generated, err := c.Generate(t.Context(), session.ID, nil)
-	require.NoError(t, err)
-	require.NotEmpty(t, generated.Text)
-	return s, address
-}
-
 // tracedServer starts a server, and returns a client of it.
 func tracedServer(
 	t *testing.T, environment map[string]string,
@@ -196,75 +185,71 @@ func TestSpansOfAFailedAttemptDoNotContainTheError(t *testing.T) {
 
 func TestOneTraceFromTheUploadToTheText(t *testing.T) {
 	t.Parallel()
-	for system, database := range map[string]string{
-		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "postgresql": pgtest.URL(t),
-	} {
-		t.Run(system, func(t *testing.T) {
-			t.Parallel()
-			got := collectSpans(t)
-			recognizer, recognized := observed(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
-			endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				io.WriteString(w, `{"choices":[{"message":{"content":"They drew `+secretText+`."}}]}`)
-			}))
-			t.Cleanup(endpoint.Close)
-			chat, summarized := observed(t, endpoint.URL)
-			s, address := tracedLesson(t, map[string]string{
-				"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-				"LOCAL_ASR_URL": recognizer, "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
-				"FEEDBACK_SUMMARY_API_URL": chat, "FEEDBACK_SUMMARY_MODEL": "any",
-				"FEEDBACK_SUMMARY_API_KEY": "hush-hush",
-			})
-			require.Equal(t, http.StatusOK, get(s.Handler(), "/health").Code)
-			const client = "0af7651916cd43dd8448eb211c80319c"
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/openapi.json", nil)
-			require.NoError(t, err)
-			request.Header.Set("Traceparent", "00-"+client+"-b7ad6b7169203331-01")
-			response, err := http.DefaultClient.Do(request)
-			require.NoError(t, err)
-			require.NoError(t, response.Body.Close())
+	got := collectSpans(t)
+	recognizer, recognized := observed(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"choices":[{"message":{"content":"They drew `+secretText+`."}}]}`)
+	}))
+	t.Cleanup(endpoint.Close)
+	chat, summarized := observed(t, endpoint.URL)
+	s, c, address := tracedServer(t, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"LOCAL_ASR_URL": recognizer, "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
+		"FEEDBACK_SUMMARY_API_URL": chat, "FEEDBACK_SUMMARY_MODEL": "any",
+		"FEEDBACK_SUMMARY_API_KEY": "hush-hush",
+	})
+	session, _ := recordedLesson(t, c, "transcribed")
+	_, err := c.Generate(t.Context(), session.ID, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, get(s.Handler(), "/health").Code)
+	const client = "0af7651916cd43dd8448eb211c80319c"
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/openapi.json", nil)
+	require.NoError(t, err)
+	request.Header.Set("Traceparent", "00-"+client+"-b7ad6b7169203331-01")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
 
-			document := got.wait(t, "GET /openapi.json") // by then all others that began before have ended
-			upload := got.wait(t, "POST /api/v1/feedback-lessons/{lesson_id}/segments")
-			require.Equal(t, otlp.Span_SPAN_KIND_SERVER, upload.Kind)
-			require.Empty(t, upload.ParentSpanId)
-			require.Equal(t, "/api/v1/feedback-lessons/{lesson_id}/segments", attributeOf(upload, "http.route"))
-			require.Contains(t, attributeOf(upload, "http.response.status_code"), "202")
-			require.Contains(t, got.statements(upload), "insert into feedback_segments")
+	document := got.wait(t, "GET /openapi.json") // by then all others that began before have ended
+	upload := got.wait(t, "POST /api/v1/feedback-lessons/{lesson_id}/segments")
+	require.Equal(t, otlp.Span_SPAN_KIND_SERVER, upload.Kind)
+	require.Empty(t, upload.ParentSpanId)
+	require.Equal(t, "/api/v1/feedback-lessons/{lesson_id}/segments", attributeOf(upload, "http.route"))
+	require.Contains(t, attributeOf(upload, "http.response.status_code"), "202")
+	require.Contains(t, got.statements(upload), "insert into feedback_segments")
 
-			send, process := got.wait(t, "send speech"), got.wait(t, "process speech")
-			require.Equal(t, upload.SpanId, send.ParentSpanId)
-			require.Equal(t, send.SpanId, process.ParentSpanId)
-			require.Equal(t, send.SpanId, process.Links[0].SpanId)
-			require.Contains(t, got.statements(process), "update feedback_segments")
-			recognize := got.wait(t, "recognize")
-			require.Equal(t, process.SpanId, recognize.ParentSpanId)
-			requireClientSpan(t, got, recognize, recognized())
-			for _, span := range []*otlp.Span{send, process, recognize} {
-				require.Equal(t, upload.TraceId, span.TraceId)
-			}
+	send, process := got.wait(t, "send speech"), got.wait(t, "process speech")
+	require.Equal(t, upload.SpanId, send.ParentSpanId)
+	require.Equal(t, send.SpanId, process.ParentSpanId)
+	require.Equal(t, send.SpanId, process.Links[0].SpanId)
+	require.Contains(t, got.statements(process), "update feedback_segments")
+	recognize := got.wait(t, "recognize")
+	require.Equal(t, process.SpanId, recognize.ParentSpanId)
+	requireClientSpan(t, got, recognize, recognized())
+	for _, span := range []*otlp.Span{send, process, recognize} {
+		require.Equal(t, upload.TraceId, span.TraceId)
+	}
 
-			generate := got.wait(t, "POST /api/v1/feedback-sessions/{session_id}/generate")
-			summarize := got.wait(t, "summarize")
-			require.Equal(t, generate.SpanId, summarize.ParentSpanId)
-			require.Equal(t, "remote", attributeOf(summarize, "summary.source"))
-			requireClientSpan(t, got, summarize, summarized())
-			require.Contains(t, got.statements(generate), "update feedback_sessions")
+	generate := got.wait(t, "POST /api/v1/feedback-sessions/{session_id}/generate")
+	summarize := got.wait(t, "summarize")
+	require.Equal(t, generate.SpanId, summarize.ParentSpanId)
+	require.Equal(t, "remote", attributeOf(summarize, "summary.source"))
+	requireClientSpan(t, got, summarize, summarized())
+	require.Contains(t, got.statements(generate), "update feedback_sessions")
 
-			require.NotEqual(t, client, hex.EncodeToString(document.TraceId), "clients do not decide on sampling")
-			require.Equal(t, client, hex.EncodeToString(document.Links[0].TraceId))
-			for _, span := range got.all() {
-				text := prototext.Format(span)
-				require.NotEqual(t, "GET /health", span.Name)
-				if attributeOf(span, "db.system.name") != "" {
-					require.NotEmpty(t, span.ParentSpanId, "polls have no traces: %s", text)
-					require.Equal(t, system, attributeOf(span, "db.system.name"))
-					require.Equal(t, otlp.Span_SPAN_KIND_CLIENT, span.Kind)
-				}
-				for _, private := range []string{secretStudent, secretText, "hush-hush", "heard "} {
-					require.NotContains(t, text, private)
-				}
-			}
-		})
+	require.NotEqual(t, client, hex.EncodeToString(document.TraceId), "clients do not decide on sampling")
+	require.Equal(t, client, hex.EncodeToString(document.Links[0].TraceId))
+	for _, span := range got.all() {
+		text := prototext.Format(span)
+		require.NotEqual(t, "GET /health", span.Name)
+		if attributeOf(span, "db.system.name") != "" {
+			require.NotEmpty(t, span.ParentSpanId, "polls have no traces: %s", text)
+			require.Equal(t, "sqlite", attributeOf(span, "db.system.name"))
+			require.Equal(t, otlp.Span_SPAN_KIND_CLIENT, span.Kind)
+		}
+		for _, private := range []string{secretStudent, secretText, "hush-hush", "heard "} {
+			require.NotContains(t, text, private)
+		}
 	}
 }
 
