@@ -23,8 +23,7 @@ const (
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
 //   - "case" hides the selection of kinds from the planner, which would otherwise sort all jobs of
-//     a
-//     queue where it expects few of a kind.
+//     a queue where it expects few of a kind.
 func dueSQL(queues, lock string) string {
 	return `
     select r.ctid
