@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"maps"
-	"slices"
 	"sync"
 )
 
@@ -78,20 +75,6 @@ func (b *Buffers) Get(index int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.images[index]
-}
-
-// All yields the images in the order of their indexes.
-func (b *Buffers) All() iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
-		b.mu.Lock()
-		images := maps.Clone(b.images)
-		b.mu.Unlock()
-		for _, i := range slices.Sorted(maps.Keys(images)) {
-			if !yield(i, images[i]) {
-				return
-			}
-		}
-	}
 }
 
 type memoryBlob struct {

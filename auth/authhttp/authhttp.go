@@ -68,10 +68,6 @@ type Config struct {
 	// the picture of the user, for example, which are not stored otherwise. It should return soon.
 	OnLogin func(context.Context, auth.Login)
 
-	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
-	// "bearer".
-	SecurityScheme string
-
 	// Now is the clock of the rate limit. If nil, time.Now.
 	Now func() time.Time
 
@@ -84,7 +80,7 @@ func (c Config) path() string { return cmp.Or(c.Path, "/auth") }
 // Handler serves the interface below /api/v1, and its OpenAPI document at /openapi.json.
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
-	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1", BearerScheme: c.SecurityScheme})
+	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1"})
 	Register(huma.NewGroup(api, "/api/v1"), c)
 	var handler http.Handler = mux
 	if c.Cookie != nil {

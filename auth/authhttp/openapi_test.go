@@ -47,7 +47,7 @@ func TestRegisterOnAForeignAPI(t *testing.T) {
 	b := setup(t, options{})
 	mux := http.NewServeMux()
 	api := humago.New(mux, huma.DefaultConfig("Theirs", "1"))
-	authhttp.Register(huma.NewGroup(api, "/session"), authhttp.Config{Service: b.service, SecurityScheme: "token"})
+	authhttp.Register(huma.NewGroup(api, "/session"), authhttp.Config{Service: b.service})
 	token := b.signIn(t, "anna")
 	r := do(t, mux, http.MethodGet, "/session/auth/me", "", "Authorization", "Bearer "+token)
 	require.Equal(t, http.StatusOK, r.StatusCode, r.text)
@@ -55,5 +55,5 @@ func TestRegisterOnAForeignAPI(t *testing.T) {
 	require.NoError(t, b.store.Close())
 	do(t, mux, http.MethodGet, "/session/auth/me", "", "Authorization", "Bearer "+token).problem(t,
 		http.StatusServiceUnavailable, "database_unavailable")
-	require.Contains(t, api.OpenAPI().Paths["/session/auth/me"].Get.Security[0], "token")
+	require.Contains(t, api.OpenAPI().Paths["/session/auth/me"].Get.Security[0], "bearer")
 }

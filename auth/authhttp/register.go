@@ -120,7 +120,7 @@ func (o *operations) registerLogin(c Config) {
 func (o *operations) registerSession(c Config) {
 	document := o.api.OpenAPI()
 	document.Tags = append(document.Tags, &huma.Tag{Name: tag, Description: "Sessions of users."})
-	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
+	security := []map[string][]string{{"bearer": {}}}
 	if c.Cookie != nil {
 		security = append(security, map[string][]string{"cookie": {}})
 		if document.Components.SecuritySchemes == nil {

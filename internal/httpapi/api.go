@@ -22,10 +22,6 @@ type Options struct {
 	// BasePath is the path that the handler is mounted below, such as "/teach". It is the server in
 	// the document. Defaults to the root.
 	BasePath string
-
-	// BearerScheme is the name of the security scheme of operations that require a bearer token.
-	// Defaults to "bearer".
-	BearerScheme string
 }
 
 // New returns a Huma API on mux that serves its OpenAPI 3.1 document at /openapi.json and answers
@@ -42,7 +38,7 @@ func New(mux *http.ServeMux, o Options) huma.API {
 	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	config.Servers = []*huma.Server{{URL: cmp.Or(o.BasePath, "/")}}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		cmp.Or(o.BearerScheme, "bearer"): {
+		"bearer": {
 			Type: "http", Scheme: "bearer", Description: "A session token, as sign-in returns it.",
 		},
 	}

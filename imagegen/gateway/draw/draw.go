@@ -82,7 +82,8 @@ func decode(refs []imagegen.Reference) (all []image.Image, err error) {
 	return all, nil
 }
 
-// picture paints image number index of a prompt: a gradient of two colors, and the references over it.
+// picture paints image number index of a prompt: a gradient of two colors, and the references over
+// it.
 func picture(prompt string, index, w, h int, refs []image.Image) image.Image {
 	rng := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", prompt, index))))
 	var from, to [3]float64
