@@ -350,13 +350,13 @@ func isAnswer(err error) bool {
 
 // forget drops what err, the error of a request, has shown to be out of date, and reports whether
 // trying again can help.
-func (r *Recognizer) forget(err error, to asked) bool {
+func (r *Recognizer) forget(ctx context.Context, err error, to asked) bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	switch {
 	case to.segments && (errors.Is(err, errNoSegments) || !r.server.segments && isAnswer(err)):
 		r.server.noSegmentsUntil = time.Now().Add(noSegmentsFor)
-		r.log.Info("the recogniser fails if segments are requested: only text is requested")
+		r.log.InfoContext(ctx, "the recogniser fails if segments are requested: only text is requested")
 		return true
 	case errors.Is(err, errNoEndpoint):
 		candidates := r.target.candidates()

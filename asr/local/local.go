@@ -150,7 +150,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	ctx, cancel := context.WithDeadlineCause(ctx, started.Add(r.base.Timeout()), errTimeout)
 	defer cancel()
 	t, asked, err := r.attempt(ctx, started, audio)
-	for tries := 1; err != nil && ctx.Err() == nil && tries < maxTries && r.forget(err, asked); tries++ {
+	for tries := 1; err != nil && ctx.Err() == nil && tries < maxTries && r.forget(ctx, err, asked); tries++ {
 		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
 		t, asked, err = r.attempt(ctx, started, audio)
 	}
