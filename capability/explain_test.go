@@ -176,7 +176,8 @@ func TestSuggestionsAreOfTheRelease(t *testing.T) {
 		fixed := found[0].Fix != nil && found[0].Fix.Edits[0].Text == `"core:window:allow-activity-name"`
 		require.Equal(t, c.suggested, fixed, "%v: %s", c, found[0].Message)
 		x := p.Explain(cmd(c.command), Caller{Window: "main"})
-		require.Equal(t, c.suggested, slices.Contains(x.Similar, "plugin:window|activity_name"), "%v: %v", c, x.Similar)
+		suggested := slices.Contains(x.Similar, "plugin:window|activity_name")
+		require.Equal(t, c.suggested, suggested, "%v: %v", c, x.Similar)
 	}
 }
 

@@ -31,8 +31,10 @@ func TestParseCommandTakesEverySpelling(t *testing.T) {
 		want := cmd("plugin:" + namespace + "|" + strings.ReplaceAll(name, "-", "_"))
 		for _, name := range []string{name, strings.ReplaceAll(name, "-", "_")} {
 			for _, plugin := range []string{namespace, "core:" + namespace} {
-				for _, text := range []string{"plugin:" + plugin + "|" + name, plugin + "|" + name, plugin + ":" + name,
-					plugin + ":allow-" + name, plugin + ":deny-" + name} {
+				for _, text := range []string{
+					"plugin:" + plugin + "|" + name, plugin + "|" + name, plugin + ":" + name,
+					plugin + ":allow-" + name, plugin + ":deny-" + name,
+				} {
 					require.Equal(t, want, cmd(text), text)
 				}
 			}

@@ -88,7 +88,8 @@ func TestAbsentParametersAreAbsent(t *testing.T) {
 		req := &imagegen.Request{Prompt: "x", References: refs}
 		_, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Memory())
 		require.NoError(t, err)
-		require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x"}, fake.Counts().Posts[i].Fields)
+		want := map[string]string{"model": imagegen.DefaultModel, "prompt": "x"}
+		require.Equal(t, want, fake.Counts().Posts[i].Fields)
 	}
 }
 

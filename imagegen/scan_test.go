@@ -39,11 +39,12 @@ func documents() map[string]map[int]string {
 	return map[string]map[int]string{
 		`{"created":1,"data":[{"b64_json":"aGVsbG8gd29ybGQ=","revised_prompt":"a \"fox\\\""},{"b64_json":"Zm94"}],` +
 			`"usage":{"input_tokens":3}}`: {0: "hello world", 1: "fox"},
-		` { "data" : [ { "b64_json" : "Zm94" } ] } `:                                  {0: "fox"},
-		`{"data":[{"b64_json":"data:image/png;base64,aGVsbG8gd29ybGQ="}]}`:            {0: "hello world"},
-		`{"data":[{"b64_json":"data:image/png,aGVsbG8gd29ybGQ="}]}`:                   {0: "!"},
-		`{"data":{"b64_json":"aGVsbG8\/d29ybGQ"}}`:                                    {0: "hello?world"},
-		`{"data":[{"b64_json":"aGVs\u002bG8\nd29y\r\nbGQ"}]}`:                         {0: "hel\xf8o\x1d\xdb\u071b\x19"},
+		` { "data" : [ { "b64_json" : "Zm94" } ] } `:                       {0: "fox"},
+		`{"data":[{"b64_json":"data:image/png;base64,aGVsbG8gd29ybGQ="}]}`: {0: "hello world"},
+		`{"data":[{"b64_json":"data:image/png,aGVsbG8gd29ybGQ="}]}`:        {0: "!"},
+		`{"data":{"b64_json":"aGVsbG8\/d29ybGQ"}}`:                         {0: "hello?world"},
+		`{"data":[{"b64_json":"aGVs\u002bG8\nd29y\r\nbGQ"}]}`: {
+			0: "hel\xf8o\x1d\xdb\u071b\x19"},
 		`{"data":[{"b64_json":"Zm9\u0034"},{"b64_json":"Zm\u00e94"}]}`:                {0: "fox", 1: "!"},
 		`{"data":[{"b64_json":"_-_-"},{"b64_json":null},{"b64_json":""}]}`:            {0: "\xff\xef\xfe"},
 		`{"data":[{},{"b64_json":"-_+/"}],"x":[[{"b64_json":"no"}]],"b64_json":"no"}`: {1: "\xfb\xff\xbf"},

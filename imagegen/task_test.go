@@ -133,7 +133,8 @@ func TestTasksThatEndedAreNotResumable(t *testing.T) {
 func TestUnknownStatesArePolledAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := polled(t, `{"data":{"status":"warming_up","error":{}},"error":""}`, `{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
+		r, err := polled(t, `{"data":{"status":"warming_up","error":{}},"error":""}`,
+			`{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
 			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}}}`).Generate(t.Context(),
 			fox(), imagegen.Memory())
 		require.NoError(t, err)

@@ -28,7 +28,9 @@ func TestInvalidNamesAreRefused(t *testing.T) {
 		"RetryMany":  func(f jobqueue.Filter) error { _, _, err := c.RetryMany(t.Context(), f); return err },
 		"CancelMany": func(f jobqueue.Filter) error { _, _, err := c.CancelMany(t.Context(), f); return err },
 	} {
-		calls[what+", queue"] = func(_ context.Context, name string) error { return call(jobqueue.Filter{Queue: name}) }
+		calls[what+", queue"] = func(_ context.Context, name string) error {
+			return call(jobqueue.Filter{Queue: name})
+		}
 		calls[what+", kind"] = func(_ context.Context, name string) error { return call(jobqueue.Filter{Kind: name}) }
 	}
 	for what, call := range calls {

@@ -142,7 +142,9 @@ func TestHandlerDecidesTheResult(t *testing.T) {
 	var left context.Context
 	slow := enqueue(t, c, jobqueue.Params{Kind: "slow", MaxAttempts: 1})
 	_, ended := runWorker(t, store, oneAtATime(), func(w *jobqueue.Worker) {
-		jobqueue.Handle(w, "work", func(_ context.Context, job *jobqueue.Job, i int) error { return cases[i].handler(job) })
+		jobqueue.Handle(w, "work", func(_ context.Context, job *jobqueue.Job, i int) error {
+			return cases[i].handler(job)
+		})
 		jobqueue.Handle(w, "slow", func(ctx context.Context, _ *jobqueue.Job, _ any) error {
 			left = ctx
 			time.Sleep(20 * time.Millisecond) // it does not look at its context

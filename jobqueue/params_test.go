@@ -33,9 +33,10 @@ func TestParamsAreChecked(t *testing.T) {
 		"not JSON":    {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
 		"args not text": {Params{Kind: "k", Args: json.RawMessage("\"\xff\"")},
 			`encode arguments of kind "k": they are not UTF-8`},
-		"group too long":    {Params{Kind: "k", Group: strings.Repeat("g", 201)}, "group has 201 bytes"},
-		"after not text":    {Params{Kind: "k", AfterGroup: "\x00"}, "AfterGroup \"\\x00\" is not UTF-8"},
-		"after itself":      {Params{Kind: "k", Group: "g", AfterGroup: "g"}, `wait for itself: it is in the group "g"`},
+		"group too long": {Params{Kind: "k", Group: strings.Repeat("g", 201)}, "group has 201 bytes"},
+		"after not text": {Params{Kind: "k", AfterGroup: "\x00"}, "AfterGroup \"\\x00\" is not UTF-8"},
+		"after itself": {Params{Kind: "k", Group: "g", AfterGroup: "g"},
+			`wait for itself: it is in the group "g"`},
 		"too many attempts": {Params{Kind: "k", MaxAttempts: math.MaxInt}, "is more than 2147483647"},
 		"two turns":         {Params{Kind: "k", SerialKey: "s", AfterGroup: "g"}, "both AfterGroup and SerialKey"},
 	} {

@@ -55,7 +55,7 @@ type GroupStats struct {
 	Unfinished, Succeeded, Failed, Cancelled int
 }
 
-// StatsLimit, 10,000, is where [Client.Stats] stops counting: StatsLimit+1 means "more".
+// StatsLimit is where [Client.Stats] stops counting, 10,000: StatsLimit+1 means "more".
 const StatsLimit = driver.StatsLimit
 
 // Stats counts the jobs of every queue, each count up to StatsLimit+1. Counting the running jobs

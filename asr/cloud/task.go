@@ -118,7 +118,8 @@ func (r *Recognizer) task(
 		case err == nil && status.Status == statusSuccess:
 			return status.transcript(), nil
 		case e != nil && e.Code == noSuchTask:
-			r.base.Log().WarnContext(ctx, "the cloud does not know a task; creating another one", "task", running.String())
+			r.base.Log().WarnContext(ctx, "the cloud does not know a task; creating another one",
+				"task", running.String())
 			if attempt++; attempt > maxAttempts {
 				r.save(ctx, audio, "") // so that the next call creates a new task
 				return asr.Transcript{}, err
@@ -195,7 +196,8 @@ func (r *Recognizer) save(ctx context.Context, audio asr.Audio, name string) boo
 		return true
 	}
 	if err := audio.SaveTask(ctx, name); err != nil {
-		r.base.Log().WarnContext(ctx, "the name of a task was not saved; it will be tried again", "task", name, "error", err)
+		r.base.Log().WarnContext(ctx, "the name of a task was not saved; it will be tried again",
+			"task", name, "error", err)
 		return false
 	}
 	return true

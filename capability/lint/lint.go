@@ -208,7 +208,8 @@ func (l *linter) reach(c *capability.Capability) {
 func resembles(c *capability.Capability, keys ...string) bool {
 	for key := range c.Value().Members() {
 		name := key.Text()
-		if !slices.Contains(syntax.CapabilityKeys, name) && slices.Contains(keys, words.Closest(name, syntax.CapabilityKeys)) {
+		if !slices.Contains(syntax.CapabilityKeys, name) &&
+			slices.Contains(keys, words.Closest(name, syntax.CapabilityKeys)) {
 			return true
 		}
 	}

@@ -28,7 +28,8 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 		}
 		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(title)))
 		if c.Approximate {
-			b.WriteString("      (patterns with other wildcards than \"*\" are compared by their text: this may be no change)\n")
+			b.WriteString("      (patterns with other wildcards than \"*\" are compared by their text: " +
+				"this may be no change)\n")
 		}
 		for _, command := range c.Commands {
 			fmt.Fprintf(&b, "    %s\n", Printable(command))

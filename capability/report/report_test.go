@@ -31,7 +31,8 @@ func TestTextShowsLongLinesAroundThePlace(t *testing.T) {
 	text := `{"identifier":"a","permissions":[` + strings.Repeat(`"core:default", `, 30) + `5]}`
 	d := capability.Parse([]byte(text), capability.Options{})
 	var b bytes.Buffer
-	errors := slices.DeleteFunc(d.Check(), func(d capability.Diagnostic) bool { return d.Severity != capability.Error })
+	isNoError := func(d capability.Diagnostic) bool { return d.Severity != capability.Error }
+	errors := slices.DeleteFunc(d.Check(), isNoError)
 	require.NoError(t, report.Text(&b, errors, report.TextOptions{Color: true, Files: 1}))
 	for line := range strings.Lines(b.String()) {
 		if strings.Contains(line, "|") {

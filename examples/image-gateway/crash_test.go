@@ -93,8 +93,9 @@ func TestTasksSurviveKill(t *testing.T) {
 			dir := t.TempDir()
 			args := []string{"-mode", "async", "-data", dir, "-upstream", service.Listen()}
 			address, kill := startProcess(t, args...)
-			sent, err := clientOf(t, address).Submit(ctx, &imagegen.Request{Prompt: "a red fox",
-				References: []imagegen.Reference{imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n"))}}, imagegen.Memory())
+			reference := imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n"))
+			request := &imagegen.Request{Prompt: "a red fox", References: []imagegen.Reference{reference}}
+			sent, err := clientOf(t, address).Submit(ctx, request, imagegen.Memory())
 			require.NoError(t, err)
 			require.NotEmpty(t, sent.TaskID)
 			require.Eventually(t, func() bool {

@@ -60,7 +60,8 @@ func TestColumnsHaveTypes(t *testing.T) {
 				"feedback_sessions.feedback_date": "date", "feedback_records.feedback_date": "date",
 			} {
 				var got string
-				require.NoError(t, opened.R.QueryRowContext(t.Context(), `select data_type from information_schema.columns
+				require.NoError(t, opened.R.QueryRowContext(t.Context(), `
+					select data_type from information_schema.columns
 					where table_name || '.' || column_name = $1`, column).Scan(&got))
 				require.Equal(t, want, got, column)
 			}
@@ -120,8 +121,10 @@ func TestListsUseTheirIndexWithoutStatistics(t *testing.T) {
 		"teacher_id = $1":                     "feedback_records_by_teacher",
 		"teacher_id = $1 and profile_id = $2": "feedback_records_by_profile",
 	} {
-		rows, err := opened.R.QueryContext(t.Context(), `explain query plan select content from feedback_records where `+
-			where+` order by feedback_date desc, created_at desc, record_id desc limit $3`, "t", "p", 51)
+		rows, err := opened.R.QueryContext(t.Context(), `
+			explain query plan select content from feedback_records
+			where `+where+`
+			order by feedback_date desc, created_at desc, record_id desc limit $3`, "t", "p", 51)
 		require.NoError(t, err)
 		var plan []string
 		for rows.Next() {

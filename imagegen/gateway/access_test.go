@@ -23,7 +23,8 @@ func TestKeysAndCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		h := running(t, setup{Config: gateway.Config{Mode: gateway.Async, Logger: slog.New(slog.NewTextHandler(&log, nil))}})
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		h := running(t, setup{Config: gateway.Config{Mode: gateway.Async, Logger: logger}})
 		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + key, key,
 			"Bearer " + key + "x", "Bearer " + key[1:]} {
 			a := send(t, h, "POST", generations,
@@ -42,7 +43,8 @@ func TestKeysAndCallers(t *testing.T) {
 		require.NotContains(t, log.String(), "secret prompt")
 		require.Contains(t, log.String(), "caller=me")
 	})
-	_, err := gateway.New(gateway.Config{Tasks: gateway.NewMemoryTasks(gateway.Performer{}, 1), Files: &gateway.Files{}})
+	tasks := gateway.NewMemoryTasks(gateway.Performer{}, 1)
+	_, err := gateway.New(gateway.Config{Tasks: tasks, Files: &gateway.Files{}})
 	require.ErrorContains(t, err, "Anyone")
 }
 

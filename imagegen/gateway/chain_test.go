@@ -100,7 +100,8 @@ func TestChainPassesFailuresOn(t *testing.T) {
 		"server error": {imagegentest.Status(500, 0), imagegentest.Sync, 502, "may have been charged", false, false},
 		"asked to wait": {imagegentest.Status(429, 10*time.Minute), imagegentest.Sync, 503, "not available", false,
 			true},
-		"page, not JSON": {imagegentest.Raw("<!doctype html><html><body>sleeping</body></html>"), imagegentest.Sync, 502, "may have been charged", false, false},
+		"page, not JSON": {imagegentest.Raw("<!doctype html><html><body>sleeping</body></html>"),
+			imagegentest.Sync, 502, "may have been charged", false, false},
 	} {
 		for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
 			bubble(t, name+" "+string(mode), func(t *testing.T) {

@@ -30,7 +30,8 @@ func TestOldImagesMakeRoomForNewOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		h := running(t, setup{Config: config(gateway.Sync), generator: fixed{size: 1000}, files: openFiles(t, dir, 10_000)})
+		kept := openFiles(t, dir, 10_000)
+		h := running(t, setup{Config: config(gateway.Sync), generator: fixed{size: 1000}, files: kept})
 		for range 10 {
 			require.Equal(t, 200, send(t, h, "POST", generations, `{"prompt":"x"}`, nil).Code)
 		}
@@ -48,7 +49,8 @@ func TestImagesLargerThanTheStorageFailClearly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		h := running(t, setup{Config: config(gateway.Sync), generator: fixed{size: 2000}, files: openFiles(t, dir, 1000)})
+		kept := openFiles(t, dir, 1000)
+		h := running(t, setup{Config: config(gateway.Sync), generator: fixed{size: 2000}, files: kept})
 		a := send(t, h, "POST", generations, `{"prompt":"x"}`, nil)
 		require.Equal(t, 507, a.Code)
 		require.Equal(t, "storage_full", a.errorCode())

@@ -103,7 +103,8 @@ func TestDatabaseFromBeforeTheFirstReleaseIsRefused(t *testing.T) {
 		old := fstest.MapFS{"00017_old.sql": {Data: []byte("-- +goose Up\ncreate table old (id bigint);\n")}}
 		require.NoError(t, d.Migrate(t.Context(), "x_migrations", old))
 		err := d.Migrate(t.Context(), "x_migrations", first)
-		require.EqualError(t, err, "migrate x_migrations: the tables were made by a version before the first release; "+
+		require.EqualError(t, err, "migrate x_migrations: "+
+			"the tables were made by a version before the first release; "+
 			"create the database anew")
 		_, err = d.Migrated(t.Context(), "x_migrations", first)
 		require.ErrorContains(t, err, "before the first release")

@@ -48,23 +48,6 @@ func TestDemoWithoutRecogniserKeepsTheAudio(t *testing.T) {
 	require.NoError(t, p.err, p.log)
 }
 
-func TestDemoWithOwnRecording(t *testing.T) {
-	slow(t)
-	needSpeech(t)
-	own, err := filepath.Abs("../../examples/internal/demo/speech/lesson1-segment1.mp3")
-	require.NoError(t, err)
-	p := start(t, "feedback-server", []string{"HTTP_ADDR=127.0.0.1:0"}, "demo", "-once", "-data", t.TempDir(),
-		"-audio", own)
-	<-p.done
-	require.NoError(t, p.err, p.log)
-	require.Contains(t, strings.ToLower(p.log.String()), "she finished the picture with great care")
-
-	missing := start(t, "feedback-server", nil, "demo", "-once", "-data", t.TempDir(), "-audio", "nowhere.mp3")
-	<-missing.done
-	require.Error(t, missing.err)
-	require.Contains(t, missing.log.String(), "nowhere.mp3")
-}
-
 // The demo prints the address of the teacher's page last and opens it in the browser of a desktop.
 // The page has the demo's student, with the record.
 func TestDemoEndsWithTheAddressOfThePage(t *testing.T) {

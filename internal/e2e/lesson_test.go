@@ -82,39 +82,6 @@ func spokenLesson(t *testing.T, s *service) {
 	require.NoError(t, s.process.stop(t), "SIGTERM ends the server in order")
 }
 
-func TestKillBetweenUploadAndTranscriptionLosesNothing(t *testing.T) {
-	t.Parallel()
-	databases(t, func(t *testing.T, url string) {
-		needSpeech(t)
-		addr := freePort(t) // nobody there yet
-		s := newService(t, url, "http://"+addr)
-		s.start(t)
-		_, session, lesson := s.openLesson(t)
-		seg, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
-		require.NoError(t, err)
-		s.process.kill()
-
-		s.start(t)
-		h, err := s.client.Health(t.Context())
-		require.NoError(t, err)
-		require.False(t, h.SpeechAvailable)
-		require.NotEmpty(t, h.Speech.Detail, "says why")
-		require.NotEqual(t, "transcribed", s.lesson(t, session.ID).Segments[0].State)
-
-		startSpeech(t, addr)
-		eventually(t, "the text arrives", func() bool {
-			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
-		})
-		got := s.lesson(t, session.ID).Segments[0]
-		require.Equal(t, seg.ID, got.ID)
-		require.Equal(t, "She finished the picture with great care.", got.Text)
-		eventually(t, "health sees the recogniser", func() bool {
-			h, err := s.client.Health(t.Context())
-			return err == nil && h.SpeechAvailable
-		})
-	})
-}
-
 func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {

@@ -127,7 +127,8 @@ func (s *secured) expire(t *testing.T, token string) {
 	require.NoError(t, err)
 	defer store.Close()
 	hash := sha256.Sum256([]byte(token))
-	r, err := store.W.ExecContext(t.Context(), "update auth_sessions set expires_at = $2 where token_hash = $1", hash[:],
+	const expire = "update auth_sessions set expires_at = $2 where token_hash = $1"
+	r, err := store.W.ExecContext(t.Context(), expire, hash[:],
 		db.Time(time.Now().Add(-time.Second)))
 	require.NoError(t, err)
 	n, err := r.RowsAffected()

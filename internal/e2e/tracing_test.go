@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -164,45 +162,4 @@ func TestDeadCollector(t *testing.T) {
 			require.LessOrEqual(t, lost, 1+int(time.Since(began).Minutes()))
 		})
 	}
-}
-
-// The commands of the note on tracing in the README, with the collector's own address.
-func TestTracingAsTheREADMEDescribes(t *testing.T) {
-	slow(t)
-	readme, err := os.ReadFile("../../examples/feedback-server/README.md")
-	require.NoError(t, err)
-	note := regexp.MustCompile("(?s)\n\\*\\*Tracing\\.\\*\\*[^*]*?\n```sh\n(.*?)```\n").FindSubmatch(readme)
-	require.NotNil(t, note)
-	got := &spans{}
-	endpoint := httptest.NewServer(got)
-	t.Cleanup(endpoint.Close)
-	const address = "http://127.0.0.1:4318"
-	require.Contains(t, string(note[1]), address)
-	commands := strings.ReplaceAll(string(note[1]), address, endpoint.URL)
-
-	s := newService(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), newRecogniser(t).url())
-	dir, err := programs()
-	require.NoError(t, err)
-	log := &buffer{}
-	shell := exec.Command("sh", "-ec", commands)
-	shell.Dir = t.TempDir()
-	shell.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
-	shell.Stdout, shell.Stderr = log, log
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	env := strings.Join(s.env, "\n") + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(shell.Dir, ".env"), []byte(env), 0o600))
-	require.NoError(t, shell.Start())
-	stop := sync.OnceFunc(func() {
-		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGTERM)
-		_ = shell.Wait() // for the end of the server, too, which writes to log; the signal ends the shell
-	})
-	defer stop()
-	eventually(t, "the server serves", func() bool { _, err := s.client.Health(t.Context()); return err == nil })
-	const requests = 400
-	for range requests {
-		require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/api/v1/profiles", nil, nil))
-	}
-	eventually(t, "some of the requests are traced", func() bool { return len(got.named("GET /api/v1/profiles")) > 0 })
-	stop()
-	require.Less(t, len(got.named("GET /api/v1/profiles")), requests/2, "a tenth is sampled")
 }

@@ -248,7 +248,8 @@ func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, stat
 		slog.Float64("took_ms", float64(time.Since(i.started).Microseconds())/1000),
 		slog.Int64("bytes_in", in),
 		slog.Int64("bytes_out", out),
-		slog.String("client", TrustedProxies(o.TrustedProxies).Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
+		slog.String("client",
+			TrustedProxies(o.TrustedProxies).Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
 	}
 	// A regular expression for the wildcards would cost as much as the rest of the line.
 	for segment := range strings.SplitSeq(r.Pattern, "/") {

@@ -90,7 +90,8 @@ func TestProgramsCompile(t *testing.T) {
 	for i, program := range blocks(t, "go") {
 		require.LessOrEqual(t, strings.Count(program, "\n"), 15, program)
 		fmt.Fprintf(&source, "\nfunc program%d(ctx context.Context) error {\n%s", i, program)
-		if lines := strings.Split(strings.TrimSpace(program), "\n"); !strings.HasPrefix(lines[len(lines)-1], "return") {
+		lines := strings.Split(strings.TrimSpace(program), "\n")
+		if !strings.HasPrefix(lines[len(lines)-1], "return") {
 			source.WriteString("return nil\n")
 		}
 		source.WriteString("}\n")

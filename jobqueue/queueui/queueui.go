@@ -161,7 +161,8 @@ func (u *ui) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &f):
 		logged = false
 	case errors.Is(err, jobqueue.ErrNotFound):
-		f, logged = failure{http.StatusNotFound, "This does not exist, or it has been deleted from the history."}, false
+		f = failure{http.StatusNotFound, "This does not exist, or it has been deleted from the history."}
+		logged = false
 	case errors.Is(err, jobqueue.ErrName):
 		f, logged = failure{http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL."}, false
 	case errors.Is(err, jobqueue.ErrSchema):

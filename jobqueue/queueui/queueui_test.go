@@ -201,7 +201,8 @@ func TestHeldJobsGroupsAndMetadata(t *testing.T) {
 	s.page("/q/jobs?state=held&queue=books", "bind", "move", "Cancel all…")
 	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["page"]), "<dt>Group</dt><dd><code>book &lt;7&gt;</code></dd>",
 		"<dt>&lt;who&gt;</dt><dd><code>Ann &amp; Bob</code></dd>")
-	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["book"]), "<dt>After group</dt><dd><code>book &lt;7&gt;</code></dd>", "held")
+	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["book"]),
+		"<dt>After group</dt><dd><code>book &lt;7&gt;</code></dd>", "held")
 	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["second"]), "<dt>Serial key</dt><dd><code>shelf 3</code>")
 }
 

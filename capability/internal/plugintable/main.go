@@ -39,10 +39,11 @@ func main() {
 	}
 }
 
-const head = `# The permissions of the official plugins, one a line: plugin, kind, name, and the content in the newest release
-# that has it. "newest" is the release up to which a plugin's names are all known. A "command" has an allow and a deny
-# permission, unless a "permission" has their names; the content of a "default" and of a "set" are its members, that of
-# a "permission" is that of a manifest. capability/internal/plugintable writes the table.
+const head = `# The permissions of the official plugins, one a line: plugin, kind, name, and the content in the newest
+# release that has it. "newest" is the release up to which a plugin's names are all known. A "command" has
+# an allow and a deny permission, unless a "permission" has their names; the content of a "default" and of
+# a "set" are its members, that of a "permission" is that of a manifest. capability/internal/plugintable
+# writes the table.
 `
 
 // row is a name of a plugin with its content.

@@ -84,7 +84,8 @@ var clientCalls = map[string]clientCall{
 	"logout-all": {call: func(ctx context.Context, c client) error { return c.LogoutAll(ctx) }},
 	"logout":     {call: func(ctx context.Context, c client) error { return c.Logout(ctx) }},
 
-	"list-profiles":         listing(client.Profiles, feedbackclient.ProfileFilter{Query: "q", Grade: "g", Subject: "s"}),
+	"list-profiles": listing(client.Profiles,
+		feedbackclient.ProfileFilter{Query: "q", Grade: "g", Subject: "s"}),
 	"create-profile":        with(client.CreateProfile, profileInput),
 	"get-profile":           of(client.Profile),
 	"delete-profile":        ending(client.DeleteProfile),
@@ -102,7 +103,8 @@ var clientCalls = map[string]clientCall{
 		return err
 	}},
 
-	"open-session":       with(client.OpenSessionWith, feedbackclient.SessionInput{ProfileID: "id", FeedbackDate: "d"}),
+	"open-session": with(client.OpenSessionWith,
+		feedbackclient.SessionInput{ProfileID: "id", FeedbackDate: "d"}),
 	"get-active-session": of(client.ActiveSession),
 	"get-session":        of(client.Session),
 	"save-session": returning(func(c client, ctx context.Context) (feedbackclient.Session, error) {
@@ -265,7 +267,8 @@ func (doc openAPI) record(
 	})
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	require.NoError(t, call(t.Context(), feedbackclient.Client{Base: s.URL}), "the client sends something else than %s", pattern)
+	err := call(t.Context(), feedbackclient.Client{Base: s.URL})
+	require.NoError(t, err, "the client sends something else than %s", pattern)
 	require.NotEmpty(t, sent)
 	return sent
 }

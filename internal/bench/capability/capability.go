@@ -118,7 +118,9 @@ func decisions(h *harness.Harness, files [][]byte, manifests *capability.Manifes
 		}
 	}
 	commands := make([]capability.Command, 4)
-	for i, text := range []string{"plugin:window|title", "plugin:event|emit_to", "plugin:window|destroy", "plugin:x|y"} {
+	for i, text := range []string{
+		"plugin:window|title", "plugin:event|emit_to", "plugin:window|destroy", "plugin:x|y",
+	} {
 		commands[i] = harness.Must(capability.ParseCommand(text))
 	}
 	var policy *capability.Policy

@@ -63,7 +63,8 @@ func readPair(ctx context.Context, w world, c server.Config) (medians [2]float64
 func untraced(opened *db.DB, audioDir string, log *slog.Logger) http.Handler {
 	accounts := harness.Must(auth.New(auth.Config{Store: authstore.NewSQLite(opened.W, opened.R), Logger: log}))
 	audio := harness.Must(audiodir.New(audioDir))
-	lessons := harness.Must(feedback.New(feedback.Config{Store: feedbackstore.NewSQLite(opened.W, opened.R, nil), Audio: audio}))
+	store := feedbackstore.NewSQLite(opened.W, opened.R, nil)
+	lessons := harness.Must(feedback.New(feedback.Config{Store: store, Audio: audio}))
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: "Lessons", Version: "1"})
 	feedbackhttp.Register(huma.NewGroup(api, "/api/v1"), feedbackhttp.Config{

@@ -27,7 +27,8 @@ func onFailedOfCancelledJobs(t *testing.T, h Harness) {
 
 	started, cancelled := make(chan struct{}, 1), make(chan int64, 10)
 	r := start(t, h.Store, jobqueue.WorkerConfig{
-		Lease: 3 * time.Second, Queues: map[string]jobqueue.QueueConfig{"default": {RetentionFailed: jobqueue.KeepNone}},
+		Lease:  3 * time.Second,
+		Queues: map[string]jobqueue.QueueConfig{"default": {RetentionFailed: jobqueue.KeepNone}},
 	}, handle(
 		func(ctx context.Context, _ *jobqueue.Job, _ args) error {
 			started <- struct{}{}

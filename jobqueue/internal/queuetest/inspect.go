@@ -54,7 +54,8 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
-	require.Equal(t, []int64{jobs[0].ID}, list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
+	filter := jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}
+	require.Equal(t, []int64{jobs[0].ID}, list(filter))
 	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
 	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
 	_, err := c.List(t.Context(), jobqueue.Filter{})
