@@ -29,20 +29,3 @@ func Example() {
 	// miniapp o-1 <nil>
 	// true
 }
-
-// Platforms with the JSON dialect return the same identities.
-func ExampleNew_json() {
-	platform := authtest.StartPlatform() // instead of the real one
-	defer platform.Close()
-	client, err := miniapp.New(miniapp.Config{
-		AppID: platform.AppID, Secret: platform.Secret,
-		Dialect: miniapp.JSON, Endpoint: platform.JSONEndpoint(),
-	})
-	if err != nil {
-		panic(err)
-	}
-	id, err := client.Exchange(context.Background(), platform.Code(authtest.User{OpenID: "o-1"}))
-	fmt.Println(id.Platform, id.Subject, err)
-	// Output:
-	// miniapp-json o-1 <nil>
-}

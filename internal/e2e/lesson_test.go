@@ -194,14 +194,3 @@ func TestDatabaseNotMigratedIs503UntilItIs(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
-
-func TestBadConfigurationStopsTheStart(t *testing.T) {
-	t.Parallel()
-	p := start(t, "feedback-server", []string{"ASR_JOB_LEASE_SECONDS=10", "APP_ENV=staging",
-		"DATABASE_URL=postgres://u:hush@h/d"})
-	<-p.done
-	require.Error(t, p.err)
-	require.Contains(t, p.log.String(), "ASR_JOB_LEASE_SECONDS")
-	require.Contains(t, p.log.String(), "APP_ENV")
-	require.NotContains(t, p.log.String(), "hush")
-}

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -47,22 +46,6 @@ func TestRecogniserDownForLong(t *testing.T) {
 		})
 		require.Equal(t, 1, attempts, "a recogniser that is down costs no attempt")
 		sum(t, "recogniser down for %v", away)
-	})
-}
-
-func TestRecogniserFlaps(t *testing.T) {
-	slow(t)
-	databases(t, func(t *testing.T, url string) {
-		flaps := times(5, 20, 200)
-		speechFault(t, url, func(rec *recogniser, _ *service) {
-			for range flaps {
-				time.Sleep(rand.N(300 * time.Millisecond))
-				rec.down()
-				time.Sleep(rand.N(300 * time.Millisecond))
-				rec.up(t)
-			}
-		})
-		sum(t, "recogniser stopped and started %d times", flaps)
 	})
 }
 

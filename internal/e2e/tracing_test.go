@@ -7,14 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -119,47 +113,4 @@ func TestProcessesExportOneTrace(t *testing.T) {
 			require.Contains(t, []string{"feedback-server", "worker"}, service)
 		}
 	})
-}
-
-// residentMiB returns the memory of a process.
-func residentMiB(t *testing.T, pid int) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	require.NoError(t, err)
-	size := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
-	require.NotNil(t, size)
-	kib, err := strconv.Atoi(string(size[1]))
-	require.NoError(t, err)
-	return kib >> 10
-}
-
-// A collector that never answers does not delay requests, and fills neither the memory nor the log.
-func TestDeadCollector(t *testing.T) {
-	slow(t)
-	release := make(chan struct{})
-	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	t.Cleanup(hanging.Close)
-	t.Cleanup(func() { close(release) })
-	for name, endpoint := range map[string]string{"hanging": hanging.URL, "absent": "http://" + freePort(t)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newService(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), newRecogniser(t).url())
-			began := time.Now()
-			s.start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint, "GOGC=100",
-				"OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_EXPORT_TIMEOUT=100")
-			read := func(times int) {
-				for range times {
-					require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/api/v1/profiles", nil, nil))
-				}
-			}
-			read(1000) // more spans than the queue of the exporter holds
-			before := residentMiB(t, s.process.cmd.Process.Pid)
-			read(3000)
-			require.LessOrEqual(t, residentMiB(t, s.process.cmd.Process.Pid)-before, 32, "MiB")
-			require.NoError(t, s.process.stop(t))
-			lost := strings.Count(s.process.log.String(), "traces are lost")
-			require.GreaterOrEqual(t, lost, 1)
-			require.LessOrEqual(t, lost, 1+int(time.Since(began).Minutes()))
-		})
-	}
 }
