@@ -1,11 +1,9 @@
 package jobqueue
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -51,16 +49,4 @@ func TestDecoderIsLikeUnmarshal(t *testing.T) {
 		require.Equal(t, wantErr, err, "%q", text)
 		require.Equal(t, want, got, "%q", text)
 	}
-}
-
-// The contexts of a handler that uses none are one allocation, and its job none.
-//
-//nolint:paralleltest // AllocsPerRun counts the allocations of all goroutines.
-func TestShortAttemptAllocatesOnce(t *testing.T) {
-	w := NewWorker(newModel(), WorkerConfig{})
-	Handle(w, "work", func(context.Context, *Job, any) error { return nil })
-	l := &lease{owner: w, ctx: context.Background()}
-	job := Job{MaxAttempts: 1, Args: []byte("null")}
-	a := &attempt{job: job, lease: l, handler: w.handlers["work"], ctx: lazyContext{parent: l.ctx}}
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { w.perform(a, time.Now()) }), 1.0)
 }
