@@ -184,6 +184,6 @@ func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 500 accepted", accepted)
-	require.Greater(t, accepted, 50)
+	require.Greater(t, accepted, 20, "the sample has too few that are valid")
 	require.Less(t, accepted, 450)
 }
