@@ -94,7 +94,6 @@ func TestClockAnHourOff(t *testing.T) {
 		fast.start(t)
 	}
 	l.Stop()
-	require.NoError(t, fast.process.stop(t))
 	sum(t, "one of two clocks an hour fast, started %d times, deleted %d files", starts, swept)
 	audit(t, l, s, rec)
 }
