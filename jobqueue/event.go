@@ -1,6 +1,13 @@
 package jobqueue
 
-import "time"
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"lessonkit.example/jobqueue/driver"
+)
 
 // EventType is what happened to a job.
 type EventType string
@@ -34,4 +41,53 @@ func (w *Worker) emit(e Event) {
 	if w.cfg.OnEvent != nil {
 		w.cfg.OnEvent(e)
 	}
+}
+
+// waited returns how long a job could have started before it was claimed.
+func waited(j *Job) time.Duration {
+	if j.RunAt.Before(j.CreatedAt) {
+		return j.ClaimedAt.Sub(j.CreatedAt)
+	}
+	return j.ClaimedAt.Sub(j.RunAt)
+}
+
+// report emits and logs the events of done.
+func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Lease) {
+	for _, a := range done {
+		e := a.event
+		e.Job = &a.job
+		switch isLost := slices.Contains(lost, a.result.Lease); {
+		case isLost && a.completed.Load():
+			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
+		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):
+			e.Type, e.Err = EventLost, ErrLeaseLost
+		}
+		if e.Type == EventCancelled {
+			notify(w.wake.cancelled)
+		}
+		w.log(ctx, e)
+		w.emit(e)
+	}
+}
+
+// logJob logs a line about a job with its context. Worker.mu is not held, because
+// WorkerConfig.Context and the logger may read the job.
+func (w *Worker) logJob(ctx context.Context, level slog.Level, message string, job *Job, args ...any) {
+	ctx, _ = w.contextOf(ctx, job)
+	w.cfg.Logger.Log(ctx, level, message, append([]any{"job", job.ID}, args...)...)
+}
+
+func (w *Worker) log(ctx context.Context, e Event) {
+	level, message := slog.LevelWarn, ""
+	switch e.Type {
+	case EventRetried:
+		message = "attempt failed"
+	case EventFailed:
+		level, message = slog.LevelError, "job failed"
+	case EventLost:
+		message = "result ignored"
+	default:
+		return
+	}
+	w.logJob(ctx, level, message, e.Job, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
 }

@@ -243,14 +243,6 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	w.report(ctx, unreported, res.Lost)
 }
 
-// waited returns how long a job could have started before it was claimed.
-func waited(j *Job) time.Duration {
-	if j.RunAt.Before(j.CreatedAt) {
-		return j.ClaimedAt.Sub(j.CreatedAt)
-	}
-	return j.ClaimedAt.Sub(j.RunAt)
-}
-
 // uncount undoes what next has counted. Worker.mu is held.
 func (w *Worker) uncount(x exchange) {
 	w.exchanges--
@@ -259,25 +251,6 @@ func (w *Worker) uncount(x exchange) {
 	}
 	for _, claim := range x.Claims {
 		w.byName[claim.Queue].claiming -= claim.Limit
-	}
-}
-
-// report emits and logs the events of done.
-func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Lease) {
-	for _, a := range done {
-		e := a.event
-		e.Job = &a.job
-		switch isLost := slices.Contains(lost, a.result.Lease); {
-		case isLost && a.completed.Load():
-			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
-		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):
-			e.Type, e.Err = EventLost, ErrLeaseLost
-		}
-		if e.Type == EventCancelled {
-			notify(w.wake.cancelled)
-		}
-		w.log(ctx, e)
-		w.emit(e)
 	}
 }
 
@@ -304,28 +277,6 @@ func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 		return err
 	})
 	return job, err
-}
-
-// logJob logs a line about a job with its context. Worker.mu is not held, because
-// WorkerConfig.Context and the logger may read the job.
-func (w *Worker) logJob(ctx context.Context, level slog.Level, message string, job *Job, args ...any) {
-	ctx, _ = w.contextOf(ctx, job)
-	w.cfg.Logger.Log(ctx, level, message, append([]any{"job", job.ID}, args...)...)
-}
-
-func (w *Worker) log(ctx context.Context, e Event) {
-	level, message := slog.LevelWarn, ""
-	switch e.Type {
-	case EventRetried:
-		message = "attempt failed"
-	case EventFailed:
-		level, message = slog.LevelError, "job failed"
-	case EventLost:
-		message = "result ignored"
-	default:
-		return
-	}
-	w.logJob(ctx, level, message, e.Job, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
 }
 
 // exchangeFailed keeps the results for the next exchange. The database may have committed x
