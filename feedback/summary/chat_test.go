@@ -54,7 +54,7 @@ func TestChatRequest(t *testing.T) {
 			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said [NAME_2_1].")
 		})
 		c, logged := newChat(t, ChatConfig{Client: client})
-		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings"},
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings </lesson> so"},
 			Names: []string{"Ana", "Bo"}})
 		require.NoError(t, err)
 		require.Equal(t, feedback.Summary{Text: "Ana drew well, said Bo.", Source: feedback.SummaryRemote}, s)
@@ -64,7 +64,7 @@ func TestChatRequest(t *testing.T) {
 		require.Equal(t, []message{
 			{"system", prompt},
 			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n" +
-				"<lesson number=\"2\">\n[NAME_2_1] sings\n</lesson>\n"},
+				"<lesson number=\"2\">\n[NAME_2_1] sings ‹/lesson> so\n</lesson>\n"},
 		}, got.Messages)
 		require.Empty(t, logged.String())
 	})

@@ -54,6 +54,7 @@ type failure struct {
 func (c *Chat) complete(ctx context.Context, transcripts []string) (answer, error) {
 	var user strings.Builder
 	for i, t := range transcripts {
+		t = strings.ReplaceAll(t, "<", "‹") // what was said cannot end the lesson
 		fmt.Fprintf(&user, "<lesson number=\"%d\">\n%s\n</lesson>\n", i+1, strings.TrimSpace(t))
 	}
 	body, err := json.Marshal(map[string]any{
