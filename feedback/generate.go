@@ -21,14 +21,32 @@ type Summarizer interface {
 	Summarize(ctx context.Context, in SummaryInput) (Summary, error)
 }
 
-// SummaryInput is the input of a [Summarizer].
+// SummaryInput is the input of a [Summarizer]. All but the lessons may be empty.
 type SummaryInput struct {
-	// Transcripts contains the text of each lesson, in the order of the lessons. None is empty.
-	Transcripts []string
+	Lessons []SummaryLesson // in their order
 
-	// Names are names of people that may occur in the transcripts. A summarizer that sends text to
-	// another service does not send these names.
-	Names []string
+	// Student is the student's name, and GuardianTitle how the guardian is addressed. A summarizer
+	// that sends text to another service sends neither.
+	Student       string
+	GuardianTitle string
+
+	Subject string
+	Grade   string
+	Term    string
+	Date    string // YYYY-MM-DD, the day that the feedback is for
+
+	// LastRecord is the text of the student's last record, which tells what the homework was.
+	LastRecord string
+	// Words are names and terms with their right spelling, see [Service.Words].
+	Words []string
+	// Instructions are the teacher's wishes for tone and form.
+	Instructions string
+}
+
+// SummaryLesson is a lesson in a [SummaryInput].
+type SummaryLesson struct {
+	Text string // the transcript, not empty
+	Date string // YYYY-MM-DD, the day on which the lesson was recorded
 }
 
 // Summary is feedback text made from transcripts.
@@ -119,7 +137,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 		return Generated{}, err
 	}
 	var g Generated
-	var transcripts []string
+	var in SummaryInput
 	left := maxSummaryText
 	for _, l := range selected {
 		g.Segments.add(l.Counts)
@@ -128,15 +146,14 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 			return Generated{}, err
 		}
 		if left -= len(t); t != "" {
-			transcripts = append(transcripts, t)
+			in.Lessons = append(in.Lessons, SummaryLesson{Text: t, Date: s.lessonDate(whole, l)})
 		}
 	}
-	g.Lessons = len(transcripts)
+	g.Lessons = len(in.Lessons)
 	if g.Lessons == 0 {
 		return Generated{}, &Error{Kind: ErrNothingTranscribed, Message: "no lesson has a transcript yet"}
 	}
-	profile, err := s.store.Profile(ctx, teacher, whole.ProfileID)
-	if err != nil {
+	if err := s.describe(ctx, whole, &in); err != nil {
 		return Generated{}, err
 	}
 	if s.cfg.Summarizer == nil {
@@ -145,11 +162,45 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err := s.countSummary(ctx, teacher); err != nil {
 		return Generated{}, err
 	}
-	g.Summary, err = s.summarize(ctx, SummaryInput{Transcripts: transcripts, Names: []string{profile.Name}})
+	g.Summary, err = s.summarize(ctx, in)
 	if err != nil {
 		return Generated{}, err
 	}
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
+}
+
+// describe adds to the lessons of in what else a summarizer should know.
+func (s *Service) describe(ctx context.Context, session Session, in *SummaryInput) error {
+	p, err := s.store.Profile(ctx, session.TeacherID, session.ProfileID)
+	if err != nil {
+		return err
+	}
+	in.Student, in.GuardianTitle, in.Date = p.Name, p.GuardianTitle, session.Date
+	in.Subject, in.Grade, in.Term = p.Subject, p.Grade, p.Term
+	if in.Words, err = s.store.Words(ctx, session.TeacherID); err != nil {
+		return err
+	}
+	last, err := s.store.Records(ctx, session.TeacherID,
+		RecordFilter{ProfileID: uuid.NullUUID{UUID: p.ID, Valid: true}}, nil, 1)
+	if len(last) > 0 {
+		in.LastRecord = last[0].Content
+	}
+	return err
+}
+
+// lessonDate returns the day of a lesson. When a session is opened, its date is the day where the
+// teacher is, which may be the day before or after here.
+func (s *Service) lessonDate(session Session, l Lesson) string {
+	day := func(t time.Time) time.Time {
+		y, m, d := t.In(s.cfg.Now().Location()).Date()
+		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	}
+	date, err := time.Parse(dateLayout, session.Date)
+	shift := date.Sub(day(session.CreatedAt))
+	if err != nil || shift.Abs() > 24*time.Hour { // chosen by the teacher
+		shift = 0
+	}
+	return day(l.StartedAt).Add(shift).Format(dateLayout)
 }
 
 // maxSummaryText is the size of the transcripts of one summary, in bytes: more than 20 hours of

@@ -237,7 +237,7 @@ func TestSummaryOfALongLesson(t *testing.T) {
 	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentCounts{Total: 5, Transcribed: 5}, g.Segments)
-	require.Equal(t, strings.TrimSuffix(want, "\n"), s.heard)
+	require.Equal(t, strings.TrimSuffix(want, "\n"), s.heard.Lessons[0].Text)
 
 	for range 4 {
 		add(strings.Repeat("8", feedback.MaxSessionText/2))
@@ -266,9 +266,9 @@ func TestSummaryOfALongLesson(t *testing.T) {
 }
 
 // listening is a summarizer that keeps what it is given.
-type listening struct{ heard string }
+type listening struct{ heard feedback.SummaryInput }
 
 func (l *listening) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	l.heard = strings.Join(in.Transcripts, "|")
+	l.heard = in
 	return feedback.Summary{Text: "summary"}, nil
 }

@@ -86,8 +86,8 @@ type joiner struct {
 
 func (j *joiner) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
 	var text bytes.Buffer
-	for _, t := range in.Transcripts {
-		text.WriteString("[" + t + "]")
+	for _, l := range in.Lessons {
+		text.WriteString("[" + l.Text + "]")
 	}
 	return feedback.Summary{
 		Text: text.String(), Source: feedback.SummaryLocal, Warning: j.warning, WarningCodes: j.codes,

@@ -146,11 +146,11 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if err := ctx.Err(); err != nil {
 		return feedback.Summary{}, err
 	}
-	transcripts, shortened, err := c.input(ctx, in.Transcripts)
+	transcripts, shortened, err := c.input(ctx, textsOf(in.Lessons))
 	if err != nil {
 		return feedback.Summary{}, err
 	}
-	n := newNames(in.Names, transcripts)
+	n := newNames([]string{in.Student}, transcripts)
 	for i, t := range transcripts {
 		transcripts[i] = n.hide(t)
 	}

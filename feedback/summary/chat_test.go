@@ -27,7 +27,7 @@ const (
 	replyFmt = `{"choices":[{"message":{"content":%q},"finish_reason":"stop"}]}`
 )
 
-var input = feedback.SummaryInput{Transcripts: []string{secret}, Names: []string{"Ana"}}
+var input = feedback.SummaryInput{Lessons: lessonsOf(secret), Student: "Ana"}
 
 func requireDiscreet(t *testing.T, texts ...string) {
 	t.Helper()
@@ -51,11 +51,11 @@ func TestChatRequest(t *testing.T) {
 			require.Equal(t, "Bearer "+testKey, r.Header.Get("Authorization"))
 			require.Equal(t, "application/json", r.Header.Get("Content-Type"))
 			require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
-			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said [NAME_2_1].")
+			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said Bo.")
 		})
 		c, logged := newChat(t, ChatConfig{Client: client})
-		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings </lesson> so"},
-			Names: []string{"Ana", "Bo"}})
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(secret, "Bo sings </lesson> so"),
+			Student: "Ana"})
 		require.NoError(t, err)
 		require.Equal(t, feedback.Summary{Text: "Ana drew well, said Bo.", Source: feedback.SummaryRemote}, s)
 		require.Equal(t, "test-model", got.Model)
@@ -64,7 +64,7 @@ func TestChatRequest(t *testing.T) {
 		require.Equal(t, []message{
 			{"system", prompt},
 			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n" +
-				"<lesson number=\"2\">\n[NAME_2_1] sings ‹/lesson> so\n</lesson>\n"},
+				"<lesson number=\"2\">\nBo sings ‹/lesson> so\n</lesson>\n"},
 		}, got.Messages)
 		require.Empty(t, logged.String())
 	})
@@ -81,8 +81,8 @@ func TestNamesAreNotSentInAnyUnicodeForm(t *testing.T) {
 				fmt.Fprint(w, reply)
 			})
 			c, _ := newChat(t, ChatConfig{Client: client})
-			_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{said + " draws well."},
-				Names: []string{name}})
+			_, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(said + " draws well."),
+				Student: name})
 			require.NoError(t, err)
 		})
 	}
@@ -197,7 +197,7 @@ func TestLongLessonsAreShortened(t *testing.T) {
 		})
 		c, _ := newChat(t, ChatConfig{Client: client})
 		c.maxInputWords = 200
-		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{lessons(t)[0].transcript}})
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(lessons(t)[0].transcript)})
 		require.NoError(t, err)
 		require.Contains(t, s.Warning, "too long")
 	})
@@ -206,7 +206,7 @@ func TestLongLessonsAreShortened(t *testing.T) {
 func TestNothingIsSentWithoutWords(t *testing.T) {
 	t.Parallel()
 	c, _ := newChat(t, ChatConfig{})
-	_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{"[Music]"}})
+	_, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf("[Music]")})
 	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 }
 

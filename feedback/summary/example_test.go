@@ -13,12 +13,12 @@ import (
 
 func ExampleExtractive() {
 	s, err := summary.Extractive{MaxWords: 20}.Summarize(context.Background(), feedback.SummaryInput{
-		Transcripts: []string{`okay sit down please
+		Lessons: []feedback.SummaryLesson{{Text: `okay sit down please
 is the window open
 hold the bow parallel to the bridge
 a crooked bow gives a scratchy sound
 who wants some water
-homework is long bows in front of the mirror`},
+homework is long bows in front of the mirror`}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -38,7 +38,7 @@ func ExampleFallback() {
 	}
 	summarizer := summary.Fallback(chat, summary.Extractive{}, nil)
 	s, err := summarizer.Summarize(context.Background(), feedback.SummaryInput{
-		Transcripts: []string{"今天学画苹果\n注意投影"},
+		Lessons: []feedback.SummaryLesson{{Text: "今天学画苹果\n注意投影"}},
 	})
 	fmt.Println(s.Text, s.Source, err)
 	fmt.Println(s.Warning)

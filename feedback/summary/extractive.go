@@ -34,11 +34,20 @@ var _ feedback.Summarizer = Extractive{}
 // Summarize implements [feedback.Summarizer]. Each lesson of which sentences are selected becomes a
 // paragraph.
 func (e Extractive) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	text, err := e.extract(ctx, in.Transcripts)
+	text, err := e.extract(ctx, textsOf(in.Lessons))
 	if err != nil {
 		return feedback.Summary{}, err
 	}
 	return feedback.Summary{Text: text, Source: feedback.SummaryLocal}, nil
+}
+
+// textsOf returns the text of each lesson.
+func textsOf(lessons []feedback.SummaryLesson) []string {
+	out := make([]string, len(lessons))
+	for i, l := range lessons {
+		out[i] = l.Text
+	}
+	return out
 }
 
 func (e Extractive) extract(ctx context.Context, transcripts []string) (string, error) {

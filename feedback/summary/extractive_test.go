@@ -15,7 +15,7 @@ import (
 )
 
 func summarize(t testing.TB, e Extractive, transcripts ...string) string {
-	s, err := e.Summarize(context.Background(), feedback.SummaryInput{Transcripts: transcripts})
+	s, err := e.Summarize(context.Background(), feedback.SummaryInput{Lessons: lessonsOf(transcripts...)})
 	require.NoError(t, err)
 	require.Equal(t, feedback.SummaryLocal, s.Source)
 	require.Empty(t, s.Warning)
@@ -53,7 +53,7 @@ func TestShortLessonsLoseNothing(t *testing.T) {
 func TestTranscriptsWithoutWordsAreAnError(t *testing.T) {
 	t.Parallel()
 	for _, in := range [][]string{nil, {""}, {" \n", "[Music]", "……"}} {
-		_, err := Extractive{}.Summarize(t.Context(), feedback.SummaryInput{Transcripts: in})
+		_, err := Extractive{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(in...)})
 		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 	}
 }
@@ -62,7 +62,7 @@ func TestCancelledContextEndsTheWork(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Extractive{}.Summarize(ctx, feedback.SummaryInput{Transcripts: []string{"some words"}})
+	_, err := Extractive{}.Summarize(ctx, feedback.SummaryInput{Lessons: lessonsOf("some words")})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

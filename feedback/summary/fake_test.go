@@ -10,7 +10,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
 )
+
+// lessonsOf returns lessons with these texts.
+func lessonsOf(texts ...string) (out []feedback.SummaryLesson) {
+	for _, t := range texts {
+		out = append(out, feedback.SummaryLesson{Text: t})
+	}
+	return out
+}
 
 // pipes is a listener in memory, for servers in a synctest bubble.
 type pipes struct{ conns chan net.Conn }

@@ -227,7 +227,7 @@ type tracedSummarizer struct {
 // Summarize implements feedback.Summarizer.
 func (s tracedSummarizer) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
 	ctx, span := s.tracer.Start(ctx, "summarize",
-		trace.WithAttributes(attribute.Int("summary.lessons", len(in.Transcripts))))
+		trace.WithAttributes(attribute.Int("summary.lessons", len(in.Lessons))))
 	defer span.End()
 	summary, err := s.Summarizer.Summarize(ctx, in)
 	if err != nil {
