@@ -42,7 +42,8 @@ type Error struct {
 	// "command", "ffmpeg", or the name of the program that was run.
 	Op string
 	// Message describes the failure for an operator or the owner of the recording. A message of the
-	// provider is cut to 200 bytes.
+	// provider is cut to 200 bytes and does not contain what was sent. An answer that is not
+	// understood is described by its form and length, because it may be what was said.
 	Message string
 	// Code is the error code of the provider, or "". Status is the HTTP status of its answer, or 0.
 	Code   string

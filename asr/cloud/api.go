@@ -30,8 +30,10 @@ func apiRequest(action string) *tchttp.BaseRequest {
 	return r.Init().WithApiInfo(apiService, apiVersion, action)
 }
 
-// call makes one request of API 3.0, without retries: those of the SDK ignore the context.
-func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request, response tchttp.Response) error {
+// call makes one request of API 3.0 for the recording sent, without retries: those of the SDK ignore the context.
+func (r *Recognizer) call(
+	ctx context.Context, op string, request tchttp.Request, response tchttp.Response, sent asr.Audio,
+) error {
 	p := profile.NewClientProfile()
 	p.HttpProfile.Endpoint = apiHost
 	p.HttpProfile.ReqTimeout = int(r.base.Timeout()/time.Second) + 1
@@ -56,7 +58,7 @@ func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request
 		// The message of the SDK repeats the whole answer.
 		return &asr.Error{Op: op, Class: asr.ErrUnavailable, Code: e.GetCode(), Message: "the answer cannot be parsed"}
 	case ok:
-		return apiError(op, e.GetCode(), e.GetMessage())
+		return apiError(op, e.GetCode(), provider.Excerpt(e.GetMessage(), sent))
 	}
 	return &asr.Error{Op: op, Message: "make request", Err: err}
 }

@@ -14,7 +14,7 @@ const flashRecognitionFailed = "5002"
 
 // flashError maps an error code of the flash interface (documents 1093/52097 and 1093/52099).
 func flashError(code int, message string) error {
-	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: provider.Excerpt(message)}
+	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: message}
 	switch code {
 	case 4001, 4002, 6001: // parameter, signature, call from abroad
 		e.Class = asr.ErrMisconfigured
@@ -32,7 +32,7 @@ func flashError(code int, message string) error {
 
 // apiError maps an error code of API 3.0. The more specific codes come first.
 func apiError(op, code, message string) *asr.Error {
-	e := &asr.Error{Op: op, Code: code, Message: provider.Excerpt(message)}
+	e := &asr.Error{Op: op, Code: code, Message: message}
 	is := func(names ...string) bool {
 		for _, n := range names {
 			if code == n || strings.HasPrefix(code, n+".") {

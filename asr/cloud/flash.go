@@ -84,7 +84,7 @@ func (r *Recognizer) flashOnce(
 			Op: flashOp, Status: resp.StatusCode, Message: "incomplete answer", Err: err,
 		}
 	}
-	return parseFlash(body)
+	return parseFlash(body, audio)
 }
 
 // signFlash returns the path with the query, and the signature over both. The parameters are sorted
@@ -117,15 +117,15 @@ type flashReply struct {
 	} `json:"flash_result"`
 }
 
-func parseFlash(answer []byte) (asr.Transcript, error) {
+func parseFlash(answer []byte, sent asr.Audio) (asr.Transcript, error) {
 	var v flashReply
 	if err := json.Unmarshal(answer, &v); err != nil || v.Code == nil {
 		return asr.Transcript{}, &asr.Error{
-			Op: flashOp, Message: "the answer cannot be parsed: " + provider.Excerpt(string(answer)), Err: err,
+			Op: flashOp, Message: "the answer cannot be parsed: " + provider.Shape(answer),
 		}
 	}
 	if *v.Code != 0 {
-		return asr.Transcript{}, flashError(*v.Code, v.Message)
+		return asr.Transcript{}, flashError(*v.Code, provider.Excerpt(v.Message, sent))
 	}
 	t := asr.Transcript{Duration: milliseconds(v.AudioDuration)}
 	var texts []string

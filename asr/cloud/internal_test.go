@@ -62,7 +62,7 @@ func FuzzFlashAnswer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		tr, err := parseFlash(body)
+		tr, err := parseFlash(body, asr.Audio{})
 		if err == nil && (!utf8.ValidString(tr.Text) || tr.Duration < 0) {
 			t.Fatalf("%+v", tr)
 		}
@@ -70,6 +70,15 @@ func FuzzFlashAnswer(f *testing.F) {
 			t.Fatalf("error of %d bytes", len(err.Error()))
 		}
 	})
+}
+
+func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
+	t.Parallel()
+	sent := asr.Audio{Words: []string{"雨桐"}}
+	_, err := parseFlash([]byte(`{"flash_result":[{"text":"played it twice"}]}`), sent)
+	require.ErrorContains(t, err, "the answer cannot be parsed: a JSON object of 45 bytes")
+	_, err = parseFlash([]byte(`{"code":4001,"message":"hotword_list 雨桐|10 is invalid"}`), sent)
+	require.ErrorContains(t, err, "hotword_list …|10 is invalid")
 }
 
 func FuzzTaskResult(f *testing.F) {

@@ -127,13 +127,13 @@ func (r *Recognizer) task(
 		case err != nil:
 			return asr.Transcript{}, err
 		default:
+			message := provider.Excerpt(status.ErrorMsg, audio)
 			if attempt++; attempt > maxAttempts {
 				r.save(ctx, audio, "") // so that a retry by a user creates a new task
-				message := "the task failed: " + provider.Excerpt(status.ErrorMsg)
-				return asr.Transcript{}, provider.Unusable(taskOp, message)
+				return asr.Transcript{}, provider.Unusable(taskOp, "the task failed: "+message)
 			}
 			r.base.Log().WarnContext(ctx, "a task failed; creating another one",
-				"task", running.String(), "message", provider.Excerpt(status.ErrorMsg))
+				"task", running.String(), "message", message)
 		}
 		running = nil
 		again, err := provider.Open(taskOp, audio)
@@ -177,7 +177,7 @@ func (r *Recognizer) create(
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
 	t := cloudTask{created: r.base.Now().Truncate(time.Second), attempt: attempt}
 	r.save(ctx, audio, t.String())
-	if err := r.call(ctx, taskOp, request, response); err != nil {
+	if err := r.call(ctx, taskOp, request, response, audio); err != nil {
 		if ctx.Err() == nil { // the caller counts the failure
 			r.save(ctx, audio, saved)
 		}
@@ -225,7 +225,7 @@ func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*t
 		}
 		request := &describeRequest{BaseRequest: apiRequest("DescribeTaskStatus"), TaskId: t.id}
 		response := &describeResponse{BaseResponse: &tchttp.BaseResponse{}}
-		err := r.call(ctx, taskOp, request, response)
+		err := r.call(ctx, taskOp, request, response, audio)
 		e, _ := errors.AsType[*asr.Error](err)
 		switch {
 		case ctx.Err() != nil:

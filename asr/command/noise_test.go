@@ -40,6 +40,27 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 	require.Equal(t, "well done", got.Text)
 }
 
+func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{
+		`echo "played it twice"; echo "played it twice" >&2; exit 1`:       "it failed after 15 bytes of messages",
+		`echo "loading" >&2; echo "heard: played it twice" >$2; exit 1`:    "it failed after 31 bytes of messages",
+		`echo "played it"; echo "ERROR: after played it" >$2; exit 1`:      "ERROR: after … …",
+		`echo "main: failed with prompt 'Known: 雨桐, Siobhan'" >&2; exit 1`: "main: failed with prompt 'Known: …, …'",
+		`echo "error: unknown argument: 雨桐" >&2`:                           "error: unknown argument: …",
+		`echo "sh: error while loading" >&2; echo "sh: $1" >&2; exit 127`:  "sh: error while loading",
+		`echo "$0: cannot open $1: no space for 雨桐" >$2; echo "x"; exit 1`: "audio/audio.wav: no space for …",
+	} {
+		audio := asr.FromBytes("a.wav", wavOf(time.Second))
+		audio.Words = []string{"雨桐", "Siobhan"}
+		_, err := script(t, program, nil).Recognize(t.Context(), audio)
+		require.ErrorContains(t, err, want)
+		for _, word := range []string{"雨桐", "Siobhan", "twice"} {
+			require.NotContains(t, err.Error(), word, program)
+		}
+	}
+}
+
 func TestProgramGetsThePrimarySubtagOfTheLanguage(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"zh-CN": "zh", "": "auto", "-x": "auto", "en": "en"} {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -59,14 +60,16 @@ func (r *Recognizer) run(
 	}
 	out.flush()
 	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
-	refused := checkText(t.Text, duration, errorLine(stderr.String()))
+	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
+	messages := stderr.String()
 	if err == nil && out.err == nil {
-		return t, refused
+		return t, checkText(t.Text, duration, provider.Excerpt(errorLines(messages, zeroStatusError), said))
 	}
-	message := strings.TrimSpace(process.OneLine(stderr.String(), dir) + " " + logErrors(logFile, dir))
-	e := &asr.Error{
-		Op: filepath.Base(r.program), Message: cmp.Or(message, "it failed without a message"),
-		Err: cmp.Or(out.err, err),
+	messages = strings.ReplaceAll(messages+"\n"+readTail(logFile), dir, "audio")
+	message := provider.Excerpt(errorLines(messages, reportsError), said)
+	e := &asr.Error{Op: filepath.Base(r.program), Message: message, Err: cmp.Or(out.err, err)}
+	if message == "" {
+		e.Message = fmt.Sprintf("it failed after %d bytes of messages", len(strings.TrimSpace(messages)))
 	}
 	if _, isExit := errors.AsType[*exec.ExitError](err); err != nil && out.err == nil && !isExit {
 		e.Class = asr.ErrUnavailable // it could not be started
@@ -82,24 +85,31 @@ func dropMarkers(segments []asr.Segment) string {
 	return asr.JoinSegments(segments)
 }
 
-// errorLine returns the first message of a program that begins with "error:". whisper-cli reports
-// errors so, and exits with status 0.
-func errorLine(stderr string) string {
-	for line := range strings.Lines(stderr) {
-		if strings.HasPrefix(strings.ToLower(line), "error:") {
-			return strings.TrimSpace(line)
+var (
+	reportsError = regexp.MustCompile(`(?i)^\s*(?:\S*error\b|fatal\b|\S+: (?:\S*error|failed|cannot|could not)\b)`)
+	// zeroStatusError is how whisper-cli reports errors after which it exits with status 0.
+	zeroStatusError = regexp.MustCompile(`(?i)^error:`)
+)
+
+// errorLines returns the lines of a program's messages that match pattern. Other lines may be what
+// it recognised.
+func errorLines(messages string, pattern *regexp.Regexp) string {
+	var lines []string
+	for line := range strings.Lines(messages) {
+		if pattern.MatchString(line) {
+			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	return ""
+	return strings.Join(lines, " ")
 }
 
 // checkText returns an error for a text that cannot be what was said in a recording of the
 // duration: it is empty because of an error, it is JSON, or it is longer than anybody can speak.
-func checkText(text string, duration time.Duration, errorLine string) error {
+func checkText(text string, duration time.Duration, message string) error {
 	const perSecond, more = 50, 200 // characters; fast speakers reach 25 in a second
 	switch n := utf8.RuneCountInString(text); {
-	case text == "" && errorLine != "":
-		return &asr.Error{Op: "command", Message: process.OneLine(errorLine, "")}
+	case text == "" && message != "":
+		return &asr.Error{Op: "command", Message: message}
 	case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
 		return &asr.Error{Op: "command", Class: asr.ErrMisconfigured,
 			Message: "the program prints JSON, which would become the text; parse it (speech-server -parse json)"}
@@ -154,26 +164,17 @@ func (w *lineWriter) flush() {
 	}
 }
 
-// logErrors returns the errors in a log file, or its last line.
-func logErrors(path, dir string) string {
+// readTail returns the end of a file, or "" if there is none.
+func readTail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > 64<<10 {
-		_, _ = f.Seek(-64<<10, io.SeekEnd)
+	const size = 64 << 10
+	if info, err := f.Stat(); err == nil && info.Size() > size {
+		_, _ = f.Seek(-size, io.SeekEnd)
 	}
-	var last, errs string
-	scan := bufio.NewScanner(f)
-	for scan.Scan() {
-		line := scan.Text()
-		if strings.TrimSpace(line) != "" {
-			last = line
-		}
-		if strings.HasPrefix(line, "ERROR") || strings.HasPrefix(line, "FATAL") {
-			errs += " " + line
-		}
-	}
-	return process.OneLine(cmp.Or(errs, last), dir)
+	text, _ := io.ReadAll(io.LimitReader(f, size)) // as far as it can be read
+	return string(text)
 }

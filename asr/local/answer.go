@@ -34,8 +34,9 @@ type reply struct {
 	} `json:"sentences"`
 }
 
-// parseAnswer reads the body of an answer with status 200.
-func parseAnswer(body []byte) (asr.Transcript, error) {
+// parseAnswer reads the body of an answer with status 200 to a recording. Its errors do not contain
+// what may have been said.
+func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '"' { // FunASR returns plain text as a JSON string
 		var text string
@@ -45,16 +46,16 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 	}
 	var v reply
 	if len(body) == 0 || body[0] != '{' {
-		return asr.Transcript{}, unexpected("the answer is not JSON: "+provider.Excerpt(string(body)), nil)
+		return asr.Transcript{}, unexpected("the answer is not a JSON object: " + provider.Shape(body))
 	}
 	if err := json.Unmarshal(body, &v); err != nil {
-		return asr.Transcript{}, unexpected("the answer cannot be parsed: "+provider.Excerpt(string(body)), err)
+		return asr.Transcript{}, unexpected("the answer cannot be parsed: " + provider.Shape(body))
 	}
 	if isSet(v.Error) || isErrorCode(v.Code) {
-		return asr.Transcript{}, unexpected(errorText(body), nil)
+		return asr.Transcript{}, unexpected(provider.Excerpt(errorText(body), sent))
 	}
 	if v.Text == nil {
-		return asr.Transcript{}, unexpected("the answer has no text: "+provider.Excerpt(string(body)), nil)
+		return asr.Transcript{}, unexpected("the answer has no text: " + provider.Shape(body))
 	}
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
 	for _, s := range v.Segments {
@@ -73,8 +74,8 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 }
 
 // unexpected returns the error for an answer that has the status 200 and is not a transcript.
-func unexpected(message string, err error) error {
-	return &asr.Error{Op: op, Status: http.StatusOK, Message: message, Err: err}
+func unexpected(message string) error {
+	return &asr.Error{Op: op, Status: http.StatusOK, Message: message}
 }
 
 // clean joins the lines of a text, which has one for each segment, and drops markers such as
@@ -122,18 +123,19 @@ func isErrorCode(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != "0" && s != "200"
 }
 
-// errorText returns the message in an error body of any of the servers, cut to 200 bytes.
+// errorText returns the message in an error body of any of the servers, or the shape of a body
+// without one.
 func errorText(body []byte) string {
 	var v map[string]json.RawMessage
 	if json.Unmarshal(body, &v) != nil {
 		var s string
 		if json.Unmarshal(body, &s) == nil {
-			return provider.Excerpt(s)
+			return s
 		}
-		if looksHTML(body) {
-			return "an HTML page"
+		if provider.IsHTML(body) {
+			return provider.Shape(body)
 		}
-		return provider.Excerpt(string(body))
+		return string(body)
 	}
 	for _, name := range []string{"error", "detail", "msg", "message"} {
 		raw := v[name]
@@ -148,9 +150,9 @@ func errorText(body []byte) string {
 		}
 		switch {
 		case json.Unmarshal(raw, &text) == nil && text != "":
-			return provider.Excerpt(text)
+			return text
 		case json.Unmarshal(raw, &object) == nil && object.Message+object.Msg != "":
-			return provider.Excerpt(object.Message + object.Msg)
+			return object.Message + object.Msg
 		case json.Unmarshal(raw, &list) == nil && len(list) > 0: // FastAPI's validation
 			var parts []string
 			for _, e := range list {
@@ -160,13 +162,8 @@ func errorText(body []byte) string {
 				}
 				parts = append(parts, strings.Trim(strings.Join(loc, ".")+": "+e.Msg, ": "))
 			}
-			return provider.Excerpt(strings.Join(parts, "; "))
+			return strings.Join(parts, "; ")
 		}
 	}
-	return provider.Excerpt(string(body))
-}
-
-func looksHTML(body []byte) bool {
-	head := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 256)])))
-	return strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html")
+	return provider.Shape(body)
 }

@@ -2,6 +2,8 @@ package local_test
 
 import (
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -66,9 +68,9 @@ func TestClassesOfAnswers(t *testing.T) {
 		{"200 with an error", 200, `{"error":"failed to read audio data"}`, nil, nil, false, 0, "failed to read"},
 		{"200 with an error and a text", 200, `{"error":{"message":"x"},"text":""}`, nil, nil, false, 0, "x"},
 		{"200 with a code", 200, `{"code":5,"msg":"engine"}`, nil, nil, false, 0, "engine"},
-		{"200 with a page", 200, "<!doctype html>", nil, nil, false, 0, "not JSON"},
-		{"200 with nothing", 200, "", nil, nil, false, 0, "not JSON"},
-		{"200 with a list", 200, "[]", nil, nil, false, 0, "not JSON"},
+		{"200 with a page", 200, "<!doctype html>", nil, nil, false, 0, "not a JSON object"},
+		{"200 with nothing", 200, "", nil, nil, false, 0, "not a JSON object"},
+		{"200 with a list", 200, "[]", nil, nil, false, 0, "not a JSON object"},
 		{"200 without text", 200, `{"txt":"a"}`, nil, nil, false, 0, "no text"},
 		{"200 with a text that is a list", 200, `{"text":[1]}`, nil, nil, false, 0, "cannot be parsed"},
 	} {
@@ -88,6 +90,43 @@ func TestClassesOfAnswers(t *testing.T) {
 				require.False(t, rec.Status(t.Context()).Available)
 			}
 		})
+	}
+}
+
+// What was said or sent must not outlive the recording in a log or in the error of a job.
+func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status     int
+		body, says string
+	}{
+		{200, "雨桐 played it twice", "text of "},
+		{200, `["雨桐", "played it twice"]`, "a JSON array of "},
+		{200, `{"text":["雨桐 played it twice"]}`, "a JSON object of "},
+		{200, `{"txt":"雨桐 played it twice"}`, "a JSON object of "},
+		{200, `{"code":3,"txt":"played it twice"}`, "a JSON object of "},
+		{400, `{"error":"prompt too long: \"Known: Siobhan, 雨桐.\""}`, `prompt too long: "Known: …, …."`},
+		{500, `{"detail":"bad prompt '\\u96e8\\u6850 siobhan'"}`, "bad prompt '… …'"},
+		{500, `{"said":"played it twice"}`, "a JSON object of "},
+		{503, `busy with %E9%9B%A8%E6%A1%90, Siobhan` + strings.Repeat(" Siobhan", 100), "busy with …, …"},
+		{503, strings.Repeat("x ", 95) + "雨桐 Siobhan", "x … …"},
+	} {
+		var log strings.Builder
+		rec := connect(t, local.Config{
+			URL:    fixed(t, c.status, c.body),
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+		audio.Words = []string{"Siobhan", "雨桐"}
+		_, err := rec.Recognize(t.Context(), audio)
+		require.ErrorContains(t, err, c.says)
+		if strings.HasSuffix(c.says, " of ") {
+			require.ErrorContains(t, err, fmt.Sprintf("%s%d bytes", c.says, len(c.body)))
+		}
+		for _, word := range []string{"雨桐", "iobhan", `u96e8`, "%E9", "twice"} {
+			require.NotContains(t, err.Error(), word, c.body)
+			require.NotContains(t, log.String(), word, c.body)
+		}
 	}
 }
 

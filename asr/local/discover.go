@@ -156,12 +156,12 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired,
 		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout,
 		s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 300 && s < 400:
-		e := r.refusal(resp, body, "", false)
+		e := refusal(resp, body, asked{}, asr.Audio{})
 		if e.Class == asr.ErrLost {
 			e.Class = asr.ErrUnavailable // no recording was sent that could be the cause
 		}
 		return false, false, e
-	case s == http.StatusOK && looksHTML(body):
+	case s == http.StatusOK && provider.IsHTML(body):
 		return false, false, nil // a page for every path
 	case s == http.StatusOK:
 		ep.fileOnly = isRuntime(body)
@@ -236,7 +236,7 @@ func (m modelInfo) checkLanguage(language string) error {
 	}) {
 		return nil
 	}
-	known := provider.Excerpt(strings.Join(m.Languages, ", "))
+	known := provider.Excerpt(strings.Join(m.Languages, ", "), asr.Audio{})
 	return &asr.Error{Op: op, Class: asr.ErrMisconfigured, Err: languageError{language, known}}
 }
 

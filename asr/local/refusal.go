@@ -9,16 +9,15 @@ import (
 	"lessonkit.example/asr/provider"
 )
 
-// refusal returns the error for an answer with a status other than 200. segments tells whether
-// segments were requested.
-func (r *Recognizer) refusal(resp *http.Response, body []byte, model string, segments bool) *asr.Error {
-	e := provider.StatusError(op, resp, errorText(body), time.Now())
+// refusal returns the error for an answer with a status other than 200 to a recording.
+func refusal(resp *http.Response, body []byte, to asked, sent asr.Audio) *asr.Error {
+	e := provider.StatusError(op, resp, provider.Excerpt(errorText(body), sent), time.Now())
 	switch s := resp.StatusCode; s {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusUnprocessableEntity:
 		switch {
-		case s != http.StatusNotFound && segments && namesFormat(body):
+		case s != http.StatusNotFound && to.segments && namesFormat(body):
 			e.Class, e.Err = asr.ErrMisconfigured, errNoSegments
-		case namesModel(body, model):
+		case namesModel(body, to.model):
 			e.Class, e.Err = asr.ErrMisconfigured, errNoModel
 		case s == http.StatusNotFound:
 			e.Err = errNoEndpoint

@@ -233,10 +233,11 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		case err != nil:
 			return false, err
 		case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
-			status == http.StatusOK && (looksHTML(body) || isRuntime(body)):
+			status == http.StatusOK && (provider.IsHTML(body) || isRuntime(body)):
 			continue
 		case status != http.StatusOK:
-			return false, &asr.Error{Op: op, Status: status, Message: "the server is not ready: " + errorText(body)}
+			message := "the server is not ready: " + provider.Excerpt(errorText(body), asr.Audio{})
+			return false, &asr.Error{Op: op, Status: status, Message: message}
 		}
 		var answer struct {
 			Loaded *[]any `json:"models_loaded"`

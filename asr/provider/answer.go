@@ -1,12 +1,18 @@
 package provider
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"lessonkit.example/asr"
@@ -70,10 +76,44 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// Excerpt returns the start of a text as one printable line of at most 200 bytes.
-func Excerpt(text string) string {
+// Shape describes an answer that is not of the expected form, without its content, which may be
+// what was said: "a JSON object of 96 bytes".
+func Shape(answer []byte) string {
+	form := "text"
+	switch trimmed := bytes.TrimSpace(answer); {
+	case len(trimmed) == 0:
+		return "0 bytes"
+	case IsHTML(answer):
+		form = "an HTML page"
+	case !utf8.Valid(answer):
+		form = "binary data"
+	case !json.Valid(answer):
+	case trimmed[0] == '{':
+		form = "a JSON object"
+	case trimmed[0] == '[':
+		form = "a JSON array"
+	case trimmed[0] == '"':
+		form = "a JSON string"
+	default:
+		form = "a JSON value"
+	}
+	return fmt.Sprintf("%s of %d bytes", form, len(answer))
+}
+
+// IsHTML reports whether an answer is an HTML page.
+func IsHTML(answer []byte) bool {
+	head := strings.ToLower(string(bytes.TrimSpace(answer[:min(len(answer), 256)])))
+	return strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html")
+}
+
+// Excerpt returns the start of a message of the recogniser as one printable line of at most 200
+// bytes. Where it repeats the words or the prompt of the recording that was sent, it has "…".
+func Excerpt(text string, sent asr.Audio) string {
 	const limit = 200
-	text = cut(text, 4*limit) // an answer may have megabytes
+	text = cut(text, 64*limit) // an answer may have megabytes
+	if words := sentWords(sent); words != nil {
+		text = words.ReplaceAllString(text, "…")
+	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -93,4 +133,36 @@ func cut(text string, n int) string {
 		n--
 	}
 	return text[:n]
+}
+
+// plainWord is a word whose boundaries \b finds.
+var plainWord = regexp.MustCompile(`^\w+$`)
+
+// sentWords matches the words and the prompt of a recording, as a whole and in parts, plain and
+// escaped as in JSON and in addresses. It is nil if there are none.
+func sentWords(sent asr.Audio) *regexp.Regexp {
+	texts := append(slices.Clone(sent.Words), sent.Prompt)
+	for _, text := range texts {
+		texts = append(texts, strings.FieldsFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+		})...)
+	}
+	var patterns []string
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		for _, form := range []string{text, strings.Trim(strconv.QuoteToASCII(text), `"`), url.QueryEscape(text)} {
+			pattern := regexp.QuoteMeta(form)
+			if plainWord.MatchString(form) {
+				pattern = `\b` + pattern + `\b`
+			}
+			patterns = append(patterns, pattern)
+		}
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	slices.SortFunc(patterns, func(a, b string) int { return len(b) - len(a) }) // the first that matches wins
+	return regexp.MustCompile("(?i)" + strings.Join(slices.Compact(patterns), "|"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/asr"
 	"lessonkit.example/asr/provider"
 )
 
@@ -38,6 +39,6 @@ func TestExcerpt(t *testing.T) {
 		strings.Repeat("\xff ", 1<<10):        strings.TrimSpace(strings.Repeat("\uFFFD ", 50)),
 		strings.Repeat(" ", 400) + "indented": "indented",
 	} {
-		require.Equal(t, want, provider.Excerpt(text))
+		require.Equal(t, want, provider.Excerpt(text, asr.Audio{}))
 	}
 }

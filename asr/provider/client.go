@@ -67,7 +67,8 @@ type hidden struct {
 func (h hidden) Error() string { return h.text }
 func (h hidden) Unwrap() error { return h.error }
 
-// hideAddress returns err with a text without the addresses in network errors and without host.
+// hideAddress returns err with a text without the addresses in network errors, without host and
+// without lines of the answer.
 func hideAddress(err error, host string) error {
 	text := err.Error()
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Err != nil {
@@ -82,6 +83,9 @@ func hideAddress(err error, host string) error {
 	}
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
 		text = strings.ReplaceAll(text, e.Error(), "the certificate is for other host names")
+	}
+	if before, _, ok := strings.Cut(text, "malformed"); ok { // net/http repeats the line, which may be text
+		text = before + "malformed answer"
 	}
 	if host != "" {
 		text = strings.ReplaceAll(text, host, "the server")

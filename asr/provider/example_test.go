@@ -61,7 +61,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 	defer resp.Body.Close()
 	body, err := provider.ReadBody(resp.Body, 1<<20)
 	if resp.StatusCode != http.StatusOK {
-		return asr.Transcript{}, provider.StatusError("plain", resp, provider.Excerpt(string(body)), time.Now())
+		return asr.Transcript{}, provider.StatusError("plain", resp, provider.Excerpt(string(body), audio), time.Now())
 	}
 	var answer struct{ Text *string }
 	if err == nil {
