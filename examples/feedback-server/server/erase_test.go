@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -196,6 +197,7 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 	storages(t, func(t *testing.T, environment map[string]string, audio string) {
 		environment["LOCAL_ASR_URL"] = hearing(t)
 		environment["AUDIO_RETENTION_DAYS"] = "30"
+		environment["OPERATOR_PASSWORD"] = operatorPassword
 		s := newServer(t, server.RoleAll, environment)
 		require.NoError(t, s.Migrate(t.Context()))
 		c := feedbackclient.Development("http://"+serve(t, s), "somebody")
@@ -210,12 +212,16 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 				db.Time(time.Now().UTC().AddDate(0, 0, -31)), old.ID)
 			return err
 		}))
-		jobs := jobqueue.NewClient(queueIn(t, environment["DATABASE_URL"]))
-		require.Eventually(t, func() bool {
-			err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the worker has stored it
-			return err == nil && recordings(t, audio) == 1
+		run := func(schedule string) int {
+			return request(s, http.MethodPost, "/schedules/run", func(r *http.Request) {
+				r.SetBasicAuth("operator", operatorPassword)
+				r.PostForm = url.Values{"name": {schedule}}
+			}).Code
+		}
+		require.Eventually(t, func() bool { // not found until the worker has stored it
+			return run("retention") == http.StatusSeeOther && recordings(t, audio) == 1
 		}, timeout, 200*time.Millisecond)
-		require.NoError(t, jobs.RunSchedule(t.Context(), "sweep"), "is a schedule, too")
+		require.Equal(t, http.StatusSeeOther, run("sweep"), "is a schedule, too")
 		kept, err := c.Segment(t.Context(), old.ID)
 		require.NoError(t, err)
 		require.Equal(t, "heard", strings.ToLower(strings.Trim(kept.Text, ".")), "the text stays")
