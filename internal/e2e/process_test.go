@@ -206,7 +206,7 @@ func newService(t *testing.T, database, speechURL string) *service {
 	if *audio == "bucket" {
 		s.useBucket(t)
 	}
-	migrate := start(t, "feedback-server", s.env, "migrate")
+	migrate := start(t, "feedback-server", append(slices.Clone(s.env), "HTTP_ADDR=:80"), "migrate") // does not serve
 	<-migrate.done
 	require.NoError(t, migrate.err, migrate.log)
 	return s

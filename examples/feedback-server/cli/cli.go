@@ -53,7 +53,7 @@ func migrate(ctx context.Context, args []string) error {
 	if err := program.ParseAll(flags, args, os.Stdout, help, ""); err != nil {
 		return err
 	}
-	config, log, err := configure()
+	config, log, err := configure(server.ParseMigrateConfig)
 	if err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func version(args []string) error {
 	return err
 }
 
-func configure() (server.Config, *slog.Logger, error) {
+func configure(parse func(map[string]string) (server.Config, error)) (server.Config, *slog.Logger, error) {
 	environment, err := server.Environment(os.Environ(), ".env")
 	if err != nil {
 		return server.Config{}, nil, err
 	}
-	config, err := server.ParseConfig(environment)
+	config, err := parse(environment)
 	return config, config.Logger(os.Stderr), err
 }

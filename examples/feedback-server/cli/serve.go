@@ -22,7 +22,7 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return program.Usage{Err: err}
 	}
-	config, log, err := configure()
+	config, log, err := configure(server.ParseConfig)
 	if err != nil {
 		return err
 	}

@@ -35,8 +35,13 @@ func newAccounts(c Config, store auth.Store, log *slog.Logger) (*auth.Service, e
 	return auth.New(config)
 }
 
-// logDevelopmentSignIn says that the development header is ignored. That it is not, auth.New says.
+// logDevelopmentSignIn warns of the development header where the configuration has more than it.
+// That it is accepted, auth.New says.
 func logDevelopmentSignIn(c Config, log *slog.Logger) {
+	if c.DevelopmentSignIn() && c.MiniappConfigured() {
+		log.Warn("MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are both set: this is for tests with a mini program, " +
+			"because everybody who reaches the server signs in without its credentials")
+	}
 	if c.AllowDevelopmentUser && !c.DevelopmentSignIn() {
 		log.Warn("ALLOW_DEVELOPMENT_USER_HEADER is ignored, because APP_ENV is production")
 	}

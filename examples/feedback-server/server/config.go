@@ -72,8 +72,8 @@ type Config struct {
 	MiniappAPIURL    string `env:"MINIAPP_API_URL"` // defaults to the platform's
 
 	// AllowDevelopmentUser accepts the development header as a sign-in, with which everybody can be
-	// every developer. It is an error with a HTTPAddr that other machines reach, or together with
-	// the credentials of real teachers, unless DevelopmentHosts are set. Ignored in production.
+	// every developer. It is an error with a HTTPAddr that other machines reach, unless
+	// DevelopmentHosts are set. Ignored in production.
 	AllowDevelopmentUser bool `env:"ALLOW_DEVELOPMENT_USER_HEADER"`
 
 	// DevelopmentHosts are the names and addresses, without port, besides those of the loopback
@@ -220,6 +220,18 @@ func ParseConfig(environment map[string]string) (Config, error) {
 		return Config{}, mistakesError(bad)
 	}
 	return c, nil
+}
+
+// ParseMigrateConfig is ParseConfig for [Migrate]: it reads the variables that Migrate uses, and the
+// others need not be valid.
+func ParseMigrateConfig(environment map[string]string) (Config, error) {
+	used := map[string]string{}
+	for _, name := range []string{"DATABASE_URL", "MIGRATE_DATABASE_URL", "LOG_LEVEL", "LOG_FORMAT"} {
+		if value, ok := environment[name]; ok {
+			used[name] = value
+		}
+	}
+	return ParseConfig(used)
 }
 
 var parsers = map[reflect.Type]env.ParserFunc{
@@ -376,11 +388,9 @@ func (c Config) mistakes() (bad []string) {
 	must((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET",
 		"must both be set or both be empty")
 	if c.DevelopmentSignIn() && len(c.DevelopmentHosts) == 0 {
-		const unless = "; if everybody who reaches the server may sign in as anybody, set DEVELOPMENT_HOSTS"
 		must(isLoopback(c.HTTPAddr), "ALLOW_DEVELOPMENT_USER_HEADER",
-			"must not be true while other machines can reach HTTP_ADDR"+unless)
-		must(!c.MiniappConfigured(), "ALLOW_DEVELOPMENT_USER_HEADER",
-			"must not be true together with MINIAPP_APP_ID"+unless)
+			"must not be true while other machines can reach HTTP_ADDR; if everybody who reaches the server may "+
+				"sign in as anybody, set DEVELOPMENT_HOSTS")
 	}
 	for _, host := range c.DevelopmentHosts {
 		must(isHost(host), "DEVELOPMENT_HOSTS", "must be host names or addresses without port, separated by commas")

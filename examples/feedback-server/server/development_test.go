@@ -20,6 +20,7 @@ import (
 func TestDevelopmentSignInIsRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
 	credentials := map[string]string{"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret"}
+	elsewhere := map[string]string{"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret", "HTTP_ADDR": ":80"}
 	for name, c := range map[string]struct {
 		environment map[string]string
 		refusal     string
@@ -31,7 +32,8 @@ func TestDevelopmentSignInIsRefusedAtTheStart(t *testing.T) {
 		"every IPv4 address":     {map[string]string{"HTTP_ADDR": "0.0.0.0:8080"}, "can reach HTTP_ADDR"},
 		"address of a network":   {map[string]string{"HTTP_ADDR": "192.0.2.1:8080"}, "can reach HTTP_ADDR"},
 		"name":                   {map[string]string{"HTTP_ADDR": "server:8080"}, "can reach HTTP_ADDR"},
-		"platform's credentials": {credentials, "together with MINIAPP_APP_ID"},
+		"platform's credentials": {credentials, ""},
+		"credentials elsewhere":  {elsewhere, "can reach HTTP_ADDR"},
 		"hosts are named":        {map[string]string{"HTTP_ADDR": ":80", "DEVELOPMENT_HOSTS": "a.test, ::1"}, ""},
 		"production":             {map[string]string{"HTTP_ADDR": ":8080", "APP_ENV": "production"}, ""},
 		"host with a port":       {map[string]string{"DEVELOPMENT_HOSTS": "a.test:80"}, "DEVELOPMENT_HOSTS: must be"},
@@ -41,7 +43,9 @@ func TestDevelopmentSignInIsRefusedAtTheStart(t *testing.T) {
 			t.Parallel()
 			environment := maps.Clone(c.environment)
 			environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
-			_, err := server.ParseConfig(environment)
+			_, err := server.ParseMigrateConfig(environment)
+			require.NoError(t, err, "migrate serves nobody")
+			_, err = server.ParseConfig(environment)
 			if c.refusal == "" {
 				require.NoError(t, err)
 				return
@@ -98,22 +102,22 @@ func TestDevelopmentHeaderNeedsAKnownHost(t *testing.T) {
 
 func TestTheStartSaysOnceWhatTheDevelopmentHeaderDoes(t *testing.T) {
 	t.Parallel()
-	for environment, message := range map[string]string{
-		"development": "DEVELOPMENT SIGN-IN IS ON",
-		"production":  "ALLOW_DEVELOPMENT_USER_HEADER is ignored",
+	for message, environment := range map[string]map[string]string{
+		"DEVELOPMENT SIGN-IN IS ON":                            {},
+		"MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are": {"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret"},
+		"ALLOW_DEVELOPMENT_USER_HEADER is ignored":             {"APP_ENV": "production"},
 	} {
 		var logged bytes.Buffer
-		config, err := server.ParseConfig(map[string]string{
-			"ALLOW_DEVELOPMENT_USER_HEADER": "true", "APP_ENV": environment,
-			"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		})
+		environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
+		environment["DATABASE_URL"] = "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+		config, err := server.ParseConfig(environment)
 		require.NoError(t, err)
 		log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		s, err := server.New(t.Context(), config, server.Options{Logger: log})
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 		require.Contains(t, logged.String(), message)
-		require.Equal(t, 1, strings.Count(strings.ToLower(logged.String()), "development"), logged.String())
+		require.Equal(t, 1, strings.Count(logged.String(), message), logged.String())
 	}
 }
 
