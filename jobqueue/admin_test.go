@@ -19,8 +19,12 @@ func TestInvalidNamesAreRefused(t *testing.T) {
 	c := jobqueue.NewClient(unasked{})
 	calls := map[string]func(ctx context.Context, name string) error{
 		"GroupStats": func(ctx context.Context, name string) error { _, err := c.GroupStats(ctx, name); return err },
-		"Pause":      func(ctx context.Context, name string) error { return c.Pause(ctx, name, time.Time{}) },
-		"Resume":     c.Resume, "PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
+		"DeleteGroup": func(ctx context.Context, name string) error {
+			_, err := c.DeleteGroup(ctx, name)
+			return err
+		},
+		"Pause":  func(ctx context.Context, name string) error { return c.Pause(ctx, name, time.Time{}) },
+		"Resume": c.Resume, "PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
 		"RunSchedule": c.RunSchedule,
 	}
 	for what, call := range map[string]func(jobqueue.Filter) error{

@@ -20,6 +20,7 @@ var groupTests = map[string]func(*testing.T, Harness){
 	"GroupIsRepairedByRescue":         groupIsRepairedByRescue,
 	"GroupWithoutMembersStartsAtOnce": groupWithoutMembersStartsAtOnce,
 	"GroupStartsManyJobsInParts":      groupStartsManyJobsInParts,
+	"GroupIsDeleted":                  groupIsDeleted,
 }
 
 func group(name string) func(*jobqueue.Params) {
@@ -177,4 +178,54 @@ func groupWithoutMembersStartsAtOnce(t *testing.T, h Harness) {
 	fill(t, h.Store, 1, unique, group("g"))
 	last := fill(t, h.Store, 1, afterGroup("g"))[0]
 	require.Equal(t, driver.StateWaiting, get(t, h.Store, last).State)
+}
+
+// Ended and waiting members are gone; those that run are cancelled, and gone after they have ended.
+func groupIsDeleted(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	ended := fill(t, h.Store, 2, group("g"), maxAttempts(1))
+	others := fill(t, h.Store, 1, group("h"), maxAttempts(1))
+	runs := enqueue(t, h.Store, jobqueue.Params{Kind: "work", Args: args{9}, Group: "g"})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(ctx context.Context, job *jobqueue.Job, a args) error {
+		if a.N == 9 && job.Attempt == 2 {
+			entered <- struct{}{}
+			<-ctx.Done()
+			<-leave
+		}
+		return errTest
+	}))
+	receive(t, entered)
+	poll(t, "the jobs have failed", func() bool {
+		return groupStats(t, h.Store, "g").Failed == 2 && groupStats(t, h.Store, "h").Failed == 1
+	})
+	require.Len(t, get(t, h.Store, runs).Errors, 1)
+	later := runAt(time.Now().Add(time.Hour))
+	waits := fill(t, h.Store, 1, group("g"), later)[0]
+	turn := func(p *jobqueue.Params) { p.SerialKey = "one" }
+	first := fill(t, h.Store, 1, group("g"), later, turn)[0]
+	second := fill(t, h.Store, 1, later, turn)[0]
+	after := fill(t, h.Store, 1, later, afterGroup("g"))[0]
+	require.Equal(t, driver.StateHeld, get(t, h.Store, second).State)
+
+	running, err := c.DeleteGroup(t.Context(), "g")
+	require.NoError(t, err)
+	require.Equal(t, 1, running)
+	require.Equal(t, jobqueue.GroupStats{Unfinished: 1}, groupStats(t, h.Store, "g"))
+	require.Empty(t, get(t, h.Store, runs).Errors)
+	poll(t, "the next job of the key has its turn",
+		func() bool { return get(t, h.Store, second).State == driver.StateScheduled })
+	require.Equal(t, driver.StateHeld, get(t, h.Store, after).State, "a member runs")
+	close(leave)
+	r.next(jobqueue.EventCancelled)
+	poll(t, "the group has ended", func() bool { return get(t, h.Store, after).State == driver.StateScheduled })
+	running, err = c.DeleteGroup(t.Context(), "g")
+	require.NoError(t, err)
+	require.Zero(t, running)
+	for _, id := range append(ended, runs, waits, first) {
+		_, err := h.Store.Get(t.Context(), id)
+		require.ErrorIs(t, err, jobqueue.ErrNotFound)
+	}
+	require.Equal(t, driver.StateFailed, get(t, h.Store, others[0]).State)
+	r.wait()
 }
