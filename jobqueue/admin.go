@@ -147,9 +147,9 @@ func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped i
 }
 
 // DeleteGroup deletes the jobs of a group (see Group of [Params]) with their arguments, errors and
-// saved states, for example when a user is forgotten whose data they have: those in the history, and
-// those that wait, which never start. Their callbacks are not called. It cancels the jobs that run
-// and returns how many they are. These go to the history when they end: call it again later. It
+// saved states, for example when a user is forgotten whose data they have: those in the history,
+// and those that wait, which never start. Their callbacks are not called. It cancels the jobs that
+// run and returns how many they are. These go to the history when they end: call it again later. It
 // works in several transactions, so when it returns an error, part of the jobs may be gone.
 func (c *Client) DeleteGroup(ctx context.Context, group string) (running int, err error) {
 	if err := driver.CheckName("group", group); err != nil {

@@ -222,8 +222,8 @@ func ParseConfig(environment map[string]string) (Config, error) {
 	return c, nil
 }
 
-// ParseMigrateConfig is ParseConfig for [Migrate]: it reads the variables that Migrate uses, and the
-// others need not be valid.
+// ParseMigrateConfig is ParseConfig for [Migrate]: it reads only the variables that Migrate uses.
+// The others need not be valid.
 func ParseMigrateConfig(environment map[string]string) (Config, error) {
 	used := map[string]string{}
 	for _, name := range []string{"DATABASE_URL", "MIGRATE_DATABASE_URL", "LOG_LEVEL", "LOG_FORMAT"} {
