@@ -1,4 +1,5 @@
-// The types of the page's scripts, beside those that they declare themselves. Nothing of it is served.
+// The types of the page's scripts, beside those that they declare themselves, and what their
+// functions do. Nothing of it is served.
 
 interface Segment {
 	segment_id: string;
@@ -131,19 +132,55 @@ interface Sink {
 	end(duration: number): Promise<void>;
 }
 
+/** Sends a request of the interface. It throws a Problem. */
 type SendRequest = (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
+
+/** Reads all pages of a list. */
+type ReadAll = (path: string, query?: Fields) => Promise<any[]>;
+
+/**
+ * Follows a session until the signal is aborted. Lost connections are resumed after the last event.
+ * While the page is hidden there is no connection, because browsers allow few of them.
+ */
+type Follow = (session: string, on: Follower, signal: AbortSignal) => Promise<void>;
+
+/** Waits for an event, or the end of the signal. */
 type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<void>;
 type Listen = (target: EventTarget, name: string, listener: (event: any) => unknown) => void;
+
+/** Records a stream until the function that it returns is called, which waits for the last audio. */
+type RecordStream = (stream: MediaStream, on: RecorderEvents) => Promise<() => Promise<void>>;
+
+/** Runs a transaction and returns the result of its request, when everything is on the disk. */
 type Transact = <T>(
 	mode: IDBTransactionMode, work: (recordings: IDBObjectStore, chunks: IDBObjectStore) => IDBRequest<T>,
 ) => Promise<T>;
+
+/**
+ * Keeps all tabs from doing the same work. Returns the function that ends this, or null if the work
+ * is still being done after a time in ms.
+ */
 type Hold = (work: string, ms?: number) => Promise<(() => void) | null>;
 
+/** Stores a part of a lesson while it arrives. */
 type OpenSink = (lesson: string, type: string) => Sink;
+
+/**
+ * Adds a recording, with the first sequence from its own on that no recording here has. data is
+ * that of a complete one.
+ */
+type Create = (recording: Recording, data?: ArrayBuffer) => Promise<Recording>;
+
+/** Adds a chunk to a recording. */
 type Append = (recording: Recording, n: number, blob: Blob) => Promise<void>;
+
+/**
+ * Stores until it succeeds. While the device has no space, recording stops; what was recorded stays
+ * in memory, and sending what is stored makes space.
+ */
 type Keep = <T>(store: () => Promise<T>) => Promise<T>;
 
-/** name and data are those of a file. */
+/** Stores a part of a lesson: a file, with its name and data, or a recording without its audio. */
 type AddPart = (lesson: string, type: string, name?: string, data?: ArrayBuffer) => Promise<Recording>;
 
 type Work = import("./page/work.js").Work;
@@ -157,15 +194,62 @@ type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Re
 type Fields = Record<string, string>;
 type Props = Record<string, any>;
 type Action = () => unknown;
+
+/** Loads the texts of a language tag. English is the fallback. */
+type UseLanguage = (wanted: string) => Promise<void>;
+
+/** Returns a text; {name} is replaced by values.name. */
 type Translate = (key: Key, values?: Props) => string;
 type Offer = (question: string, text: string, ...buttons: HTMLElement[]) => void;
+
+/** Returns a text whose key is made of a code, or else the other. */
+type OfCode = (key: string, other: string) => string;
+
+/** Returns seconds as m:ss, or about how long they are in words. */
+type OfSeconds = (seconds: number) => string;
+
+/** Returns what an error means for the reader. */
+type Explain = (error: any) => string;
+
+/** Shows a message, which screen readers read when they have finished. Errors stay until the next. */
+type Say = (text: string, error?: boolean) => void;
+
+/** Asks a question in a dialog. */
 type Ask = (question: string, yes: string) => Promise<boolean>;
+
+/** Changes the text of an element, unless it has it: a selection stays. */
+type Write = (element: Element, text: string) => void;
+
+/**
+ * Makes these the children of an element. Those already there, in the same order, stay in place and
+ * keep focus and playback.
+ */
+type Arrange = (parent: Element, children: Element[]) => void;
+
+/** Runs an action unless it is running already. */
+type Once = (element: HTMLElement, action: Action) => Promise<void>;
+
+/**
+ * Creates an element. Properties that begin with "on" are event listeners, false and undefined are
+ * left out, everything else is an attribute.
+ */
 type CreateElement = <K extends keyof HTMLElementTagNameMap>(
 	tag: K, props?: Props, ...children: Child[]
 ) => HTMLElementTagNameMap[K];
+
+/**
+ * Creates a button. While its action runs, further clicks do nothing; an error is shown. The
+ * property "of" completes the label for those who do not see what is around the button.
+ */
 type CreateButton = (label: string, action: Action, props?: Props) => HTMLButtonElement;
+
+/** Creates a labelled field. */
 type CreateField = (label: string, control: HTMLElement) => HTMLElement;
+
+/** A labelled input for a field of the interface. */
 type CreateInput = (data: any, name: Key, props?: object) => HTMLElement;
+
+/** Creates a form. Its action receives the fields by name, trimmed. */
 type CreateForm = (
 	action: (values: Fields) => unknown, props: Props, ...children: Child[]
 ) => HTMLFormElement;
@@ -173,7 +257,7 @@ type CreateForm = (
 type Key = keyof typeof import("./page/i18n/en.json");
 type Child = string | Node | null | undefined | false;
 
-/** name returns that of the student, heading is the tag of the titles, deleted is called when one was deleted. */
+/** Lists records. name returns that of the student, heading is the tag of the titles, deleted is called when one was deleted. */
 type RecordList = (
 	records: FeedbackRecord[], name: (r: FeedbackRecord) => string, heading: "h2" | "h3", deleted: () => unknown,
 ) => HTMLElement;

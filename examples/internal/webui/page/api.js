@@ -54,7 +54,7 @@ class Account extends EventTarget {
 /** @type {Account} */
 export const account = Object.assign(new Account(), JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
 
-/** Sends a request. @type {SendRequest} */
+/** @type {SendRequest} */
 export async function request(method, path, { body, headers, seconds = 30, anonymous } = {}) {
 	const blob = body instanceof Blob;
 	const sent = { ...(anonymous ? {} : account.headers), ...headers };
@@ -80,7 +80,7 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 	return { etag, body: json ? await response.json() : null, response };
 }
 
-/** Reads all pages of a list. @param {string} path @param {Fields} [query] */
+/** @type {ReadAll} */
 export async function all(path, query) {
 	/** @type {any[]} */
 	const items = [];

@@ -4,7 +4,7 @@
 let texts;
 export let language = "en";
 
-/** Loads the texts of a language. English is the fallback. @param {string} wanted a language tag */
+/** @type {UseLanguage} */
 export async function useLanguage(wanted) {
 	const chosen = wanted.toLowerCase().startsWith("zh") ? "zh" : "en";
 	texts = await (await fetch(new URL(`i18n/${chosen}.json`, import.meta.url))).json();
@@ -12,21 +12,18 @@ export async function useLanguage(wanted) {
 	document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
-/** Returns a text; {name} is replaced by values.name. @type {Translate} */
+/** @type {Translate} */
 export function t(key, values = {}) {
 	return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 }
 
-/** Returns a text whose key is made of a code, or else the other. @param {string} key @param {string} other */
+/** @type {OfCode} */
 export const words = (key, other) => texts[/** @type {Key} */ (key)] ?? other;
 
 /** @param {string} id */
 export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/**
- * Creates an element. Properties that begin with "on" are event listeners, false and undefined are
- * left out, everything else is an attribute. @type {CreateElement}
- */
+/** @type {CreateElement} */
 export function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);
 	for (const [name, value] of Object.entries(props)) {
@@ -38,16 +35,12 @@ export function h(tag, props = {}, ...children) {
 	return element;
 }
 
-/** Changes the text of an element, unless it has it: a selection stays. @param {Element} element @param {string} text */
+/** @type {Write} */
 export function write(element, text) {
 	if (element.textContent !== text) element.textContent = text;
 }
 
-/**
- * Makes these the children of an element. Those already there, in the
- * same order, stay in place and keep focus and playback.
- * @param {Element} parent @param {Element[]} children
- */
+/** @type {Arrange} */
 export function arrange(parent, children) {
 	const wanted = new Set(children);
 	for (const old of [...parent.children]) if (!wanted.has(old)) old.remove();
@@ -56,18 +49,14 @@ export function arrange(parent, children) {
 	});
 }
 
-/**
- * Creates a button. While its action runs, further clicks do nothing; an error is shown. The
- * property "of" completes the label for those who do not see what is around the button.
- * @type {CreateButton}
- */
+/** @type {CreateButton} */
 export function button(label, action, { of, ...props } = {}) {
 	const b = h("button", { type: "button", "aria-label": of && `${label}: ${of}`, ...props }, label);
 	b.addEventListener("click", () => once(b, action));
 	return b;
 }
 
-/** Runs an action unless it is running already. @param {HTMLElement} element @param {Action} action */
+/** @type {Once} */
 export async function once(element, action) {
 	if (element.getAttribute("aria-busy") === "true") return;
 	element.setAttribute("aria-busy", "true");
@@ -80,10 +69,10 @@ export async function once(element, action) {
 	}
 }
 
-/** Creates a labelled field. @type {CreateField} */
+/** @type {CreateField} */
 export const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
 
-/** Creates a form. Its action receives the fields by name, trimmed. @type {CreateForm} */
+/** @type {CreateForm} */
 export function form(action, props, ...children) {
 	const f = h("form", props, ...children);
 	f.addEventListener("submit", (event) => {
@@ -96,10 +85,7 @@ export function form(action, props, ...children) {
 
 let clearing = 0;
 
-/**
- * Shows a message, which screen readers read when they have finished. Errors stay until the next.
- * @param {string} text @param {boolean} [error]
- */
+/** @type {Say} */
 export function say(text, error = false) {
 	const status = byId("status");
 	clearTimeout(clearing);
@@ -109,7 +95,7 @@ export function say(text, error = false) {
 	else clearing = setTimeout(() => status.replaceChildren(), 8000);
 }
 
-/** Returns what an error means for the reader. @param {any} error */
+/** @type {Explain} */
 export function explain({ name, code, status = 0, message, retryAfter = 0, fields = [] }) {
 	const known = [code, name, Math.min(status, 500), "other"].find((key) => "error_" + key in texts);
 	return t(/** @type {Key} */ ("error_" + known), {
@@ -119,11 +105,11 @@ export function explain({ name, code, status = 0, message, retryAfter = 0, field
 	});
 }
 
-/** Returns seconds as m:ss. @param {number} seconds */
+/** @type {OfSeconds} */
 export const minutes = (seconds) =>
 	Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
 
-/** Returns about how long seconds are, in words. @param {number} seconds */
+/** In words. @type {OfSeconds} */
 export function duration(seconds) {
 	const [n, unit] = seconds < 90 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
 	return n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
@@ -132,7 +118,7 @@ export function duration(seconds) {
 /** YYYY-MM-DD, as Swedes write it. */
 export const today = () => new Date().toLocaleDateString("sv");
 
-/** Asks a question in a dialog. @type {Ask} */
+/** @type {Ask} */
 export function ask(question, yes) {
 	return new Promise((resolve) => {
 		const text = h("p", { id: "question" }, question);

@@ -2,11 +2,7 @@
 
 import { account } from "./api.js";
 
-/**
- * Follows a session until the signal is aborted. Lost connections are resumed after the last event.
- * While the page is hidden there is no connection, because browsers allow few of them.
- * @param {string} session @param {Follower} on @param {AbortSignal} signal
- */
+/** @type {Follow} */
 export async function follow(session, on, signal) {
 	let last = "";
 	let pause = 1000; // before the next connection
@@ -58,7 +54,7 @@ async function* messages(body) {
 /** @param {number} ms */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits for an event, or the end of the signal. @type {WaitForEvent} */
+/** @type {WaitForEvent} */
 export async function happens(target, name, end) {
 	if (end?.aborted) return;
 	const listening = new AbortController();

@@ -26,7 +26,7 @@ function database() {
 	return opening;
 }
 
-/** Runs a transaction and returns the result of its request, when everything is on the disk. @type {Transact} */
+/** @type {Transact} */
 async function transact(mode, work) {
 	const db = await database();
 	return new Promise((resolve, reject) => {
@@ -40,10 +40,7 @@ async function transact(mode, work) {
 /** The keys that begin with these. @param {...(string | number)} key */
 const below = (...key) => IDBKeyRange.bound(key, [...key, []]);
 
-/**
- * Adds a recording, with the first sequence from its own on that no recording here has.
- * @param {Recording} recording @param {ArrayBuffer} [data] of a complete one
- */
+/** @type {Create} */
 export async function create({ ...recording }, data) {
 	const { lesson } = recording;
 	await transact("readwrite", (recordings, chunks) => {
@@ -62,7 +59,7 @@ export async function create({ ...recording }, data) {
 /** @param {Recording} recording */
 export const put = (recording) => transact("readwrite", (recordings) => recordings.put(recording));
 
-/** Adds a chunk to a recording. @type {Append} */
+/** @type {Append} */
 export async function append({ lesson, sequence }, n, blob) {
 	const data = await blob.arrayBuffer(); // Safari does not store Blobs reliably
 	await transact("readwrite", (_, chunks) => chunks.put({ lesson, sequence, n, data }));
@@ -86,11 +83,7 @@ export async function audio({ lesson, sequence, type }) {
 	return new Blob(chunks.map((c) => c.data), { type });
 }
 
-/**
- * Keeps all tabs from doing the same work. Returns the function that ends this, or null if the work
- * is still being done after a time in ms.
- * @type {Hold}
- */
+/** @type {Hold} */
 export function hold(work, ms) {
 	return new Promise((resolve) => {
 		if (!navigator.locks) return resolve(() => {}); // not a secure context, where nothing is recorded

@@ -12,10 +12,7 @@ const overlap = 150; // ms: a busy device drops what is not yet encoded
 const sliver = 300; // ms; shorter recordings have no sound
 const tick = 100; // ms between two looks at the level
 
-/**
- * Records a stream until the function that it returns is called, which waits for the last audio.
- * @param {MediaStream} stream @param {RecorderEvents} on
- */
+/** @type {RecordStream} */
 export async function recordStream(stream, on) {
 	const context = new AudioContext();
 	const analyser = context.createAnalyser();

@@ -93,7 +93,7 @@ export function lessonsSection(work) {
 		say(t("recordingStopped"));
 	}
 
-	/** Stores a part of a lesson: a file, or a recording without its audio. @type {AddPart} */
+	/** @type {AddPart} */
 	const add = (lesson, type, name = "", data) => keep(async () => {
 		const sent = work.lesson(lesson)?.segments.map((s) => s.sequence) ?? [];
 		const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
@@ -105,7 +105,7 @@ export function lessonsSection(work) {
 		return created;
 	});
 
-	/** Stores a part while it arrives. @type {OpenSink} */
+	/** @type {OpenSink} */
 	function sink(lesson, type) {
 		let n = 0;
 		/** @type {Blob[]} */
@@ -129,8 +129,7 @@ export function lessonsSection(work) {
 		};
 	}
 
-	/** Stores until it succeeds. While the device has no space, recording stops; what was recorded
-	 * stays in memory, and sending what is stored makes space. @type {Keep} */
+	/** @type {Keep} */
 	async function keep(store) {
 		for (let told = false;; told = true) {
 			try {

@@ -24,7 +24,7 @@ export async function recordsView(root) {
 	await draw();
 }
 
-/** A list of records. @type {RecordList} */
+/** @type {RecordList} */
 export function recordList(records, name, heading, deleted) {
 	if (records.length === 0) return h("p", { class: "hint" }, t("noRecords"));
 	return h("ul", { class: "list records" }, ...records.map((r) => {

@@ -36,7 +36,7 @@ export const describe = (p) =>
 	[p.grade, p.subject, p.academic_year, p.term, p.start_time && `${p.start_time}–${p.end_time}`].filter(Boolean)
 		.join(" · ");
 
-/** A labelled input for a field of the interface. @type {CreateInput} */
+/** @type {CreateInput} */
 const input = (data, name, props) => field(t(name), h("input", { name, value: data[name], maxlength: 100, ...props }));
 
 async function defaultsForm() {
