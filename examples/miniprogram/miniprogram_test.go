@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -97,11 +98,20 @@ func inVM(t *testing.T, test string, into any) (url string) {
 	t.Helper()
 	_, url, platform := start(t)
 	out := nodetest.Run(t, ".", []string{
-		"SERVER=" + url, "CODES=" + platform.Code(authtest.User{OpenID: "ann"}),
+		"TZ=" + zone(), "SERVER=" + url, "CODES=" + platform.Code(authtest.User{OpenID: "ann"}),
 		"RECORDINGS=" + strings.Join(recordings(t), "\n"),
 	}, "test/vm.mjs", test)
 	require.NoError(t, json.Unmarshal([]byte(out), into), out)
 	return url
+}
+
+// zone returns the name of a zone whose day is not the server's.
+func zone() string {
+	_, offset := time.Now().Zone()
+	if time.Now().Hour() < 12 {
+		return fmt.Sprintf("Etc/GMT%+d", 12-offset/3600)
+	}
+	return fmt.Sprintf("Etc/GMT%+d", -12-offset/3600)
 }
 
 func TestContractInABareVM(t *testing.T) {
@@ -155,6 +165,7 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	t.Parallel()
 	var result struct {
 		Transcript, Generated, Token string
+		Day                          string // of the phone, which is not the server's
 		Kept, Left, Toasts           []string
 		Before, Uploads              int
 	}
@@ -177,6 +188,7 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	var contents []string
 	for record, err := range c.Records(t.Context(), "") {
 		require.NoError(t, err)
+		require.Equal(t, result.Day, record.Date)
 		contents = append(contents, record.Content)
 	}
 	require.Equal(t, []string{"She mixed her own greens today."}, contents)

@@ -349,9 +349,14 @@ func TestAgainstTheService(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "10:45", profile.EndTime)
 
-	session, err := c.OpenSessionWith(ctx,
+	today := time.Now().Format(time.DateOnly)
+	session, err := c.OpenSession(ctx, profile.ID)
+	require.NoError(t, err)
+	require.Contains(t, []string{today, time.Now().Format(time.DateOnly)}, session.FeedbackDate)
+	session, err = c.OpenSessionWith(ctx,
 		feedbackclient.SessionInput{ProfileID: profile.ID, FeedbackDate: "2026-05-31"})
 	require.NoError(t, err)
+	require.NotEqual(t, "2026-05-31", session.FeedbackDate, "it was open")
 	words := "Ming mixed greens."
 	edit := feedbackclient.SessionEdit{FeedbackText: &words, IfMatch: session.ETag}
 	edited, err := c.SaveSession(ctx, session.ID, edit)

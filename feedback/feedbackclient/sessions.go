@@ -56,7 +56,7 @@ type SegmentCounts struct {
 // SessionInput holds the fields of a new session.
 type SessionInput struct {
 	ProfileID    string `json:"profile_id"`
-	FeedbackDate string `json:"feedback_date,omitempty"` // YYYY-MM-DD; defaults to today
+	FeedbackDate string `json:"feedback_date,omitempty"` // YYYY-MM-DD; defaults to the server's today
 }
 
 // SessionEdit changes a session. Nil fields are not changed.
@@ -80,10 +80,11 @@ type Generated struct {
 	WarningCodes []string `json:"warning_codes"` // Warning for programs
 }
 
-// OpenSession opens a voice session of today, or resumes the profile's active one, whatever its
-// date.
+// OpenSession opens a voice session of today in the local zone, or resumes the profile's active
+// one, whatever its date.
 func (c Client) OpenSession(ctx context.Context, profileID string) (Session, error) {
-	return c.OpenSessionWith(ctx, SessionInput{ProfileID: profileID})
+	today := time.Now().Format(time.DateOnly)
+	return c.OpenSessionWith(ctx, SessionInput{ProfileID: profileID, FeedbackDate: today})
 }
 
 // OpenSessionWith opens a voice session, or resumes the profile's active one, whatever its date.

@@ -24,8 +24,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/auth/authtest"
-	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -276,18 +274,7 @@ func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
 
 func TestServersRefusalsAreExplained(t *testing.T) {
 	t.Parallel()
-	platform := authtest.NewPlatform(t)
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL": platform.QueryEndpoint(),
-	})
-	require.NoError(t, s.Migrate(t.Context()))
-	n := newFaultyNetwork(t, "http://"+serve(t, s))
-	client := func() (string, feedbackclient.Client) {
-		token := signIn(t, s.Handler(), platform)
-		return token, feedbackclient.Client{Base: n.url, Header: http.Header{"Authorization": {"Bearer " + token}}}
-	}
+	n, client := signedIn(t)
 	token, c := client()
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)

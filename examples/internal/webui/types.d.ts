@@ -215,7 +215,7 @@ type Explain = (error: any) => string;
 type Say = (text: string, error?: boolean) => void;
 
 /** Asks a question in a dialog. */
-type Ask = (question: string, yes: string) => Promise<boolean>;
+type Ask = (question: string, yes: string, no?: string) => Promise<boolean>;
 
 /** Changes the text of an element, unless it has it: a selection stays. */
 type Write = (element: Element, text: string) => void;
@@ -263,4 +263,4 @@ type RecordList = (
 ) => HTMLElement;
 
 /** Fills main. The function that it returns ends it. */
-type View = (main: HTMLElement, ...args: string[]) => Promise<void | (() => Promise<void>)>;
+type View = (main: HTMLElement, student?: string) => Promise<void | (() => Promise<void>)>;

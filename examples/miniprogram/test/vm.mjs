@@ -72,7 +72,7 @@ type("typeText", "She mixed her own greens today.");
 await tap("save");
 await phone.until("/pages/text/text", (data) => data.saved !== "");
 console.log(JSON.stringify({
-  transcript, generated, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
+  day: new Date().toLocaleDateString("sv"), transcript, generated, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
   toasts: phone.toasts,
 }));
 process.exit(0);

@@ -30,9 +30,13 @@ class Account extends EventTarget {
 		this.#set(body.teacher_id, headers);
 	}
 
-	/** Ends the session, at the server too if it can be reached. */
-	async signOut() {
-		if (this.headers.Authorization) await request("POST", "auth/logout").catch(() => {});
+	/** Ends the session at the server. Returns why it lives on, or null. */
+	async logout() {
+		if (!this.headers.Authorization) return null;
+		return request("POST", "auth/logout").then(() => null, (problem) => problem.status === 401 ? null : problem);
+	}
+
+	forget() {
 		this.#set("", {});
 	}
 

@@ -1,8 +1,8 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
-import { account } from "./api.js";
-import { button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
-import { outbox, retryNow, wake } from "./outbox.js";
+import { account, Problem } from "./api.js";
+import { ask, button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
+import { draftKeys, hold, list, outbox, remove, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { signInByAddress, signInForm, signInView } from "./views/signin.js";
 import { studentView } from "./views/student.js";
@@ -16,23 +16,29 @@ const languageKey = "lessonkit-language";
 let leave;
 let shown = 0;
 
-const here = () => location.hash.replace(/^#\/?/, "");
+/** Views and the student in the address. What else it says leads home. */
+const address = /^#\/(records|student(?=\/.)|edit(?=\/))\/?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})?$/;
 
-async function show() {
-	const number = ++shown;
+async function end() {
 	const ending = leave;
 	leave = undefined;
 	await ending?.();
+}
+
+async function show() {
+	const number = ++shown;
+	await end();
 	await signInByAddress();
 	if (number !== shown) return;
+	const [, name = "", student] = address.exec(location.hash) ?? [];
+	if (!name) history.replaceState(null, "", "#/");
 	drawFrame();
-	const [name = "", ...args] = here().split("/");
 	const root = h("div", { class: "view" });
 	try {
 		const view = account.teacher ? views[name] ?? studentsView : signInView;
-		const end = await view(root, ...args);
-		if (number === shown) leave = end;
-		else await end?.();
+		const ending = await view(root, student);
+		if (number === shown) leave = ending;
+		else await ending?.();
 	} catch (error) {
 		root.replaceChildren(h("p", { class: "error" }, explain(error)), button(t("tryAgain"), show));
 	}
@@ -42,10 +48,31 @@ async function show() {
 	if (document.activeElement === document.body) main.focus({ preventScroll: true });
 }
 
+/** Ends the session, and forgets what this device keeps of the teacher. */
+async function signOut() {
+	const own = (await list().catch(() => [])).filter((r) => r.teacher === account.teacher);
+	const [n, texts] = [own.length, draftKeys().length];
+	if (n + texts > 0 && !await ask(t("signOutQuestion", { n, texts }), t("signOut"))) return;
+	await end();
+	main.replaceChildren(); // nothing more is typed
+	const release = await hold("recording", 2000);
+	if (!release) {
+		await show();
+		throw new Problem(409, { code: "other_tab" });
+	}
+	let problem = await account.logout();
+	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
+		problem = await account.logout();
+	}
+	for (const recording of own) await remove(recording);
+	for (const key of draftKeys()) localStorage.removeItem(key);
+	release();
+	account.forget();
+}
+
 function drawFrame() {
-	const path = here();
 	/** @param {string} to @param {string} label */
-	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": path === to && "page" }, label);
+	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": location.hash === "#/" + to && "page" }, label);
 	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
 	byId("header").replaceChildren(...h("div", {},
 		h("p", { class: "brand" }, t("title")),
@@ -55,7 +82,7 @@ function drawFrame() {
 			await useLanguage(lang);
 			await show();
 		}, { class: "quiet", lang }),
-		account.teacher && button(t("signOut"), () => account.signOut(), { class: "quiet" })).children);
+		account.teacher && button(t("signOut"), signOut, { class: "quiet" })).children);
 	write(byId("reference"), t("reference"));
 	write(byId("health"), t("health"));
 	drawBanner();

@@ -119,12 +119,12 @@ export function duration(seconds) {
 export const today = () => new Date().toLocaleDateString("sv");
 
 /** @type {Ask} */
-export function ask(question, yes) {
+export function ask(question, yes, no = t("cancel")) {
 	return new Promise((resolve) => {
 		const text = h("p", { id: "question" }, question);
 		/** @type {HTMLDialogElement} */
 		const dialog = h("dialog", { "aria-labelledby": "question" }, text, h("div", { class: "row" },
-			button(t("cancel"), () => { dialog.close(); }),
+			button(no, () => { dialog.close(); }),
 			button(yes, () => { dialog.close("yes"); }, { class: "danger" })));
 		dialog.addEventListener("close", () => {
 			dialog.remove();

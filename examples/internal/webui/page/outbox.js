@@ -74,6 +74,12 @@ export async function remove({ lesson, sequence }) {
 	changed();
 }
 
+/** The key of a student's text that the server does not have yet. @param {string} student */
+export const draftKey = (student) => `lessonkit-draft-${account.teacher}-${student}`;
+
+/** The keys of all texts of the teacher. */
+export const draftKeys = () => Object.keys(localStorage).filter((key) => key.startsWith(draftKey("")));
+
 /** @returns {Promise<Recording[]>} */
 export const list = () => transact("readonly", (recordings) => recordings.getAll());
 
@@ -171,6 +177,7 @@ async function drain() {
 			outbox.dispatchEvent(new Event("sent"));
 		} catch (error) {
 			const { temporary = true, retryAfter = 0, code, status, message, fields } = /** @type {any} */ (error);
+			if (account.teacher !== next.teacher) return; // signed out: it is gone
 			if (!temporary) {
 				await put({ ...next, refused: { code, status, message, fields } });
 				continue;

@@ -1,13 +1,14 @@
 // The voice session of a student, as the server has it.
 
 import { all, request } from "./api.js";
+import { today } from "./dom.js";
 import { follow } from "./events.js";
 
 /** @param {Segment} segment */
 export const isWaiting = ({ state }) => state === "queued" || state === "transcribing";
 
 /** Its events: "session" when something of it may have changed, "segment" with a changed segment in
- * detail, "replaced" when it is another session. */
+ * detail, "opened" when there is one, "replaced" when it is another. */
 export class Work extends EventTarget {
 	/** @type {Session | null} */
 	session = null;
@@ -32,8 +33,10 @@ export class Work extends EventTarget {
 
 	/** Returns the active session, opening one if there is none. */
 	async ensure() {
-		const { profile_id } = this.profile;
-		if (!this.session) await this.read("feedback-sessions", { profile_id });
+		if (!this.session) {
+			await this.read("feedback-sessions", { profile_id: this.profile.profile_id, feedback_date: today() });
+			this.dispatchEvent(new Event("opened"));
+		}
 		return /** @type {Session} */ (this.session);
 	}
 

@@ -51,9 +51,9 @@ export class Client<File> {
 
   createStudent(fields: ProfileFields): Promise<StudentProfile> { return this.call("POST", "/profiles", fields); }
 
-  /** Opens the session of a student, or finds the one that is open. */
+  /** Opens a session of today for a student, or finds the one that is open. */
   openSession(profileID: string): Promise<FeedbackSession> {
-    return this.call("POST", "/feedback-sessions", { profile_id: profileID });
+    return this.call("POST", "/feedback-sessions", { profile_id: profileID, feedback_date: today() });
   }
 
   session(id: string): Promise<FeedbackSession> { return this.call("GET", "/feedback-sessions/" + id); }
@@ -136,6 +136,13 @@ export class Client<File> {
       throw new Problem(status, "no_json", "The answer is not JSON.");
     }
   }
+}
+
+/** Returns the teacher's day, as YYYY-MM-DD: the server may be in another zone. */
+function today(): string {
+  const now = new Date();
+  const digits = (n: number) => String(n).padStart(2, "0");
+  return [now.getFullYear(), digits(now.getMonth() + 1), digits(now.getDate())].join("-");
 }
 
 /** Returns the query of an address without the fields that are empty. */

@@ -2,6 +2,7 @@
 
 import { account, request, requestKey } from "../api.js";
 import { button, explain, field, h, once, say, t, today, words } from "../dom.js";
+import { draftKey } from "../outbox.js";
 
 /** @param {Work} work @param {() => Promise<void>} saved is called with a new record */
 export function feedbackSection(work, saved) {
@@ -16,27 +17,33 @@ export function feedbackSection(work, saved) {
 		field(t("feedbackText"), editor), state, h("div", { class: "row end" }, field(t("date"), date), save));
 
 	// What is typed is kept on the device until the server has it.
-	const draftKey = "lessonkit-draft-" + work.profile.profile_id;
+	const draft = draftKey(work.profile.profile_id);
+	const { teacher } = account;
 	let dirty = false; // not saved
+	let chosen = false; // the date
 	let conflict = false;
 	let key = requestKey(); // of the record, until it is saved
 	let timer = 0;
 	let saving = Promise.resolve();
 
 	editor.addEventListener("input", edited);
-	date.addEventListener("change", edited);
+	date.addEventListener("change", () => {
+		chosen = true;
+		edited();
+	});
 
 	function edited() {
 		dirty = true;
+		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
 		key = requestKey();
-		localStorage.setItem(draftKey, JSON.stringify({ text: editor.value, etag: work.etag }));
+		localStorage.setItem(draft, JSON.stringify({ text: editor.value, etag: work.etag }));
 		state.textContent = t("unsaved");
 		schedule(800);
 	}
 
 	function forgetDraft() {
 		dirty = conflict = false;
-		localStorage.removeItem(draftKey);
+		localStorage.removeItem(draft);
 	}
 
 	/** @param {number} ms */
@@ -48,7 +55,7 @@ export function feedbackSection(work, saved) {
 	}
 
 	async function autosave() {
-		if (!dirty || conflict) return;
+		if (!dirty || conflict || account.teacher !== teacher) return;
 		if (account.expired) return schedule(3000);
 		try {
 			const session = await work.ensure();
@@ -136,18 +143,22 @@ export function feedbackSection(work, saved) {
 	function show(text, day) {
 		editor.value = text;
 		date.value = day;
+		chosen = false;
 		state.textContent = "";
 	}
 
 	work.addEventListener("session", () => {
 		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
-		const draft = JSON.parse(localStorage.getItem(draftKey) ?? "null");
-		if (!draft || draft.text === editor.value) return;
+		const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
+		if (!kept || kept.text === editor.value) return;
 		// The version that the draft belongs to tells whether the text has changed elsewhere since.
-		work.etag = draft.etag || work.etag;
-		editor.value = draft.text;
+		work.etag = kept.etag || work.etag;
+		editor.value = kept.text;
 		edited();
 	}, { once: true });
+	work.addEventListener("opened", () => {
+		if (!chosen && work.session) date.value = work.session.feedback_date;
+	});
 	work.addEventListener("replaced", () => {
 		key = requestKey();
 		show("", today());

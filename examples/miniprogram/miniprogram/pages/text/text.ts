@@ -86,7 +86,7 @@ Page({
       }
       // The key is the session: it becomes one record, however often the button is tapped. Where
       // the answer to the last time was lost, the session has ended already.
-      await client.saveSession(session, { feedback_text: text }).catch((error) => {
+      await client.saveSession(session, { feedback_text: text, feedback_date: date }).catch((error) => {
         if (!(error instanceof Problem && error.code === "session_completed")) throw error;
       });
       const record = await client.createRecord(

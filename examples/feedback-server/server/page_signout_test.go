@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// signedIn returns the server's address behind a network, and a function that signs in anew.
+func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackclient.Client)) {
+	t.Helper()
+	platform := authtest.NewPlatform(t)
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL": platform.QueryEndpoint(),
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	n := newFaultyNetwork(t, "http://"+serve(t, s))
+	return n, func() (string, feedbackclient.Client) {
+		token := signIn(t, s.Handler(), platform)
+		return token, feedbackclient.Client{Base: n.url, Header: http.Header{"Authorization": {"Bearer " + token}}}
+	}
+}
+
+// kept returns what the device keeps: keys of texts, and the teachers of recordings.
+const kept = `import("/page/outbox.js").then(({ list }) => list()).then((recordings) => [
+	...Object.keys(localStorage).filter((key) => key !== "lessonkit-language"),
+	...recordings.map((r) => r.teacher)].join())`
+
+// A shared computer: nothing of the teacher stays, what is not sent goes only after a question, and
+// a session that could not be ended is said to live on.
+func TestSigningOutLeavesNothing(t *testing.T) {
+	t.Parallel()
+	n, login := signedIn(t)
+	token, c := login()
+	p, err := c.EnsureProfile(t.Context(), "Ming")
+	require.NoError(t, err)
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.acceptDialogs()
+	enter := func(token string) {
+		b.waitText("Session token")
+		b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+		b.waitText("Part 1")
+	}
+	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
+	enter(token)
+	b.eval(`localStorage.setItem("lessonkit-draft-other-student", "another teacher's"); ""`)
+	n.fail(unreachable)
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.waitText("not sent yet: 1")
+	b.clickButton("Sign out")
+	b.waitText("recordings (1) and texts (1)")
+	b.screenshot("question")
+	b.do(chromedp.Click(chromedp.CSS("dialog button"))) // Cancel
+	b.until(`() => !document.querySelector("dialog")`, "")
+	require.Equal(t, "Mine.", b.eval(`document.querySelector("textarea").value`))
+	b.clickButton("Sign out")
+	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.waitText("Your session lives on there")
+	b.screenshot("not told")
+	b.do(chromedp.Click(chromedp.CSS("dialog button"))) // Try again
+	b.until(`() => document.querySelectorAll("dialog").length === 1`, "")
+	n.recover()
+	b.do(chromedp.Click(chromedp.CSS("dialog button")))
+	b.waitText("Session token")
+	b.until(`() => `+kept+`.then((left) => left === "lessonkit-draft-other-student")`, "")
+	_, err = c.Me(t.Context())
+	require.ErrorContains(t, err, "401")
+
+	// Nothing is unsent: no question. The server cannot be told: this device forgets the teacher.
+	token, c = login()
+	enter(token)
+	n.fail(unreachable)
+	b.clickButton("Sign out")
+	b.waitText("Your session lives on there")
+	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.waitText("Session token")
+	require.NotContains(t, b.eval(`JSON.stringify(sessionStorage)`), token)
+	n.recover()
+	_, err = c.Me(t.Context())
+	require.NoError(t, err)
+}
+
+// What is no view, or names no student, shows the students. No path is made of it.
+func TestUnknownAddressesLeadHome(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("Heard."))
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.waitText("Add a student")
+	b.mu.Lock()
+	b.requests = nil
+	b.mu.Unlock()
+	for _, address := range []string{
+		"constructor", "__proto__", "toString", "nothing", "student", "student/", "student/1", "edit",
+		`edit/..\auth\me`, "student/../auth/me", "student/..%2Fauth%2Fme", "edit/?x",
+	} {
+		b.eval(`document.querySelector("main").replaceChildren(); location.hash = ` + "`#/" + strings.ReplaceAll(
+			address, `\`, `\\`) + "`; ''")
+		b.until(`() => location.hash === "#/" && document.querySelector("h1")?.innerText === "Students"`, address)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, request := range b.requests {
+		require.NotContains(t, request, "auth")
+		require.NotContains(t, request, "/profiles/")
+	}
+}
