@@ -1,10 +1,12 @@
 package feedback
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unique"
 
 	"lessonkit.example/feedback/internal/script"
 )
@@ -13,16 +15,18 @@ const (
 	// maxCorrected is how many words, or characters of a script without spaces, are corrected at
 	// once.
 	maxCorrected = 4
-	// maxCorrections limits what is learnt from one text, and the names in one place of it: without
-	// that, a text of one repeated word would take a time that grows with the square of its length.
+	// maxCorrections limits what is learnt from one text.
 	maxCorrections = 50
+	// maxAlternatives limits the names between the same words: without that, a text of repeated
+	// words would take a time that grows with the square of its length.
+	maxAlternatives = 4
 )
 
 // corrections returns the names that somebody has put in the place of other words: in saved and in
 // one of the recognised texts, the two words before it and the two after it are equal, where
 // there are any. A name is one to three words with a capital letter, or two to four Chinese
-// characters. What was recognised anywhere needs no correction.
-func corrections(recognised []string, saved string) []string {
+// characters. What was recognised anywhere needs no correction. It fails if ctx ends.
+func corrections(ctx context.Context, recognised []string, saved string) ([]string, error) {
 	words := tokens(saved)
 	named := map[string]bool{} // in the middle of a sentence, where a capital letter means a name
 	for _, w := range words {
@@ -30,26 +34,34 @@ func corrections(recognised []string, saved string) []string {
 			named[w.text] = true
 		}
 	}
-	type candidate struct{ name, first, last string }
+	type candidate struct {
+		name        string
+		first, last unique.Handle[string]
+	}
 	candidates := map[surroundings][]candidate{}
 	for i := range words {
 		for n := 1; n <= maxCorrected && i+n <= len(words); n++ {
-			at := around(words, i, i+n)
-			if name := nameOf(words[i:i+n], named); name != "" && at.enough() && len(candidates[at]) < maxCorrections {
-				candidates[at] = append(candidates[at], candidate{name, words[i].folded, words[i+n-1].folded})
+			at, name := around(words, i, i+n), nameOf(words[i:i+n], named)
+			c := candidate{name, words[i].folded, words[i+n-1].folded}
+			if same := candidates[at]; name != "" && at.enough() && len(same) < maxAlternatives && !slices.Contains(same, c) {
+				candidates[at] = append(same, c)
 			}
 		}
 	}
 	if len(candidates) == 0 {
-		return nil
+		return nil, nil
 	}
 	var found []string
 	for _, transcript := range recognised {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		was := tokens(transcript)
 		for i := range was {
 			for n := 1; n <= maxCorrected && i+n <= len(was); n++ {
 				for _, c := range candidates[around(was, i, i+n)] {
-					if was[i].folded != c.first && was[i+n-1].folded != c.last && !slices.Contains(found, c.name) {
+					replaced := was[i].folded != c.first && was[i+n-1].folded != c.last
+					if replaced && len(found) < maxCorrections && !slices.Contains(found, c.name) {
 						found = append(found, c.name)
 					}
 				}
@@ -57,12 +69,11 @@ func corrections(recognised []string, saved string) []string {
 		}
 	}
 	all := strings.ToLower(strings.Join(recognised, "\n"))
-	found = slices.DeleteFunc(found, func(name string) bool { return strings.Contains(all, strings.ToLower(name)) })
-	return found[:min(len(found), maxCorrections)]
+	return slices.DeleteFunc(found, func(name string) bool { return strings.Contains(all, strings.ToLower(name)) }), nil
 }
 
 // surroundings are the two words before a place in a text and the two after it, in lower case.
-type surroundings [4]string
+type surroundings [4]unique.Handle[string]
 
 func around(words []token, start, end int) (s surroundings) {
 	for i, at := range []int{start - 2, start - 1, end, end + 1} {
@@ -74,7 +85,10 @@ func around(words []token, start, end int) (s surroundings) {
 }
 
 // enough reports whether there are words on one side at least.
-func (s surroundings) enough() bool { return s[0] != "" || s[3] != "" }
+func (s surroundings) enough() bool {
+	var none unique.Handle[string]
+	return s[0] != none || s[3] != none
+}
 
 // nameOf returns the name that the words are, or "". A word with a capital letter at the start of a
 // sentence is a name only if it is one elsewhere.
@@ -107,19 +121,20 @@ func isCapital(word string) bool {
 
 // token is a word, or a character of a script without spaces.
 type token struct {
-	text, folded string
-	first        bool // in its sentence
+	text   string
+	folded unique.Handle[string] // in lower case
+	first  bool                  // in its sentence
 }
 
 func tokens(s string) []token {
-	var all []token
-	end := 0
-	for _, t := range script.Tokenize(s) {
+	end, found := 0, script.Tokenize(s)
+	all := make([]token, 0, len(found))
+	for _, t := range found {
 		word, between := s[t.Start:t.End], s[end:t.Start]
 		first := len(all) == 0 || strings.ContainsFunc(between, func(r rune) bool {
 			return r == '\n' || script.IsTerminator(r)
 		})
-		all = append(all, token{word, strings.ToLower(word), first})
+		all = append(all, token{word, unique.Make(strings.ToLower(word)), first})
 		end = t.End
 	}
 	return all

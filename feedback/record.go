@@ -79,9 +79,10 @@ func (in RecordInput) key(now time.Time) *IdempotencyKey {
 
 // CreateRecord creates a record and completes its session, if it has one. If the session has a
 // record of this date and content already, CreateRecord returns that one and created false. A
-// repeated idempotency key returns what its first use returned. Names by which the content replaces
-// what was recognised or summarized in the session become [Service.Words]. Errors: [ErrInvalid],
-// also if the profile is not the teacher's or the session is not the profile's; [ErrKeyReused].
+// repeated idempotency key returns what its first use returned. By a [TaskLearn], names by which
+// the content replaces what was recognised or summarized in the session become [Service.Words].
+// Errors: [ErrInvalid], also if the profile is not the teacher's or the session is not the
+// profile's; [ErrKeyReused].
 func (s *Service) CreateRecord(
 	ctx context.Context, teacher uuid.UUID, in RecordInput,
 ) (_ Record, created bool, err error) {
@@ -93,12 +94,8 @@ func (s *Service) CreateRecord(
 		return Record{}, false, err
 	}
 	now := s.now()
-	r, created, err := s.store.InsertRecord(ctx, Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
+	return s.store.InsertRecord(ctx, Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
 		Date: in.Date, Content: in.Content, SessionID: in.SessionID, CreatedAt: now}, in.key(now))
-	if err == nil && created {
-		s.learn(ctx, r)
-	}
-	return r, created, err
 }
 
 // Records lists records, newest first. Errors: [ErrInvalid].

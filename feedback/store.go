@@ -56,8 +56,9 @@ type Store interface {
 	EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error
 
 	// InsertRecord fails with [ErrInvalid] on profile_id or feedback_session_id unless the profile
-	// is the teacher's and the session is the profile's. The session becomes completed. If it has a
-	// record of the same date and content, InsertRecord returns that one and created false.
+	// is the teacher's and the session is the profile's. The session becomes completed, and the
+	// outbox, if there is one, is given a [TaskLearn]. If the session has a record of the same date
+	// and content, InsertRecord returns that one and created false.
 	//
 	// If key is not nil and the teacher has used the key since ExpiredAt, InsertRecord returns what
 	// it returned then, unless the record has been deleted; it fails with [ErrKeyReused] if the
@@ -65,6 +66,8 @@ type Store interface {
 	InsertRecord(ctx context.Context, r Record, key *IdempotencyKey) (_ Record, created bool, err error)
 	// DeleteIdempotencyKeys deletes the keys that were used before a time.
 	DeleteIdempotencyKeys(ctx context.Context, before time.Time) error
+	// Record returns one record, or [ErrNotFound].
+	Record(ctx context.Context, teacher, id uuid.UUID) (Record, error)
 	// Records returns up to limit records ordered by date, time of creation and identifier, all
 	// descending, starting after a key if it is not nil.
 	Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, after *RecordKey, limit int) ([]Record, error)

@@ -21,6 +21,7 @@ const (
 	TaskTranscribe   TaskKind = "transcribe"
 	TaskDeleteAudio  TaskKind = "delete_audio"
 	TaskEraseTeacher TaskKind = "erase_teacher" // see [Service.EraseTeacher]
+	TaskLearn        TaskKind = "learn"         // the words of a record: see [Service.CreateRecord]
 )
 
 // Task is background work. A store gives it to its outbox within the transaction that makes it
@@ -31,7 +32,8 @@ type Task struct {
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
 	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: increases each time the segment is queued
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
-	TeacherID uuid.UUID `json:"teacher_id,omitzero"` // with TaskEraseTeacher
+	TeacherID uuid.UUID `json:"teacher_id,omitzero"` // with TaskEraseTeacher and TaskLearn
+	RecordID  uuid.UUID `json:"record_id,omitzero"`  // with TaskLearn
 	// Turn is when a queue should start the task at the earliest. Tasks of the kind TaskTranscribe
 	// have one in the past: started in the order of their turns, the recordings of one teacher do
 	// not keep those of others waiting. A TaskEraseTeacher has one an hour ahead. The zero Turn
@@ -81,6 +83,11 @@ func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 		return s.deleteAudio(ctx, t.AudioKey, log.With("audio_key", t.AudioKey))
 	case TaskEraseTeacher:
 		return s.store.EraseTeacher(ctx, t.TeacherID, time.Time{})
+	case TaskLearn:
+		if err := s.learn(ctx, t.TeacherID, t.RecordID); !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		return nil // deleted meanwhile
 	}
 	return permanentError{public: "unknown task", err: fmt.Errorf("task of unknown kind %q", t.Kind)}
 }

@@ -38,36 +38,35 @@ func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []stri
 }
 
 // learn adds the words that a record corrects in what was recognised and summarized in its session,
-// and marks those as used that it contains. A failure is logged only: the record is saved.
-func (s *Service) learn(ctx context.Context, r Record) {
-	if !r.SessionID.Valid {
-		return
+// and marks those as used that it contains.
+func (s *Service) learn(ctx context.Context, teacher, record uuid.UUID) error {
+	r, err := s.store.Record(ctx, teacher, record)
+	if err != nil || !r.SessionID.Valid {
+		return err
 	}
-	err := func() error {
-		session, err := s.store.Session(ctx, r.TeacherID, r.SessionID.UUID)
-		if err != nil {
-			return err
-		}
-		words, err := s.store.Words(ctx, r.TeacherID)
-		if err != nil {
-			return err
-		}
-		recognised := []string{session.GeneratedText}
-		for _, l := range session.Lessons {
-			recognised = append(recognised, l.Transcript())
-		}
-		used := corrections(recognised, r.Content)
-		for _, word := range words {
-			if strings.Contains(r.Content, word) && !slices.Contains(used, word) {
-				used = append(used, word)
-			}
-		}
-		if len(used) == 0 {
-			return nil
-		}
-		return s.store.UseWords(ctx, r.TeacherID, used[:min(len(used), MaxWords)], s.now())
-	}()
+	session, err := s.store.Session(ctx, teacher, r.SessionID.UUID)
 	if err != nil {
-		s.cfg.Logger.WarnContext(ctx, "words of a record were not learnt", "record_id", r.ID, "error", err)
+		return err
 	}
+	words, err := s.store.Words(ctx, teacher)
+	if err != nil {
+		return err
+	}
+	recognised := []string{session.GeneratedText}
+	for _, l := range session.Lessons {
+		recognised = append(recognised, l.Transcript())
+	}
+	used, err := corrections(ctx, recognised, r.Content)
+	if err != nil {
+		return err
+	}
+	for _, word := range words {
+		if strings.Contains(r.Content, word) && !slices.Contains(used, word) {
+			used = append(used, word)
+		}
+	}
+	if len(used) == 0 {
+		return nil
+	}
+	return s.store.UseWords(ctx, teacher, used[:min(len(used), MaxWords)], s.now())
 }

@@ -116,7 +116,7 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 	}
 }
 
-// save creates a record of a session.
+// save creates a record of a session and learns from it.
 func (e *env) save(session uuid.UUID, content string) {
 	e.t.Helper()
 	s, err := e.Session(e.t.Context(), e.teacher, session)
@@ -124,6 +124,9 @@ func (e *env) save(session uuid.UUID, content string) {
 	_, _, err = e.CreateRecord(e.t.Context(), e.teacher, feedback.RecordInput{ProfileID: s.ProfileID,
 		SessionID: uuid.NullUUID{UUID: session, Valid: true}, Date: "2026-05-31", Content: content})
 	require.NoError(e.t, err)
+	tasks := e.take()
+	require.Len(e.t, tasks, 1)
+	require.NoError(e.t, e.RunTask(e.t.Context(), tasks[0], feedback.Attempt{LeaseToken: "b", Number: 1}))
 }
 
 // TestCorrectionsOfTheSummaryAreLearnt: a summary may be in other words than the transcript.
@@ -153,15 +156,27 @@ func (s fixedSummary) Summarize(context.Context, feedback.SummaryInput) (feedbac
 	return feedback.Summary{Text: string(s), Source: feedback.SummaryRemote}, nil
 }
 
-// TestRecordsAreSavedWithoutWords: that words cannot be stored does not lose the record.
-func TestRecordsAreSavedWithoutWords(t *testing.T) {
+func TestRecordingsAreTranscribedWithoutHints(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.Store = wordless{c.Store} })
-	lesson := e.lesson()
-	e.save(lesson.SessionID, "Today Siobhan painted a pond.")
-	_, task := e.add(lesson, "marker")
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}),
-		"a recording is transcribed without hints")
+	_, task := e.add(e.lesson(), "marker")
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+}
+
+// That words cannot be stored does not lose the record, and a deleted record teaches nothing.
+func TestLearningFailsAlone(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) { c.Store = wordless{c.Store} })
+	session := e.lesson().SessionID
+	s, err := e.Session(t.Context(), e.teacher, session)
+	require.NoError(t, err)
+	r, _, err := e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: s.ProfileID,
+		SessionID: uuid.NullUUID{UUID: session, Valid: true}, Date: "2026-05-31", Content: "Siobhan painted."})
+	require.NoError(t, err)
+	task := e.take()[0]
+	require.ErrorContains(t, e.RunTask(t.Context(), task, feedback.Attempt{Number: 1}), "broken")
+	require.NoError(t, e.DeleteRecord(t.Context(), e.teacher, r.ID))
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{Number: 2}))
 }
 
 // wordless is a store whose words cannot be read.

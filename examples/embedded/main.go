@@ -106,6 +106,7 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 	}
 	for _, kind := range []feedback.TaskKind{
 		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
+		feedback.TaskLearn,
 	} {
 		jobqueue.Handle(worker, string(kind), runTask,
 			jobqueue.OnFailed(failTask), jobqueue.WithBackoff(lessons.RetryDelay))

@@ -41,6 +41,10 @@ func (s *Store) InsertRecord(
 	for range 3 { // a concurrent call may use the key first
 		err = s.update(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) (err error) {
 			stored, created, err = insertOnce(ctx, tx, r, key)
+			if err == nil && created && r.SessionID.Valid && s.outbox != nil {
+				task := feedback.Task{Kind: feedback.TaskLearn, TeacherID: r.TeacherID, RecordID: r.ID}
+				return s.addTask(ctx, tx, task)
+			}
 			return err
 		})
 		if !errors.Is(err, errKeyTaken) {
@@ -49,6 +53,8 @@ func (s *Store) InsertRecord(
 	}
 	return stored, created && err == nil, err
 }
+
+var errRecord = feedback.NotFound("record")
 
 var errKeyTaken = errors.New("the idempotency key was used concurrently")
 
@@ -150,6 +156,13 @@ func insertRecord(ctx context.Context, q execer, r feedback.Record) error {
 	return err
 }
 
+// Record implements [feedback.Store].
+func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Record, error) {
+	r, err := one(ctx, s.db, errRecord, scanRecord(teacher),
+		`select `+recordColumns+` from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
+	return r, wrap("read record", err)
+}
+
 // Records implements [feedback.Store].
 func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
@@ -170,6 +183,6 @@ func (s *Store) Records(
 
 // DeleteRecord implements [feedback.Store].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
-	return s.exec(ctx, "delete record", feedback.NotFound("record"),
+	return s.exec(ctx, "delete record", errRecord,
 		`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
 }

@@ -24,8 +24,14 @@ func recordsRoundTrip(t *testing.T, f *fixture) {
 	got, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
 	require.Equal(t, []feedback.Record{r}, got)
+	one, err := f.Store.Record(t.Context(), f.teacher, r.ID)
+	require.NoError(t, err)
+	require.Equal(t, r, one)
+	require.Equal(t, []feedback.Task{{Kind: feedback.TaskLearn, TeacherID: f.teacher, RecordID: r.ID}}, f.Tasks(t))
 	require.NoError(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID))
 	require.ErrorIs(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID), feedback.ErrNotFound)
+	_, err = f.Store.Record(t.Context(), f.teacher, r.ID)
+	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
 func recordsPages(t *testing.T, f *fixture) {

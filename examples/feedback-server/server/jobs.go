@@ -23,6 +23,9 @@ const (
 // hours. Attempts while the recogniser is unavailable do not count.
 const transcribeAttempts = 6
 
+// learnAttempts limits the attempts at what a record teaches: without it nothing is lost.
+const learnAttempts = 3
+
 // sweepKind is the kind of the hourly job that deletes what nothing refers to.
 const sweepKind = "sweep"
 
@@ -38,8 +41,11 @@ func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 	if id := feedbackhttp.RequestID(ctx); id != "" {
 		p.Meta = map[string]string{requestIDKey: id}
 	}
-	if t.Kind == feedback.TaskTranscribe {
+	switch t.Kind {
+	case feedback.TaskTranscribe:
 		p.Queue, p.MaxAttempts = speechQueue, transcribeAttempts
+	case feedback.TaskLearn:
+		p.MaxAttempts = learnAttempts
 	}
 	return p
 }
@@ -106,6 +112,7 @@ func newWorker(
 		jobqueue.OnFailed(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.OnFailed(failTask))
 	jobqueue.Handle(w, string(feedback.TaskEraseTeacher), eraseTeacher, jobqueue.OnFailed(failTask))
+	jobqueue.Handle(w, string(feedback.TaskLearn), runTask, jobqueue.OnFailed(failTask))
 	jobqueue.Handle(w, sweepKind, func(ctx context.Context, _ *jobqueue.Job, _ any) error {
 		return lessons.Sweep(ctx)
 	})

@@ -42,6 +42,7 @@ func newMetrics(h *health) *metrics {
 	// A series that begins with its first failure shows no increase.
 	for _, kind := range []feedback.TaskKind{
 		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
+		feedback.TaskLearn,
 	} {
 		for _, outcome := range outcomes {
 			m.jobs.WithLabelValues(string(kind), string(outcome))
