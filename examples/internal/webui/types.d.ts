@@ -136,13 +136,18 @@ interface Sink {
 type SendRequest = (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
 
 /** Reads all pages of a list. */
-type ReadAll = (path: string, query?: Fields) => Promise<any[]>;
+type ReadAll = <Path extends string>(path: Path, query?: Fields) => Promise<
+	Path extends "profiles" ? Profile[] : Path extends "feedback-records" ? FeedbackRecord[] : any[]
+>;
 
 /**
  * Follows a session until the signal is aborted. Lost connections are resumed after the last event.
  * While the page is hidden there is no connection, because browsers allow few of them.
  */
 type Follow = (session: string, on: Follower, signal: AbortSignal) => Promise<void>;
+
+/** Keeps the screen on until the signal is aborted, where the browser can. */
+type KeepAwake = (signal: AbortSignal) => void;
 
 /** Waits for an event, or the end of the signal. */
 type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<void>;
@@ -183,6 +188,11 @@ type Keep = <T>(store: () => Promise<T>) => Promise<T>;
 /** Stores a part of a lesson: a file, with its name and data, or a recording without its audio. */
 type AddPart = (lesson: string, type: string, name?: string, data?: ArrayBuffer) => Promise<Recording>;
 
+/**
+ * The voice session of a student, as the server has it. Its events: "session" when something of it
+ * may have changed, "segment" with a changed segment in detail, "opened" when there is one,
+ * "replaced" when it is another.
+ */
 type Work = import("./page/work.js").Work;
 
 /** Draws a lesson or a part of one, and returns its element. kept are the lesson's recordings that are on this device. */
@@ -229,12 +239,9 @@ type Arrange = (parent: Element, children: Element[]) => void;
 /** Runs an action unless it is running already. */
 type Once = (element: HTMLElement, action: Action) => Promise<void>;
 
-/**
- * Creates an element. Properties that begin with "on" are event listeners, false and undefined are
- * left out, everything else is an attribute.
- */
+/** Creates an element with classes, as in "p.hint". Properties are attributes, but for false and undefined. */
 type CreateElement = <K extends keyof HTMLElementTagNameMap>(
-	tag: K, props?: Props, ...children: Child[]
+	tag: K | `${K}.${string}`, props?: Props, ...children: Child[]
 ) => HTMLElementTagNameMap[K];
 
 /**
@@ -263,4 +270,5 @@ type RecordList = (
 ) => HTMLElement;
 
 /** Fills main. The function that it returns ends it. */
-type View = (main: HTMLElement, student?: string) => Promise<void | (() => Promise<void>)>;
+type View = (main: HTMLElement, student?: string) => Promise<Leave>;
+type Leave = void | (() => Promise<void>);

@@ -86,7 +86,7 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 
 /** @type {ReadAll} */
 export async function all(path, query) {
-	/** @type {any[]} */
+	/** @type {any} */
 	const items = [];
 	let cursor = "";
 	do {

@@ -2,7 +2,7 @@
 
 import { account, Problem } from "./api.js";
 import { ask, button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
-import { draftKeys, hold, list, outbox, remove, retryNow, wake } from "./outbox.js";
+import { draftKeys, hold, outbox, own, remove, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { signInByAddress, signInForm, signInView } from "./views/signin.js";
 import { studentView } from "./views/student.js";
@@ -12,7 +12,7 @@ import { editView, studentsView } from "./views/students.js";
 const views = { student: studentView, edit: editView, records: recordsView };
 const main = byId("main");
 const languageKey = "lessonkit-language";
-/** @type {void | (() => Promise<void>)} */
+/** @type {Leave} */
 let leave;
 let shown = 0;
 
@@ -33,14 +33,14 @@ async function show() {
 	const [, name = "", student] = address.exec(location.hash) ?? [];
 	if (!name) history.replaceState(null, "", "#/");
 	drawFrame();
-	const root = h("div", { class: "view" });
+	const root = h("div.view", {});
 	try {
 		const view = account.teacher ? views[name] ?? studentsView : signInView;
 		const ending = await view(root, student);
 		if (number === shown) leave = ending;
 		else await ending?.();
 	} catch (error) {
-		root.replaceChildren(h("p", { class: "error" }, explain(error)), button(t("tryAgain"), show));
+		root.replaceChildren(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
 	}
 	if (number !== shown) return;
 	main.replaceChildren(root);
@@ -50,8 +50,8 @@ async function show() {
 
 /** Ends the session, and forgets what this device keeps of the teacher. */
 async function signOut() {
-	const own = (await list().catch(() => [])).filter((r) => r.teacher === account.teacher);
-	const [n, texts] = [own.length, draftKeys().length];
+	const recordings = await own().catch(() => []);
+	const [n, texts] = [recordings.length, draftKeys().length];
 	if (n + texts > 0 && !await ask(t("signOutQuestion", { n, texts }), t("signOut"))) return;
 	await end();
 	main.replaceChildren(); // nothing more is typed
@@ -64,7 +64,7 @@ async function signOut() {
 	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
 		problem = await account.logout();
 	}
-	for (const recording of own) await remove(recording);
+	for (const recording of recordings) await remove(recording);
 	for (const key of draftKeys()) localStorage.removeItem(key);
 	release();
 	account.forget();
@@ -75,7 +75,7 @@ function drawFrame() {
 	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": location.hash === "#/" + to && "page" }, label);
 	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
 	byId("header").replaceChildren(...h("div", {},
-		h("p", { class: "brand" }, t("title")),
+		h("p.brand", {}, t("title")),
 		account.teacher && h("nav", { "aria-label": t("navigation") }, link("", t("students")), link("records", t("records"))),
 		button(name, async () => {
 			localStorage.setItem(languageKey, lang);
@@ -93,12 +93,12 @@ function drawBanner() {
 	const banner = byId("banner");
 	const { unsent, refused, others, problem } = outbox.state;
 	const wanted = h("div", {},
-		account.expired && h("section", { class: "notice", "aria-label": t("signIn") },
+		account.expired && h("section.notice", { "aria-label": t("signIn") },
 			h("p", {}, t("expired")), signInForm()),
-		problem && h("div", { class: "notice row" },
-			h("p", { class: "grow" }, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
-		refused.length > 0 && h("p", { class: "notice" }, t("refusedParts", { n: refused.length })),
-		others > 0 && account.teacher && h("p", { class: "notice" }, t("othersUnsent", { n: others })));
+		problem && h("div.notice.row", {},
+			h("p.grow", {}, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
+		refused.length > 0 && h("p.notice", {}, t("refusedParts", { n: refused.length })),
+		others > 0 && account.teacher && h("p.notice", {}, t("othersUnsent", { n: others })));
 	// Neither a form that is filled in nor a button that is focused is replaced.
 	if (account.expired && banner.querySelector("form") || banner.textContent === wanted.textContent) return;
 	banner.replaceChildren(...wanted.children);

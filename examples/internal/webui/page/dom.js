@@ -25,11 +25,12 @@ export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(
 
 /** @type {CreateElement} */
 export function h(tag, props = {}, ...children) {
-	const element = document.createElement(tag);
-	for (const [name, value] of Object.entries(props)) {
-		if (value === false || value === undefined) continue;
-		if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-		else element.setAttribute(name, value === true ? "" : String(value));
+	const [name = "", ...classes] = tag.split(".");
+	/** @type {any} */
+	const element = document.createElement(name);
+	element.classList.add(...classes);
+	for (const [key, value] of Object.entries(props)) {
+		if (value !== false && value !== undefined) element.setAttribute(key, value === true ? "" : String(value));
 	}
 	for (const child of children) if (child || child === "") element.append(child);
 	return element;
@@ -70,7 +71,7 @@ export async function once(element, action) {
 }
 
 /** @type {CreateField} */
-export const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
+export const field = (label, control) => h("label.field", {}, h("span", {}, label), control);
 
 /** @type {CreateForm} */
 export function form(action, props, ...children) {
@@ -123,7 +124,7 @@ export function ask(question, yes, no = t("cancel")) {
 	return new Promise((resolve) => {
 		const text = h("p", { id: "question" }, question);
 		/** @type {HTMLDialogElement} */
-		const dialog = h("dialog", { "aria-labelledby": "question" }, text, h("div", { class: "row" },
+		const dialog = h("dialog", { "aria-labelledby": "question" }, text, h("div.row", {},
 			button(no, () => { dialog.close(); }),
 			button(yes, () => { dialog.close("yes"); }, { class: "danger" })));
 		dialog.addEventListener("close", () => {

@@ -83,6 +83,9 @@ export const draftKeys = () => Object.keys(localStorage).filter((key) => key.sta
 /** @returns {Promise<Recording[]>} */
 export const list = () => transact("readonly", (recordings) => recordings.getAll());
 
+/** Those of the teacher. */
+export const own = async () => (await list()).filter((r) => r.teacher === account.teacher);
+
 /** @param {Recording} recording */
 export async function audio({ lesson, sequence, type }) {
 	const chunks = await transact("readonly", (_, c) => c.getAll(below(lesson, sequence)));
@@ -140,10 +143,10 @@ account.addEventListener("change", retryNow);
 
 async function report(problem = outbox.state.problem) {
 	const recordings = await list();
-	const own = recordings.filter((r) => r.teacher === account.teacher);
-	const unsent = own.filter((r) => !r.refused).length;
+	const mine = recordings.filter((r) => r.teacher === account.teacher);
+	const unsent = mine.filter((r) => !r.refused).length;
 	outbox.state = {
-		unsent, refused: own.filter((r) => r.refused), others: recordings.length - own.length,
+		unsent, refused: mine.filter((r) => r.refused), others: recordings.length - mine.length,
 		problem: unsent > 0 ? problem : null,
 	};
 	outbox.dispatchEvent(new Event("change"));
@@ -167,7 +170,7 @@ async function recover() {
 async function drain() {
 	await recover().catch(() => {}); // what is complete is sent, which makes space
 	while (account.teacher && !account.expired) {
-		const next = (await list()).find((r) => r.complete && !r.refused && r.teacher === account.teacher);
+		const next = (await own()).find((r) => r.complete && !r.refused);
 		if (!next) return;
 		try {
 			await send(next);

@@ -95,7 +95,7 @@ export function microphone() {
 	});
 }
 
-/** Keeps the screen on until the signal is aborted, where the browser can. @param {AbortSignal} signal */
+/** @type {KeepAwake} */
 export function keepAwake(signal) {
 	const acquire = async () => {
 		if (document.hidden) return;

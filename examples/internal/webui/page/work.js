@@ -7,8 +7,6 @@ import { follow } from "./events.js";
 /** @param {Segment} segment */
 export const isWaiting = ({ state }) => state === "queued" || state === "transcribing";
 
-/** Its events: "session" when something of it may have changed, "segment" with a changed segment in
- * detail, "opened" when there is one, "replaced" when it is another. */
 export class Work extends EventTarget {
 	/** @type {Session | null} */
 	session = null;

@@ -8,13 +8,13 @@ import { draftKey } from "../outbox.js";
 export function feedbackSection(work, saved) {
 	const editor = h("textarea", { rows: 12, maxlength: 20000, lang: "" });
 	const date = h("input", { type: "date", required: true, value: today() });
-	const state = h("p", { class: "hint saving", role: "status" });
-	const choice = h("div", { class: "notice", hidden: true });
+	const state = h("p.hint.saving", { role: "status" });
+	const choice = h("div.notice", { hidden: true });
 	const generate = button(t("generate"), generateText);
 	const save = button(t("saveRecord"), saveRecord, { class: "primary" });
-	const element = h("section", { class: "card", "aria-labelledby": "feedback" },
-		h("h2", { id: "feedback" }, t("feedback")), h("div", { class: "row" }, generate), choice,
-		field(t("feedbackText"), editor), state, h("div", { class: "row end" }, field(t("date"), date), save));
+	const element = h("section.card", { "aria-labelledby": "feedback" },
+		h("h2", { id: "feedback" }, t("feedback")), h("div.row", {}, generate), choice,
+		field(t("feedbackText"), editor), state, h("div.row.end", {}, field(t("date"), date), save));
 
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
@@ -97,8 +97,8 @@ export function feedbackSection(work, saved) {
 
 	/** @type {Offer} */
 	function offer(question, text, ...buttons) {
-		choice.replaceChildren(h("p", {}, question), h("p", { class: "text" }, text),
-			h("div", { class: "row" }, ...buttons));
+		choice.replaceChildren(h("p", {}, question), h("p.text", {}, text),
+			h("div.row", {}, ...buttons));
 		choice.hidden = false;
 		buttons[0]?.focus();
 	}

@@ -3,7 +3,7 @@
 import { account, Problem, request } from "../api.js";
 import { button, duration, explain, h, minutes, once, say, t, write } from "../dom.js";
 import { delay } from "../events.js";
-import { append, changed, create, hold, list, outbox, put } from "../outbox.js";
+import { append, changed, create, hold, outbox, own, put } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
 import { isWaiting } from "../work.js";
 import { transcript } from "./transcript.js";
@@ -11,20 +11,20 @@ import { transcript } from "./transcript.js";
 /** @param {Work} work */
 export function lessonsSection(work) {
 	const meter = h("meter", { min: 0, max: 60, low: 15, optimum: 30, "aria-label": t("level") });
-	const words = h("span", { class: "hint words" });
-	const time = h("span", { class: "time", role: "timer" }, "0:00");
+	const words = h("span.hint.words", {});
+	const time = h("span.time", { role: "timer" }, "0:00");
 	const record = button(t("record"), () => recorder ? stop() : start(), { class: "record" });
-	const lessonNote = h("p", { class: "hint" });
-	const spoken = h("p", { class: "hidden", role: "status" });
-	const waiting = h("p", { class: "hint waiting" });
+	const lessonNote = h("p.hint", {});
+	const spoken = h("p.hidden", { role: "status" });
+	const waiting = h("p.hint.waiting", {});
 	const finish = button(t("finishLesson"), finishLesson);
 	const text = transcript(work);
 	const files = h("input", { type: "file", accept: "audio/*,video/mp4,video/webm", multiple: true, class: "file" });
-	const drop = h("label", { class: "drop" }, t("dropFiles"), files);
-	const element = h("section", { class: "card", "aria-labelledby": "lessons" },
+	const drop = h("label.drop", {}, t("dropFiles"), files);
+	const element = h("section.card", { "aria-labelledby": "lessons" },
 		h("h2", { id: "lessons" }, t("lessons")), lessonNote, record,
-		h("div", { class: "row levels" }, meter, words, time),
-		h("div", { class: "row" }, finish, drop), waiting, text.element, spoken);
+		h("div.row.levels", {}, meter, words, time),
+		h("div.row", {}, finish, drop), waiting, text.element, spoken);
 
 	/** Ends the recording. @type {(() => Promise<void>) | null} */
 	let recorder = null;
@@ -195,7 +195,7 @@ export function lessonsSection(work) {
 	/** @type {Listen} */
 	const on = (target, name, listener) => target.addEventListener(name, listener, { signal: end.signal });
 	const readOutbox = async () => {
-		unsent = (await list()).filter((r) => r.teacher === account.teacher);
+		unsent = await own();
 		draw();
 	};
 	on(work, "session", draw);

@@ -5,7 +5,6 @@ import { ask, button, byId, field, h, once, say, t } from "../dom.js";
 
 /** @type {View} */
 export async function recordsView(root) {
-	/** @type {Profile[]} */
 	const profiles = await all("profiles");
 	const names = new Map(profiles.map((p) => [p.profile_id, p.name]));
 	const student = h("select", {}, h("option", { value: "" }, t("any")),
@@ -13,24 +12,23 @@ export async function recordsView(root) {
 	const date = h("input", { type: "date" });
 	const list = h("div", {});
 	const draw = async () => {
-		/** @type {FeedbackRecord[]} */
 		const records = await all("feedback-records", student.value ? { profile_id: student.value } : {});
 		const wanted = records.filter((r) => !date.value || r.feedback_date === date.value);
 		list.replaceChildren(recordList(wanted, (r) => names.get(r.profile_id) ?? "", "h2", draw));
 	};
 	for (const control of [student, date]) control.addEventListener("change", () => once(list, draw));
 	root.append(h("h1", {}, t("records")),
-		h("div", { class: "row filters" }, field(t("student"), student), field(t("date"), date)), list);
+		h("div.row.filters", {}, field(t("student"), student), field(t("date"), date)), list);
 	await draw();
 }
 
 /** @type {RecordList} */
 export function recordList(records, name, heading, deleted) {
-	if (records.length === 0) return h("p", { class: "hint" }, t("noRecords"));
-	return h("ul", { class: "list records" }, ...records.map((r) => {
+	if (records.length === 0) return h("p.hint", {}, t("noRecords"));
+	return h("ul.list.records", {}, ...records.map((r) => {
 		const title = [r.feedback_date, name(r)].filter(Boolean).join(" · ");
-		const item = h("li", { class: "card" }, h(heading, {}, title), h("p", { class: "text" }, r.content),
-			h("div", { class: "row" },
+		const item = h("li.card", {}, h(heading, {}, title), h("p.text", {}, r.content),
+			h("div.row", {},
 				button(t("copy"), async () => {
 					await navigator.clipboard.writeText(r.content);
 					say(t("copied"));

@@ -16,7 +16,7 @@ export async function signInByAddress() {
 
 /** @type {View} */
 export async function signInView(root) {
-	root.append(h("h1", {}, t("signIn")), h("p", { class: "hint" }, t("signInHint")));
+	root.append(h("h1", {}, t("signIn")), h("p.hint", {}, t("signInHint")));
 	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
 	if (health.development_auth_enabled) {
 		root.append(form(({ name = "" }) => byName(name), { class: "card" },
@@ -25,9 +25,9 @@ export async function signInView(root) {
 				name: "name", required: true, pattern: "[A-Za-z0-9._@+\\-]{1,64}", title: t("nameRule"),
 				autocomplete: "username",
 			})),
-			h("button", { class: "primary" }, t("signInByName"))));
+			h("button.primary", {}, t("signInByName"))));
 	}
-	root.append(h("div", { class: "card" }, h("p", {}, t("tokenHint")), signInForm()));
+	root.append(h("div.card", {}, h("p", {}, t("tokenHint")), signInForm()));
 }
 
 /** The form for a session token. */

@@ -18,10 +18,10 @@ export async function studentView(root, id = "") {
 	const lessons = lessonsSection(work);
 	const feedback = feedbackSection(work, () => once(records, drawRecords));
 	root.append(
-		h("div", { class: "row" },
-			h("div", { class: "grow" }, h("h1", {}, profile.name), h("p", { class: "hint" }, describe(profile))),
-			h("a", { class: "button", href: "#/edit/" + id }, t("edit"))),
-		h("div", { class: "columns" }, lessons.element, feedback.element),
+		h("div.row", {},
+			h("div.grow", {}, h("h1", {}, profile.name), h("p.hint", {}, describe(profile))),
+			h("a.button", { href: "#/edit/" + id }, t("edit"))),
+		h("div.columns", {}, lessons.element, feedback.element),
 		h("section", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), records));
 	const end = async () => {
 		work.end.abort();

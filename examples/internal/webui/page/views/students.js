@@ -5,27 +5,26 @@ import { ask, button, field, form, h, say, t, write } from "../dom.js";
 
 /** @type {View} */
 export async function studentsView(root) {
-	/** @type {Profile[]} */
 	const profiles = await all("profiles");
 	const search = h("input", { type: "search", name: "query" });
 	const filters = ["grade", "subject"].map((name) => h("select", { name }, h("option", { value: "" }, t("any")),
 		...[...new Set(profiles.map((p) => p[name]))].filter(Boolean).sort().map((v) => h("option", {}, v))));
-	const list = h("ul", { class: "list" });
-	const count = h("p", { class: "hint", role: "status" });
+	const list = h("ul.list", {});
+	const count = h("p.hint", { role: "status" });
 
 	const draw = () => {
 		const found = profiles.filter((p) => p.name.toLowerCase().includes(search.value.trim().toLowerCase())
 			&& filters.every(({ name, value }) => !value || p[name] === value));
 		write(count, profiles.length === 0 ? t("noStudents") : t("found", { n: found.length }));
 		list.replaceChildren(...found.map((p) => h("li", {}, h("a", { href: "#/student/" + p.profile_id },
-			h("strong", {}, p.name), h("span", { class: "hint" }, describe(p))))));
+			h("strong", {}, p.name), h("span.hint", {}, describe(p))))));
 	};
 	for (const control of [search, ...filters]) control.addEventListener("input", draw);
 
 	root.append(
-		h("div", { class: "row" }, h("h1", { class: "grow" }, t("students")),
-			h("a", { class: "button primary", href: "#/edit/" }, t("addStudent"))),
-		h("div", { class: "row filters" }, field(t("search"), search),
+		h("div.row", {}, h("h1.grow", {}, t("students")),
+			h("a.button.primary", { href: "#/edit/" }, t("addStudent"))),
+		h("div.row.filters", {}, field(t("search"), search),
 			...filters.map((f) => field(t(/** @type {Key} */ (f.name)), f))),
 		count, list, await defaultsForm());
 	draw();
@@ -46,7 +45,7 @@ async function defaultsForm() {
 			body: { ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes) },
 		});
 		say(t("saved"));
-	}, { class: "card" }, h("p", { class: "hint" }, t("defaultsHint")), input(body, "grade"), input(body, "subject"),
+	}, { class: "card" }, h("p.hint", {}, t("defaultsHint")), input(body, "grade"), input(body, "subject"),
 	input(body, "lesson_duration_minutes", { type: "number", min: 1, max: 600, required: true }),
 	h("button", {}, t("save"))));
 }
@@ -67,9 +66,9 @@ export async function editView(root, id = "") {
 	input(p, "academic_year", { type: "number", min: 1900, max: 2200 }),
 	input(p, "term"), input(p, "guardian_title"),
 	input(p, "start_time", { type: "time" }), input(p, "end_time", { type: "time" }),
-	h("p", { class: "hint" }, t("emptyFields")),
-	h("div", { class: "row" }, h("button", { class: "primary" }, t("save")),
-		h("a", { class: "button", href: id ? "#/student/" + id : "#/" }, t("cancel")))));
+	h("p.hint", {}, t("emptyFields")),
+	h("div.row", {}, h("button.primary", {}, t("save")),
+		h("a.button", { href: id ? "#/student/" + id : "#/" }, t("cancel")))));
 	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));
 }
 

@@ -7,8 +7,8 @@ import { audio, remove } from "../outbox.js";
 
 /** @param {Work} work */
 export function transcript(work) {
-	const element = h("div", { class: "transcript", tabindex: 0, role: "region", "aria-label": t("textRegion") });
-	const none = h("p", { class: "hint" }, t("noText"));
+	const element = h("div.transcript", { tabindex: 0, role: "region", "aria-label": t("textRegion") });
+	const none = h("p.hint", {}, t("noText"));
 	const player = h("audio", { controls: true });
 	/** The lessons and parts that are shown. @type {Map<string, Draw<any>>} */
 	const shown = new Map();
@@ -32,15 +32,15 @@ export function transcript(work) {
 	/** @type {(l: Lesson) => Draw<Lesson>} */
 	function lessonView({ lesson_id, number }) {
 		const name = t("lesson", { n: number });
-		const heading = h("h3", { class: "grow" });
+		const heading = h("h3.grow", {});
 		const apply = button(t("markApplied"), async () => {
 			await request("POST", `feedback-lessons/${lesson_id}/mark-applied`);
 			section.focus();
 			await work.refresh();
 		}, { class: "quiet", title: t("markAppliedHint"), of: name });
-		const list = h("ol", { class: "segments" });
+		const list = h("ol.segments", {});
 		const section = h("section", { "aria-label": name, tabindex: -1 },
-			h("div", { class: "row" }, heading, apply), list);
+			h("div.row", {}, heading, apply), list);
 		return ({ applied, state, segments }, kept) => {
 			write(heading, `${name} · ${t(applied ? "applied" : state === "recording" ? "open" : "finished")}`);
 			apply.hidden = applied || state === "recording";
@@ -55,7 +55,7 @@ export function transcript(work) {
 	/** @type {(s: Segment) => Draw<Segment>} */
 	function segmentView({ segment_id, sequence, duration_ms }) {
 		const label = t("part", { n: sequence + 1 }) + (duration_ms ? " · " + minutes(duration_ms / 1000) : "");
-		const text = h("p", { class: "text" });
+		const text = h("p.text", {});
 		const retry = button(t("retry"), async () => {
 			await request("POST", `audio-segments/${segment_id}/retry`);
 			row.focus();
@@ -63,7 +63,7 @@ export function transcript(work) {
 		}, { of: label });
 		const listen = button(t("listen"), () => play(segment_id, row), { class: "quiet", of: label });
 		const row = h("li", { tabindex: -1 }, text,
-			h("div", { class: "row" }, h("span", { class: "hint grow" }, label), retry, listen));
+			h("div.row", {}, h("span.hint.grow", {}, label), retry, listen));
 		return ({ state, text: said, error, error_code: code, audio_deleted_at }) => {
 			row.className = state;
 			listen.hidden = !!audio_deleted_at;
@@ -76,14 +76,14 @@ export function transcript(work) {
 
 	/** @type {(r: Recording) => Draw<Recording>} */
 	function keptView(recording) {
-		const text = h("p", { class: "text" });
+		const text = h("p.text", {});
 		const label = recording.name || t("part", { n: recording.sequence + 1 });
-		const choice = h("span", { class: "row" }, button(t("download"), async () => {
+		const choice = h("span.row", {}, button(t("download"), async () => {
 			const href = URL.createObjectURL(await audio(recording));
 			h("a", { href, download: recording.name || "recording." + recording.type.split("/")[1] }).click();
 			setTimeout(() => URL.revokeObjectURL(href), 60_000);
 		}, { of: label }), button(t("discard"), () => remove(recording), { class: "danger", of: label }));
-		const row = h("li", {}, text, h("div", { class: "row" }, h("span", { class: "hint grow" }, label), choice));
+		const row = h("li", {}, text, h("div.row", {}, h("span.hint.grow", {}, label), choice));
 		return ({ refused, complete }) => {
 			row.className = refused ? "failed" : "unsent";
 			choice.hidden = !refused;
