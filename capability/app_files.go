@@ -144,7 +144,7 @@ func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntr
 			return fs.SkipDir
 		}
 		if entries++; entries > limit.Files {
-			return permanentf("%s contains more than %d files and folders; name a part of it", r.shownName(folder),
+			return permanentf("%s contains more than %d files and folders; choose a folder in it", r.shownName(folder),
 				limit.Files)
 		}
 		return visit(name, entry)

@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"os"
 	"slices"
+	"time"
 
 	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/report"
 )
+
+// maxGit is how long Git may take to read the revisions of a diff.
+const maxGit = time.Minute
 
 func diff(c *command, args []string) (int, error) {
 	c.sourceFlags()
@@ -29,17 +33,21 @@ func diff(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), maxGit, errors.New("it takes too long"))
+	defer cancel()
 	var sides [2]*project
-	for i, path := range c.args {
-		if _, err := os.Lstat(path); err != nil {
-			folder, outer, err := c.revision(path)
-			if err != nil {
-				return 0, err
+	for i, name := range c.args {
+		if exists(name) {
+			sides[i], err = c.loadOne([]string{name})
+		} else {
+			r, folder, openErr := openRevision(ctx, name)
+			if openErr != nil {
+				return 0, openErr
 			}
-			defer os.RemoveAll(outer)
-			path = folder
+			defer r.close()
+			sides[i], err = c.loadRevision(r, folder)
 		}
-		if sides[i], err = c.loadOne([]string{path}); err != nil {
+		if err != nil {
 			return 0, err
 		}
 		for _, target := range sides[i].Targets(platform) {
@@ -57,4 +65,17 @@ func diff(c *command, args []string) (int, error) {
 		err = report.Changes(c.env.Stdout, changes, report.TextOptions{Color: c.env.Color})
 	}
 	return exit(widens), err
+}
+
+// loadRevision is loadOne for a folder of a revision.
+func (c *command) loadRevision(r *revision, folder string) (*project, error) {
+	places, err := placesIn(r, folder, r.shownName)
+	if err != nil {
+		return nil, err
+	}
+	projects, err := c.projects(r, places, r.shownName)
+	if err != nil {
+		return nil, err
+	}
+	return only(projects)
 }

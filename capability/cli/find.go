@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"lessonkit.example/capability"
@@ -23,60 +25,53 @@ func (c *command) locate(path string) ([]place, error) {
 	if err != nil {
 		return nil, plainError(path, err)
 	}
-	dir := ""
-	root := projectRoot(path)
-	if root != "" {
-		dir = nameOnDisk(root)
-	}
+	name := nameOnDisk(path)
+	app := appAbove(name)
 	if !info.IsDir() {
-		if root == "" {
-			root = filepath.Dir(path)
+		folder := filepath.Dir(path)
+		if app != "" {
+			folder = systemName(app)
 		}
-		c.disk.allow(root)
-		return []place{{dir, []string{nameOnDisk(path)}}}, nil
+		c.disk.allow(folder)
+		return []place{{app, []string{name}}}, nil
 	}
-	if app := capability.AppIn(&c.disk, nameOnDisk(path)); app != "" {
-		c.disk.allow(path)
-		return []place{{dir: app}}, nil
-	}
-	if root != "" {
-		c.disk.allow(root)
-		return c.filesIn(path, dir)
+	if app != "" && capability.AppIn(&c.disk, name) == "" {
+		path = systemName(app)
 	}
 	c.disk.allow(path)
-	apps, err := capability.FindApps(&c.disk, nameOnDisk(path))
-	if err != nil {
-		return nil, err
-	}
-	var places []place
-	for _, app := range apps {
-		places = append(places, place{dir: app})
-	}
-	if places == nil {
-		return c.filesIn(path, "")
-	}
-	return places, nil
+	return placesIn(&c.disk, name, shownName)
 }
 
-// filesIn returns the place of the files in a folder.
-func (c *command) filesIn(path, dir string) ([]place, error) {
-	files, err := capability.FindFiles(&c.disk, nameOnDisk(path))
+// placesIn returns the places of a folder.
+func placesIn(fsys fs.FS, folder string, shown func(string) string) ([]place, error) {
+	app := appAbove(folder)
+	if app == "" || capability.AppIn(fsys, folder) != "" {
+		apps, err := capability.FindApps(fsys, folder)
+		if err != nil {
+			return nil, err
+		}
+		var places []place
+		for _, app := range apps {
+			places = append(places, place{dir: app})
+		}
+		if places != nil {
+			return places, nil
+		}
+	}
+	files, err := capability.FindFiles(fsys, folder)
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("there is no .json, .json5 or .toml file in %s", path)
+		err = fmt.Errorf("there is no .json, .json5 or .toml file in %s", shown(folder))
 	}
-	return []place{{dir, files}}, err
+	return []place{{app, files}}, err
 }
 
-// projectRoot returns the folder that contains the capabilities folder that a path is in, "" if the
-// path is in none.
-func projectRoot(path string) string {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	for dir := absolute; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if filepath.Base(dir) == "capabilities" {
-			return filepath.Dir(dir)
+// appAbove returns the folder that contains the folder capabilities that a file is in, "" if it is in
+// none.
+func appAbove(file string) string {
+	for file != "." {
+		base := path.Base(file)
+		if file = path.Dir(file); base == "capabilities" {
+			return file
 		}
 	}
 	return ""

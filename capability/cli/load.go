@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,17 +47,21 @@ func (c *command) load(paths []string) ([]*project, error) {
 			}
 		}
 	}
+	return c.projects(&c.disk, places, shownName)
+}
+
+// projects reads the applications at places.
+func (c *command) projects(fsys fs.FS, places []place, shown func(string) string) ([]*project, error) {
 	var projects []*project
 	for _, at := range places {
-		p := &project{}
-		if at.dir != "" {
-			p.root = shorten(systemName(at.dir))
-		}
-		var err error
-		p.App, err = capability.LoadApp(&c.disk, capability.AppOptions{Dir: at.dir, Files: at.files,
-			NoManifests: len(c.manifests) > 0, NoConfig: c.config != "", Name: shownName})
+		app, err := capability.LoadApp(fsys, capability.AppOptions{Dir: at.dir, Files: at.files,
+			NoManifests: len(c.manifests) > 0, NoConfig: c.config != "", Name: shown})
 		if err != nil {
 			return nil, err
+		}
+		p := &project{App: app}
+		if at.dir != "" {
+			p.root = filepath.FromSlash(shown(at.dir))
 		}
 		if err := c.override(p); err != nil {
 			return nil, err
@@ -88,6 +93,10 @@ func (c *command) loadOne(paths []string) (*project, error) {
 	if err != nil {
 		return nil, err
 	}
+	return only(projects)
+}
+
+func only(projects []*project) (*project, error) {
 	if len(projects) == 1 {
 		return projects[0], nil
 	}

@@ -84,7 +84,7 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 		saved = saved || absolute(d.Name()) == file
 		now.Documents[i] = w.current(d, open, capability.Parse)
 	}
-	if text, ok := open[file]; ok && !saved && projectRoot(file) != "" { // a new file
+	if text, ok := open[file]; ok && !saved && appAbove(nameOnDisk(file)) != "" { // a new file
 		now.Documents = append(now.Documents, w.parse(file, text, capability.Parse))
 	}
 	if p.Config != nil {
@@ -125,8 +125,8 @@ func (w *workspace) parse(name, text string, parse func([]byte, capability.Optio
 
 // appOf returns the folder of the application that a file belongs to, or the file.
 func appOf(file string) string {
-	if root := projectRoot(file); root != "" {
-		return absolute(root)
+	if app := appAbove(nameOnDisk(file)); app != "" {
+		return systemName(app)
 	}
 	if dir := filepath.Dir(file); capability.AppIn(&disk{}, nameOnDisk(dir)) == nameOnDisk(dir) {
 		return dir

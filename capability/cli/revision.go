@@ -2,221 +2,182 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
+	"io/fs"
+	"maps"
 	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"lessonkit.example/capability/internal/limit"
-	"lessonkit.example/capability/internal/words"
 )
 
-// revision is a commit of the Git repository that the working directory is in.
+// revision is the file system of a commit, from the top of its repository.
 type revision struct {
-	commit          string
-	objects, format string // the folder of the repository's objects, and their format
-	prefix          string // the place of the working directory in the repository
+	*gitObjects
+	name  string
+	top   object
+	trees map[string]map[string]object // those that were read, by their ids
+	names int                          // in all of them
 }
 
-func revisionNamed(name string) (r revision, err error) {
-	var here git
-	r.commit, err = here.run("", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+// object is a file or a folder of a revision.
+type object struct {
+	id   string
+	mode fs.FileMode
+}
+
+// Trees may be nested without end, and links may lead to each other.
+const (
+	maxPath  = 4096 // bytes
+	maxLinks = 40
+)
+
+// openRevision opens a revision. It also returns the folder in it that is the working directory.
+func openRevision(ctx context.Context, name string) (r *revision, folder string, err error) {
+	objects, prefix, err := openObjects(ctx)
 	if err != nil {
-		return r, fmt.Errorf("%s is neither a file or folder nor a revision of a Git repository here", name)
+		return nil, "", fmt.Errorf("%s is neither a file or folder nor a revision: %w", name, err)
 	}
-	about, err := here.run("", "rev-parse", "--path-format=absolute", "--git-path", "objects", "--show-object-format",
-		"--show-prefix")
-	lines := append(strings.Split(about, "\n"), "", "")
-	r.objects, r.format, r.prefix = lines[0], lines[1], lines[2]
-	return r, err
-}
-
-// revision writes the files of an application at a revision to a new folder, and returns the folder
-// that has the place of the working directory there. The caller removes the outer folder.
-func (c *command) revision(name string) (folder, outer string, err error) {
-	r, err := revisionNamed(name)
+	r = &revision{gitObjects: objects, name: name, trees: make(map[string]map[string]object)}
+	err = errNoObject
+	if !strings.Contains(name, "\n") {
+		r.top.mode = fs.ModeDir
+		r.top.id, _, err = r.read(name+"^{tree}", "tree")
+	}
 	if err != nil {
-		return "", "", err
+		r.close()
+		return nil, "", fmt.Errorf("%s is neither a file or folder nor a revision of the Git repository here: %w", name,
+			err)
 	}
-	outer, err = os.MkdirTemp("", "capability")
+	return r, path.Clean(prefix), nil
+}
+
+// shownName returns the name that a file has in messages, as in git show.
+func (r *revision) shownName(name string) string { return r.name + ":" + name }
+
+// Open implements [fs.FS].
+func (r *revision) Open(name string) (fs.File, error) {
+	o, err := r.find(name)
+	var content []byte
+	if err == nil && o.mode.IsRegular() {
+		_, content, err = r.read(o.id, "blob")
+	}
 	if err != nil {
-		return "", "", err
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	links, err := r.checkout(outer)
+	return &revisionFile{path.Base(name), o.mode, bytes.NewReader(content)}, nil
+}
+
+// ReadDir implements [fs.ReadDirFS].
+func (r *revision) ReadDir(name string) ([]fs.DirEntry, error) {
+	o, err := r.find(name)
+	var tree map[string]object
+	if err == nil {
+		tree, err = r.tree(o)
+	}
 	if err != nil {
-		return "", "", errors.Join(err, os.RemoveAll(outer))
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	if len(links) > 0 {
-		c.note("links of the revision %s are not followed: %s", name, words.Some(links, 10))
+	var entries []fs.DirEntry
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		entries = append(entries, fs.FileInfoToDirEntry(&revisionFile{name, tree[name].mode, bytes.NewReader(nil)}))
 	}
-	return filepath.Join(outer, "files", filepath.FromSlash(r.prefix)), outer, nil
+	return entries, nil
 }
 
-// checkout writes the files that a check may read to a folder files in a new folder, and returns
-// the names of links that it leaves out.
-//
-// The repository may come from anyone: its configuration and its attributes may name programs that
-// Git runs, and its links may lead anywhere. So the files are checked out by another repository,
-// which is in the new folder. It has only the objects of the first one, and its own attributes turn
-// off all filters and conversions.
-func (r revision) checkout(outer string) (links []string, err error) {
-	dir := filepath.Join(outer, ".git")
-	g := git{outer, []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + outer,
-		"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}}
-	if _, err := g.run("", "init", "--quiet", "--template=", "--object-format="+r.format); err != nil {
-		return nil, err
+// find returns the object at a path. It follows links inside the revision.
+func (r *revision) find(name string) (object, error) {
+	if !fs.ValidPath(name) || len(name) > maxPath {
+		return object{}, fs.ErrInvalid
 	}
-	g.env = append(g.env, "GIT_OBJECT_DIRECTORY="+r.objects)
-	if err := os.Mkdir(filepath.Join(dir, "info"), 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "info", "attributes"),
-		[]byte("* -text -eol -ident -filter -working-tree-encoding\n"), 0o600); err != nil {
-		return nil, err
-	}
-	files, links, err := r.list(g)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := g.run("", "read-tree", r.commit); err != nil {
-		return nil, err
-	}
-	if _, err := g.run(strings.Join(files, "\x00"), "checkout-index", "-z", "--stdin", "--prefix=files/"); err != nil {
-		return nil, err
-	}
-	return links, os.MkdirAll(filepath.Join(outer, "files", filepath.FromSlash(r.prefix)), 0o700)
-}
-
-// git is how Git is run. The zero git runs it in the repository here, with the user's
-// configuration.
-type git struct {
-	dir string
-	env []string
-}
-
-// run runs Git and returns what it prints, without the last line break. Git does not fetch what the
-// repository lacks.
-func (g git) run(input string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "safe.bareRepository=explicit", "-c",
-		"core.symlinks=false"}, args...)...)
-	cmd.Dir = g.dir
-	cmd.Env = slices.Concat(os.Environ(), []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1"}, g.env)
-	cmd.Stdin = strings.NewReader(input)
-	out, problem := limited{most: limit.Bytes}, limited{most: limit.Bytes}
-	cmd.Stdout, cmd.Stderr = &out, &problem
-	err := cmd.Run()
-	switch {
-	case out.full:
-		return "", fmt.Errorf("git prints more than %d bytes; run diff in the folder of the application", limit.Bytes)
-	case err != nil:
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.text))
-	}
-	return strings.TrimSuffix(string(out.text), "\n"), nil
-}
-
-// limited keeps what is written to it, and fails if it is too much.
-type limited struct {
-	text []byte
-	most int
-	full bool
-}
-
-// Write implements [io.Writer].
-func (l *limited) Write(p []byte) (int, error) {
-	if l.full = l.full || len(l.text)+len(p) > l.most; l.full {
-		return 0, errors.New("too much")
-	}
-	l.text = append(l.text, p...)
-	return len(p), nil
-}
-
-// list returns the names of the regular files that a check in the working directory may read, and
-// those of links that it might follow, up to the limits.
-func (r revision) list(g git) (files, links []string, err error) {
-	folder := r.prefix
-	// A check in a folder below capabilities is about the application above.
-	if at := strings.LastIndex("/"+folder, "/capabilities/"); at >= 0 {
-		folder = folder[:at]
-	}
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", r.commit}
-	if folder != "" {
-		args = append(args, folder)
-		for dir := path.Clean(folder); dir != "."; {
-			dir = path.Dir(dir)
-			args = append(args, path.Join(dir, "Cargo.lock"), path.Join(dir, "package.json"))
+	at, folder, links := r.top, ".", 0
+	for rest := name; rest != "" && rest != "."; {
+		var base string
+		base, rest, _ = strings.Cut(rest, "/")
+		tree, err := r.tree(at)
+		if err != nil {
+			return object{}, err
 		}
-	}
-	listed, err := g.run("", args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	objects := make(map[string]string)
-	var others []string // files that count if there is no application
-	application := false
-	for entry := range strings.SplitSeq(listed, "\x00") {
-		object, name, _ := strings.Cut(entry, "\t")
-		fields := strings.Fields(object) // mode, type, object
-		below := strings.TrimPrefix(name, folder)
-		if len(fields) != 3 || fields[1] != "blob" || skippedFolder.MatchString(below) {
+		next, ok := tree[base]
+		switch {
+		case !ok:
+			return object{}, fs.ErrNotExist
+		case next.mode&fs.ModeSymlink == 0:
+			at, folder = next, path.Join(folder, base)
 			continue
 		}
-		objects[name] = fields[2]
-		ofApplication, capabilityFile := applicationFile.MatchString(below), capabilityFile.MatchString(below)
-		switch {
-		case fields[0] == "120000":
-			base := path.Base(name)
-			if ofApplication || capabilityFile || base == "capabilities" || base == "permissions" {
-				links = append(links, name)
-			}
-		case ofApplication:
-			files = append(files, name)
-			application = application || decidingFile.MatchString(below)
-		case capabilityFile:
-			others = append(others, name)
-		}
-	}
-	if !application {
-		files = append(files, others...)
-	}
-	if len(files) > limit.Files {
-		return nil, nil, fmt.Errorf("the revision has %d files that may be read; at most %d are; run diff in the "+
-			"folder of the application", len(files), limit.Files)
-	}
-	var input strings.Builder
-	for _, name := range files {
-		input.WriteString(objects[name] + "\n")
-	}
-	sizes, err := g.run(input.String(), "cat-file", "--batch-check=%(objectsize)")
-	if err != nil {
-		return nil, nil, err
-	}
-	total := 0
-	for line := range strings.Lines(sizes) {
-		size, err := strconv.Atoi(strings.TrimSpace(line))
+		_, target, err := r.read(next.id, "blob")
 		if err != nil {
-			return nil, nil, fmt.Errorf("the repository has not all files of the revision: %s", line)
+			return object{}, err
 		}
-		total += size
+		rest = path.Join(folder, string(target), rest)
+		if links++; path.IsAbs(string(target)) || !fs.ValidPath(rest) || len(rest) > maxPath || links > maxLinks {
+			return object{}, errors.New("is a link that leads out of the revision")
+		}
+		at, folder = r.top, "."
 	}
-	if total > limit.Bytes {
-		return nil, nil, fmt.Errorf("the files of the revision that may be read have %d bytes; at most %d are read; "+
-			"run diff in the folder of the application", total, limit.Bytes)
-	}
-	return files, links, nil
+	return at, nil
 }
 
-var (
-	skippedFolder  = regexp.MustCompile(`(^|/)(node_modules|target|\.[^/]*)/`)
-	capabilityFile = regexp.MustCompile(`\.(json5?|toml)$`)
-	// The files of an application, and those of them that make a folder one.
-	applicationFile = regexp.MustCompile(decidingFile.String() + `|` +
-		`(^|/)(permissions/.*\.(json5?|toml)|acl-manifests\.json|build\.rs|Cargo\.lock|package\.json)$`)
-	decidingFile = regexp.MustCompile(
-		`(^|/)(capabilities/.*\.(json5?|toml)|tauri\.([^/]+\.)?conf\.json5?|Tauri(\.[^/]+)?\.toml)$`)
-)
+// tree returns what a folder contains.
+func (r *revision) tree(o object) (map[string]object, error) {
+	if !o.mode.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	if tree := r.trees[o.id]; tree != nil {
+		return tree, nil
+	}
+	_, content, err := r.read(o.id, "tree")
+	if err != nil {
+		return nil, err
+	}
+	tree := make(map[string]object)
+	for size := len(r.top.id) / 2; len(content) > 0; {
+		mode, rest, _ := bytes.Cut(content, []byte(" "))
+		name, rest, _ := bytes.Cut(rest, []byte{0})
+		if _, twice := tree[string(name)]; twice || len(rest) < size {
+			return nil, errors.New("is a damaged folder")
+		}
+		if r.names++; r.names > limit.Files {
+			return nil, r.end(fmt.Errorf("it has more than %d files and folders; run diff in the folder of the "+
+				"application", limit.Files))
+		}
+		tree[string(name)] = object{hex.EncodeToString(rest[:size]), modeOf(string(mode))}
+		content = rest[size:]
+	}
+	r.trees[o.id] = tree
+	return tree, nil
+}
+
+// modeOf returns the mode of an object from that in a tree.
+func modeOf(mode string) fs.FileMode {
+	switch mode {
+	case "40000":
+		return fs.ModeDir
+	case "120000":
+		return fs.ModeSymlink
+	case "160000": // a commit of another repository
+		return fs.ModeIrregular
+	}
+	return 0
+}
+
+// revisionFile is an open file or folder, and what [fs.File.Stat] returns of it.
+type revisionFile struct {
+	name string
+	mode fs.FileMode
+	*bytes.Reader
+}
+
+func (f *revisionFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *revisionFile) Close() error               { return nil }
+func (f *revisionFile) Name() string               { return f.name }
+func (f *revisionFile) Mode() fs.FileMode          { return f.mode }
+func (f *revisionFile) IsDir() bool                { return f.mode.IsDir() }
+func (f *revisionFile) ModTime() time.Time         { return time.Time{} }
+func (f *revisionFile) Sys() any                   { return nil }

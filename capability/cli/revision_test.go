@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,9 +40,7 @@ func repository(t *testing.T, dir string) func(args ...string) string {
 func TestDiffOfRevisions(t *testing.T) {
 	dir := project(t, map[string]string{"app/src-tauri/tauri.conf.json": "{}",
 		"app/src-tauri/capabilities/main.json": sound, "app/picture.png": "x"})
-	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "app/src-tauri/capabilities/link.json")))
 	git := repository(t, dir)
-	require.NoError(t, os.Remove(filepath.Join(dir, "app/src-tauri/capabilities/link.json")))
 	file := filepath.Join(dir, "app/src-tauri/capabilities/main.json")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(sound, `["main"]`, `["main", "help"]`, 1)), 0o644))
 	t.Chdir(filepath.Join(dir, "app"))
@@ -48,7 +48,6 @@ func TestDiffOfRevisions(t *testing.T) {
 	require.Equal(t, cli.ExitFindings, code, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 1, "one window is one line: %s", out)
-	require.Contains(t, errs, "links of the revision main are not followed: app/src-tauri/capabilities/link.json\n")
 	require.Regexp(
 		t,
 		`^\+ granted to window "help", the application's own pages: the same \d+ commands as window "main"$`,
@@ -66,11 +65,36 @@ func TestDiffOfRevisions(t *testing.T) {
 	code, _, errs = run("diff", "no-such-branch")
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "neither a file or folder nor a revision")
+	require.NoError(t, os.WriteFile(file, []byte(`{"identifier": 5}`), 0o644))
+	git("commit", "-q", "-a", "-m", "mistake")
+	code, _, errs = run("diff", "main")
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "main:app/src-tauri/capabilities/main.json:1:1: ")
 	tree := git("rev-parse", "main^{tree}")
 	require.NoError(t, os.Remove(filepath.Join(dir, ".git/objects", tree[:2], tree[2:])))
 	code, _, errs = run("diff", "main")
 	require.Equal(t, cli.ExitUsage, code)
-	require.Regexp(t, `git ls-tree: exit status \d+: (fatal|error): `, errs)
+	require.Contains(t, errs, "the repository has no such object")
+}
+
+// A link of a revision is followed to what the revision has, and nowhere else.
+func TestLinksDoNotLeaveTheRevision(t *testing.T) {
+	for target, want := range map[string]string{
+		"../../shared/../shared/main.json": `granted to window "main"`,
+		"/etc/passwd":                      "leads out of the revision",
+		"../../../x.json":                  "leads out of the revision",
+		"link.json":                        "leads out of the revision",
+		"missing.json":                     "main:src-tauri/capabilities/link.json: file does not exist",
+	} {
+		dir := project(t, map[string]string{"src-tauri/capabilities/x": "", "src-tauri/tauri.conf.json": "{}",
+			"shared/main.json": sound})
+		require.NoError(t, os.Symlink(target, filepath.Join(dir, "src-tauri/capabilities/link.json")))
+		repository(t, dir)
+		t.Chdir(dir)
+		none := filepath.Join(project(t, map[string]string{"capabilities/none.json": "[]"}), "capabilities")
+		_, out, errs := run("diff", none, "main")
+		require.Contains(t, out+errs, want, target)
+	}
 }
 
 // Of a revision only the files of the application are read, from whichever folder, and all of them:
@@ -80,11 +104,11 @@ func TestDiffReadsTheFilesOfTheApplication(t *testing.T) {
 		"src-tauri/Cargo.toml": "", "Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.10.0\"\n",
 		"large.json": "{}"})
 	large := filepath.Join(dir, "large.json")
-	require.NoError(t, os.Truncate(large, 20<<20))
+	require.NoError(t, os.Truncate(large, 12<<20))
 	git := repository(t, dir)
 	blob := git("rev-parse", "HEAD:large.json")
 	require.NoError(t, os.Remove(large))
-	for _, name := range []string{"a.json", "b.json", "src-tauri/src/c.rs", "locales/d.json", "package-lock.json"} {
+	for _, name := range []string{"a.json", "b.json", "src/c.rs", "locales/d.json", "package-lock.json"} {
 		git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
 	}
 	git("commit", "-q", "-m", "more than is read")
@@ -105,11 +129,11 @@ func TestDiffReadsTheFilesOfTheApplication(t *testing.T) {
 		require.Contains(t, out, `"plugin:window|title"`, folder)
 		require.NotContains(t, out, "activity_name", "the release is that of Cargo.lock: %s", folder)
 	}
-	require.NoError(t, os.Truncate(filepath.Join(capabilities, "evil.json"), 33<<20))
+	require.NoError(t, os.Truncate(filepath.Join(capabilities, "evil.json"), 2<<20))
 	git("commit", "-q", "-m", "large", "src-tauri/capabilities")
 	code, out, errs := run("diff", "main~1", "main")
 	require.Equal(t, cli.ExitUsage, code, out)
-	require.Contains(t, errs, "The file has 34603008 bytes; the limit is 1048576")
+	require.Contains(t, errs, "The file has 2097152 bytes; the limit is 1048576")
 }
 
 // No filter, hook or monitor of a hostile repository is run.
@@ -140,44 +164,114 @@ func TestRevisionRunsNoProgramOfTheRepository(t *testing.T) {
 	require.FileExists(t, proof, "Git runs them otherwise")
 }
 
-// What is too much is refused before anything is written.
-func TestRevisionsAreLimited(t *testing.T) {
-	dir := project(t, map[string]string{"tauri.conf.json": "{}", "capabilities/main.json": sound})
-	git := repository(t, dir)
-	blob := git("rev-parse", "HEAD:capabilities/main.json")
-	folderOf := func(n int, format, object string) string {
-		var entries strings.Builder
-		for i := range n {
-			fmt.Fprintf(&entries, format+"\n", object, i)
+// A folder of a repository that is itself a bare repository, or an unpacked archive, has a
+// configuration that nobody has looked at. Git would run its program to fetch a missing commit.
+func TestRevisionFetchesNothing(t *testing.T) {
+	proof := filepath.Join(t.TempDir(), "ran")
+	const missing = "1234567890123456789012345678901234567890"
+	hostile := map[string]string{"HEAD": "ref: refs/heads/main", "refs/heads/main": missing, "objects/info/x": "",
+		"config": "[core]\nrepositoryformatversion = 1\n[extensions]\npartialClone = origin\n[remote \"origin\"]\n" +
+			"url = /none\npromisor = true\nuploadpack = \"touch " + proof + ";false\"\n"}
+	files := map[string]string{"repository/capabilities/main.json": sound, "archive/.git/x": ""}
+	for name, text := range hostile {
+		for _, folder := range []string{"repository/lib/", "unpacked/", "archive/.git/"} {
+			files[folder+name] = text
 		}
-		cmd := exec.Command("git", "-C", dir, "mktree")
-		cmd.Stdin = strings.NewReader(entries.String())
-		out, err := cmd.Output()
+	}
+	dir := project(t, files)
+	repository(t, filepath.Join(dir, "repository"))
+	for _, folder := range []string{"repository", "repository/lib", "repository/lib/refs", "unpacked", "unpacked/refs",
+		"archive", "archive/.git", "archive/.git/refs"} {
+		t.Chdir(filepath.Join(dir, folder))
+		for _, name := range []string{"main", "main~1", missing} {
+			code, _, errs := run("diff", name)
+			require.Equal(t, folder == "repository" && name == "main", code == cli.ExitClean, errs)
+			require.NoFileExists(t, proof, folder)
+		}
+	}
+	t.Chdir(filepath.Join(dir, "archive"))
+	require.Error(t, exec.Command("git", "cat-file", "-t", missing).Run())
+	require.FileExists(t, proof, "Git runs it otherwise")
+}
+
+// entry is an object in a folder of a repository.
+type entry struct{ mode, name, id string }
+
+// folder makes a folder of a repository and returns its id.
+func folder(t *testing.T, dir string, entries ...entry) string {
+	t.Helper()
+	var content bytes.Buffer
+	for _, e := range entries {
+		id, err := hex.DecodeString(e.id)
 		require.NoError(t, err)
-		return strings.TrimSpace(string(out))
+		fmt.Fprintf(&content, "%s %s\x00%s", e.mode, e.name, id)
 	}
-	tree := folderOf(1001, "100644 blob %s\t%d.json", blob)
-	many := git("commit-tree", "-m", "many", folderOf(100, "040000 tree %s\t%d", tree))
-	large := filepath.Join(dir, "capabilities/large.json")
-	require.NoError(t, os.WriteFile(large, nil, 0o644))
-	require.NoError(t, os.Truncate(large, 65<<20))
-	git("read-tree", "--empty")
-	git("add", ".")
-	heavy := git("commit-tree", "-m", "large", git("write-tree"))
-	for range 10 { // ten times the folder before
-		tree = folderOf(10, "040000 tree %s\t%d", tree)
+	cmd := exec.Command("git", "-C", dir, "hash-object", "-w", "-t", "tree", "--stdin")
+	cmd.Stdin = &content
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// times returns an object under many names.
+func times(n int, mode, id string) (entries []entry) {
+	for i := range n {
+		entries = append(entries, entry{mode, fmt.Sprintf("%06d.json", i), id})
 	}
+	return entries
+}
+
+// What is too much ends Git.
+func TestRevisionsAreLimited(t *testing.T) {
+	dir := project(t, map[string]string{"app/tauri.conf.json": "{}", "app/capabilities/main.json": sound})
+	git := repository(t, dir)
+	app, blob := git("rev-parse", "HEAD:app"), git("rev-parse", "HEAD:app/tauri.conf.json")
+	bomb := folder(t, dir)
+	for range 9 { // ten times the folder before
+		bomb = folder(t, dir, times(10, "40000", bomb)...)
+	}
+	require.NoError(t, os.Truncate(filepath.Join(dir, "app/tauri.conf.json"), 65<<20))
+	large := git("hash-object", "-w", "app/tauri.conf.json")
 	t.Chdir(dir)
-	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder)
-	for commit, want := range map[string]string{many: "the revision has 100100 files", heavy: "have 68157",
-		git("commit-tree", "-m", "bomb", tree): "git prints more than"} {
-		code, out, errs := run("diff", commit)
+	for tree, want := range map[string]string{
+		bomb: "more than 100000 files and folders; choose a folder in it",
+		folder(t, dir, times(100_001, "100644", blob)...):                          "more than 100000 files and folders; run diff in",
+		folder(t, dir, entry{"100644", strings.Repeat("x", 5000) + ".json", blob}): "invalid argument",
+		folder(t, dir, entry{"100644", "tauri.conf.json", large}):                  "has 68157440 bytes; at most",
+		folder(t, dir, entry{"100644", "a", blob}, entry{"100644", "a", blob}):     "damaged",
+	} {
+		code, out, errs := run("diff", git("commit-tree", "-m", "x", tree))
 		require.Equal(t, cli.ExitUsage, code, out)
 		require.Contains(t, errs, want)
-		require.Contains(t, errs, "run diff in the folder of the application")
 	}
-	left, err := os.ReadDir(folder)
+	t.Chdir(filepath.Join(dir, "app"))
+	beside := folder(t, dir, entry{"40000", "app", app}, entry{"40000", "bomb", bomb})
+	code, out, errs := run("diff", git("commit-tree", "-m", "x", beside), "HEAD")
+	require.Equal(t, cli.ExitClean, code, out+errs)
+}
+
+// All files are read by one process, and none is written.
+func TestRevisionIsReadByOneProcess(t *testing.T) {
+	dir := project(t, map[string]string{"capabilities/main.json": "[]"})
+	git := repository(t, dir)
+	blob := git("rev-parse", "HEAD:capabilities/main.json")
+	capabilities := folder(t, dir, times(3000, "100644", blob)...)
+	commit := git("commit-tree", "-m", "x", folder(t, dir, entry{"40000", "capabilities", capabilities}))
+	program, err := exec.LookPath("git")
+	require.NoError(t, err)
+	shim, temporary := t.TempDir(), t.TempDir()
+	log := filepath.Join(shim, "log")
+	require.NoError(t, os.WriteFile(filepath.Join(shim, "git"),
+		[]byte("#!/bin/sh\necho \"$3\" >> "+log+"\nexec "+program+" \"$@\"\n"), 0o755))
+	t.Setenv("PATH", shim+":"+os.Getenv("PATH"))
+	t.Setenv("TMPDIR", temporary)
+	t.Chdir(dir)
+	code, out, errs := run("diff", commit)
+	require.Equal(t, cli.ExitClean, code, out+errs)
+	ran, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Equal(t, "rev-parse\ncat-file\n", string(ran))
+	left, err := os.ReadDir(temporary)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
