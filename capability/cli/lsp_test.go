@@ -260,6 +260,24 @@ func TestEditorShowsConfiguration(t *testing.T) {
 	require.Equal(t, []string{"unknown-capability", "unknown-permission"}, lspCodes(ds))
 }
 
+// A message that is too large, or a change that is too much work, costs its files, not the session.
+func TestEditorSendsTooMuch(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": "{}"})
+	file := filepath.Join(dir, "capabilities/main.json")
+	e := newEditor(t)
+	require.Empty(t, e.open(file, sound))
+	edits := slices.Repeat([]map[string]any{{"range": lspRange{}, "text": "x"}}, 20_000)
+	edits[0] = map[string]any{"text": strings.Repeat("a", 1<<20)}
+	for _, changes := range [][]map[string]any{edits, {{"text": strings.Repeat("a", 9<<20)}}} {
+		e.notify("textDocument/didChange", map[string]any{"contentChanges": changes,
+			"textDocument": map[string]any{"uri": "file://" + file, "version": 2}})
+		require.Empty(t, e.next(file, 0))
+		require.ErrorContains(t, e.Call(t.Context(), "textDocument/hover", at(file, 0, 0), nil), "is not open")
+		require.Equal(t, []string{"duplicate-permission"}, lspCodes(e.open(file, fixable)))
+	}
+}
+
 func largeConfiguration() string {
 	var b strings.Builder
 	b.WriteString(`{"app": {"security": {"capabilities": [` + "\n")

@@ -49,7 +49,7 @@ func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	session, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]string), end: end}
-	stream := jsonrpc2.NewBufferedStream(editor, jsonrpc2.VSCodeObjectCodec{})
+	stream := jsonrpc2.NewBufferedStream(editor, codec{})
 	conn := jsonrpc2.NewConn(session, stream, jsonrpc2.HandlerWithError(s.handle).SuppressErrClosed(),
 		jsonrpc2.SetLogger(silent{}))
 	select {
@@ -111,11 +111,17 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
 		return nil, s.check(ctx, conn, name, true)
 	case "textDocument/didChange":
-		if f := s.open[name]; f != nil {
-			f.text, f.version = f.changed(p.ContentChanges), p.TextDocument.Version
-			return nil, s.check(ctx, conn, name, false)
+		f := s.open[name]
+		if f == nil {
+			return nil, nil
 		}
-		return nil, nil
+		if f.text = f.changed(p.ContentChanges); f.text == nil {
+			return nil, s.forget(ctx, conn, name)
+		}
+		f.version = p.TextDocument.Version
+		return nil, s.check(ctx, conn, name, false)
+	case tooLarge: // it may have been a change of any of the files
+		return nil, s.forget(ctx, conn, slices.Sorted(maps.Keys(s.open))...)
 	case "textDocument/didSave":
 		return nil, s.check(ctx, conn, name, true)
 	case "textDocument/didClose":
@@ -172,6 +178,17 @@ func (s *server) check(ctx context.Context, conn *jsonrpc2.Conn, name string, fr
 	var failed error
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
 		failed = errors.Join(failed, s.publish(ctx, conn, app, file, byFile[file]))
+	}
+	return failed
+}
+
+// forget takes files for closed that have a change that is too large.
+func (s *server) forget(ctx context.Context, conn *jsonrpc2.Conn, names ...string) error {
+	failed := conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1,
+		"message": "a change or a file is too large; to check them again, open again: " + strings.Join(names, ", ")})
+	for _, name := range names {
+		delete(s.open, name)
+		failed = errors.Join(failed, s.publish(ctx, conn, "", name, nil))
 	}
 	return failed
 }

@@ -1,5 +1,43 @@
 package lsp
 
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/textproto"
+	"strconv"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+const (
+	maxMessage = 8 << 20 // bytes
+	// tooLarge is the method of the notification that is read instead of a message with more.
+	tooLarge = "$/tooLarge"
+)
+
+// codec reads and writes messages up to a limit, each behind a header with its length.
+type codec struct{ jsonrpc2.VSCodeObjectCodec }
+
+// ReadObject implements [jsonrpc2.ObjectCodec].
+func (codec) ReadObject(stream *bufio.Reader, v any) error {
+	header, err := textproto.NewReader(stream).ReadMIMEHeader()
+	if err != nil {
+		return err
+	}
+	length, err := strconv.ParseUint(header.Get("Content-Length"), 10, 32)
+	if err != nil {
+		return err
+	}
+	if length > maxMessage {
+		if _, err := io.CopyN(io.Discard, stream, int64(length)); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(`{"jsonrpc": "2.0", "method": "`+tooLarge+`"}`), v)
+	}
+	return json.NewDecoder(io.LimitReader(stream, int64(length))).Decode(v)
+}
+
 // The parts of the Language Server Protocol 3.17 that are used, by their names there.
 
 type position struct {
