@@ -177,6 +177,11 @@ func (s *Service) describe(ctx context.Context, session Session, in *SummaryInpu
 	}
 	in.Student, in.GuardianTitle, in.Date = p.Name, p.GuardianTitle, session.Date
 	in.Subject, in.Grade, in.Term = p.Subject, p.Grade, p.Term
+	d, err := s.Defaults(ctx, session.TeacherID)
+	if err != nil {
+		return err
+	}
+	in.Instructions = d.SummaryInstructions
 	if in.Words, err = s.store.Words(ctx, session.TeacherID); err != nil {
 		return err
 	}

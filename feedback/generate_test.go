@@ -52,6 +52,8 @@ func TestASummarizerGetsWhatItNeeds(t *testing.T) {
 	require.NoError(t, err)
 	_, err = e.SaveWords(t.Context(), e.teacher, []string{"Hanon"})
 	require.NoError(t, err)
+	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher,
+		feedback.Defaults{LessonDurationMinutes: 45, SummaryInstructions: "Be brief."}))
 	for _, content := range []string{"older", "Practise bars 1 to 8."} {
 		_, _, err = e.CreateRecord(t.Context(), e.teacher,
 			feedback.RecordInput{ProfileID: p.ID, Date: "2026-05-24", Content: content})
@@ -75,6 +77,6 @@ func TestASummarizerGetsWhatItNeeds(t *testing.T) {
 	require.Equal(t, feedback.SummaryInput{
 		Lessons: []feedback.SummaryLesson{{Text: "Hello.", Date: "2026-05-31"}, {Text: "Hello.", Date: "2026-06-02"}},
 		Student: "Ming", GuardianTitle: "Ms Ming", Subject: "Piano", Grade: "Grade 2", Term: "autumn",
-		Date: "2026-05-31", LastRecord: "Practise bars 1 to 8.", Words: []string{"Hanon"},
+		Date: "2026-05-31", LastRecord: "Practise bars 1 to 8.", Words: []string{"Hanon"}, Instructions: "Be brief.",
 	}, s.heard)
 }

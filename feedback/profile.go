@@ -48,7 +48,8 @@ type ProfileFilter struct {
 	Subject string // equals exactly
 }
 
-// Defaults are the default values of a teacher's new profiles and recordings.
+// Defaults are the default values of a teacher's new profiles and recordings, and the form of the
+// texts for families.
 type Defaults struct {
 	Grade                 string
 	Subject               string
@@ -56,6 +57,16 @@ type Defaults struct {
 	// Language is the language of the teacher's recordings as a tag such as "en" or "zh-CN". If it
 	// is empty, the configuration of the transcriber decides.
 	Language string
+
+	// MessageTemplate is the message to the guardian around a feedback text, of at most 2000
+	// characters: {text}, which may occur once, {guardian_title}, {name}, {date}, {subject},
+	// {grade} and {term} are filled in, and what an empty one would leave over, such as a comma or
+	// a line, is left out. If the template is empty, the message is a letter in the language of
+	// the text, Chinese or English.
+	MessageTemplate string
+	// SummaryInstructions are wishes for tone and form of generated texts, which only a summarizer
+	// that uses a language model can fulfil. At most 2000 characters.
+	SummaryInstructions string
 }
 
 const (
@@ -109,6 +120,8 @@ func (d Defaults) validate() error {
 	if d.Language != "" && !languageTag.MatchString(d.Language) {
 		v.fail("language", "must be a language tag such as en or zh-CN, or empty")
 	}
+	v.template("message_template", d.MessageTemplate)
+	v.text("summary_instructions", d.SummaryInstructions, 0, maxTemplateLength)
 	return v.err()
 }
 

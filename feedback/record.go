@@ -42,7 +42,7 @@ type RecordFilter struct {
 func (in RecordInput) validate() error {
 	var v validator
 	v.date("feedback_date", in.Date)
-	v.text("content", in.Content, 1)
+	v.text("content", in.Content, 1, maxContentLength)
 	if !visibleASCII(in.IdempotencyKey) || len(in.IdempotencyKey) > maxKeyLength {
 		v.fail("idempotency_key", "must be 1 to %d visible ASCII characters", maxKeyLength)
 	}

@@ -71,9 +71,9 @@ func breaksLine(r rune) bool {
 }
 
 // text validates a long text of any number of lines.
-func (v *validator) text(field, s string, minLength int) {
-	if n := utf8.RuneCountInString(s); n < minLength || n > maxContentLength {
-		v.fail(field, "has %d characters; %d to %d are allowed", n, minLength, maxContentLength)
+func (v *validator) text(field, s string, minLength, maxLength int) {
+	if n := utf8.RuneCountInString(s); n < minLength || n > maxLength {
+		v.fail(field, "has %d characters; %d to %d are allowed", n, minLength, maxLength)
 	}
 	v.characters(field, s, "\n\r\t")
 }

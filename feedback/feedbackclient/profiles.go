@@ -44,13 +44,18 @@ type ProfileFilter struct {
 	Subject string // equals exactly
 }
 
-// Defaults are the default values of new profiles.
+// Defaults are the default values of new profiles, and the form of texts for families.
 type Defaults struct {
 	Grade                 string `json:"grade"`
 	Subject               string `json:"subject"`
 	LessonDurationMinutes int    `json:"lesson_duration_minutes"`
 	// Language is the language of recordings, such as "en"; "" leaves it to the server.
 	Language string `json:"language"`
+	// MessageTemplate is the message to the guardian around a feedback text, with placeholders such
+	// as {text}; "" means a letter in the language of the text.
+	MessageTemplate string `json:"message_template"`
+	// SummaryInstructions are wishes for tone and form of generated texts.
+	SummaryInstructions string `json:"summary_instructions"`
 }
 
 // pageSize is the greatest that the service allows.

@@ -59,3 +59,21 @@ func (c Client) SaveRecord(ctx context.Context, profileID, sessionID, date, cont
 func (c Client) DeleteRecord(ctx context.Context, id string) error {
 	return c.Call(ctx, http.MethodDelete, path("/feedback-records/%s", id), nil, nil)
 }
+
+// RecordMessage returns the text of a record as a message to the guardian, see [Defaults].
+func (c Client) RecordMessage(ctx context.Context, id string) (string, error) {
+	return c.message(ctx, path("/feedback-records/%s/message", id))
+}
+
+// SessionMessage returns the text that is being written in a session as a message to the guardian.
+func (c Client) SessionMessage(ctx context.Context, id string) (string, error) {
+	return c.message(ctx, path("/feedback-sessions/%s/message", id))
+}
+
+func (c Client) message(ctx context.Context, path string) (string, error) {
+	var m struct {
+		Text string `json:"text"`
+	}
+	err := c.Call(ctx, http.MethodGet, path, nil, &m)
+	return m.Text, err
+}

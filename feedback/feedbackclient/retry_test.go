@@ -331,7 +331,7 @@ func TestAgainstTheService(t *testing.T) {
 	require.Equal(t, "Student 202", names[202])
 
 	_, err = c.SaveDefaults(ctx, feedbackclient.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45,
-		Language: "en"})
+		Language: "en", MessageTemplate: "{name}, {date}: {text}"})
 	require.NoError(t, err)
 	saved, err := c.SaveWords(ctx, []string{"Siobhan", "小明", "Siobhan"})
 	require.NoError(t, err)
@@ -366,6 +366,10 @@ func TestAgainstTheService(t *testing.T) {
 	var p *feedbackclient.Problem
 	require.ErrorAs(t, err, &p)
 	require.Equal(t, "stale_version", p.Code)
+	const message = "Ming, 31 May 2026: Ming mixed greens."
+	written, err := c.SessionMessage(ctx, session.ID)
+	require.NoError(t, err)
+	require.Equal(t, message, written)
 
 	lesson, err := c.StartLesson(ctx, session.ID)
 	require.NoError(t, err)
@@ -392,6 +396,9 @@ func TestAgainstTheService(t *testing.T) {
 	again, err := c.CreateRecord(ctx, in)
 	require.NoError(t, err)
 	require.Equal(t, record, again)
+	written, err = c.RecordMessage(ctx, record.ID)
+	require.NoError(t, err)
+	require.Equal(t, message, written)
 	for r, err := range c.Records(ctx, profile.ID) {
 		require.NoError(t, err)
 		require.Equal(t, record, r)

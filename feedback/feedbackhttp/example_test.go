@@ -33,7 +33,7 @@ func ExampleHandler() {
 		},
 	})
 
-	request := httptest.NewRequest(http.MethodGet, "/api/v1/profile-defaults", nil)
+	request := httptest.NewRequest(http.MethodGet, "/api/v1/words", nil)
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, request)
 	fmt.Println(answer.Code, answer.Header().Get("WWW-Authenticate"))
@@ -44,7 +44,7 @@ func ExampleHandler() {
 	fmt.Print(answer.Code, " ", answer.Body)
 	// Output:
 	// 401 Bearer
-	// 200 {"grade":"Art class","subject":"Art","lesson_duration_minutes":90,"language":""}
+	// 200 {"words":[]}
 }
 
 // exampleService returns a service on a temporary directory, and what removes it.

@@ -202,21 +202,25 @@ func TestProfiles(t *testing.T) {
 			}
 		},
 		"defaults are an art class until they are saved": func(t *testing.T, e *env) {
-			art := object{"grade": "Art class", "subject": "Art", "lesson_duration_minutes": 90.0, "language": ""}
+			art := object{"grade": "Art class", "subject": "Art", "lesson_duration_minutes": 90.0, "language": "",
+				"message_template": "", "summary_instructions": ""}
 			require.Equal(t, art, e.do("GET", "/profile-defaults", nil).want(200).json)
-			mine := object{"grade": "", "subject": "Music", "lesson_duration_minutes": 600.0, "language": "zh-CN"}
+			mine := object{"grade": "", "subject": "Music", "lesson_duration_minutes": 600.0, "language": "zh-CN",
+				"message_template": "{text}", "summary_instructions": "Be brief."}
 			require.Equal(t, mine, e.do("PUT", "/profile-defaults", mine).want(200).json)
 			require.Equal(t, mine, e.do("GET", "/profile-defaults", nil).want(200).json)
 			for _, in := range []object{{"grade": "3", "subject": "x"},
 				{"grade": "3", "subject": "x", "lesson_duration_minutes": 0},
 				{"grade": "3", "subject": "x", "lesson_duration_minutes": 601},
 				{"grade": "3", "lesson_duration_minutes": 1},
-				{"grade": "3", "subject": "x", "lesson_duration_minutes": 1, "language": "chinese"}} {
+				{"grade": "3", "subject": "x", "lesson_duration_minutes": 1, "language": "chinese"},
+				{"grade": "3", "subject": "x", "lesson_duration_minutes": 1, "message_template": "Dear {guardian}"}} {
 				e.do("PUT", "/profile-defaults", in).want(422)
 			}
+			mine["grade"], mine["lesson_duration_minutes"] = "4", 60.0
 			other := object{"grade": "4", "subject": "Music", "lesson_duration_minutes": 60.0}
 			kept := e.do("PUT", "/profile-defaults", other).want(200).json
-			require.Equal(t, "zh-CN", kept["language"], "a client that does not know the language keeps it")
+			require.Equal(t, mine, kept, "a client that does not know the other fields keeps them")
 			require.Equal(t, kept, e.do("GET", "/profile-defaults", nil).want(200).json)
 		},
 	}.check(t)

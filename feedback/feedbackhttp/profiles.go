@@ -143,11 +143,27 @@ type profileDefaults struct {
 	LessonDurationMinutes int    `json:"lesson_duration_minutes" minimum:"1" maximum:"600" example:"90"`
 
 	Language *string `json:"language,omitempty" maxLength:"35" example:"en" doc:"Of recordings; empty: as configured."`
+
+	MessageTemplate *string `json:"message_template,omitempty" maxLength:"2000" example:"Dear parents, {text}"`
+
+	SummaryInstructions *string `json:"summary_instructions,omitempty" maxLength:"2000" example:"Be brief."`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (profileDefaults) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return wire.Describe(s, map[string]string{
+		"message_template": "The message around a feedback text, for the guardian. It may contain {guardian_title}, " +
+			"{name}, {date}, {subject}, {grade}, {term} and, once, {text}; what an empty one would leave over, such " +
+			"as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.",
+		"summary_instructions": "What generated texts should be like, in tone and form, where the server uses a " +
+			"language model for them.",
+	})
 }
 
 func defaultsOut(d feedback.Defaults) *output[profileDefaults] {
 	return &output[profileDefaults]{profileDefaults{
 		Grade: d.Grade, Subject: d.Subject, LessonDurationMinutes: d.LessonDurationMinutes, Language: &d.Language,
+		MessageTemplate: &d.MessageTemplate, SummaryInstructions: &d.SummaryInstructions,
 	}}
 }
 
@@ -164,19 +180,23 @@ func (s *server) registerDefaults(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPut, Path: "/profile-defaults", OperationID: "save-profile-defaults",
 		Tags: []string{profilesTag}, Summary: "Save the defaults of new profiles",
-		Description: "All fields but the language are required. Without a language, the one that was saved stays.",
-		Errors:      jsonBody,
+		Description: "The grade, the subject and the duration are required. Of the other fields, those that are left " +
+			"out stay as they were saved.",
+		Errors: jsonBody,
 	}), func(ctx context.Context, in *struct{ Body profileDefaults }) (*output[profileDefaults], error) {
-		d := feedback.Defaults{
-			Grade: in.Body.Grade, Subject: in.Body.Subject, LessonDurationMinutes: in.Body.LessonDurationMinutes,
-		}
-		if in.Body.Language != nil {
-			d.Language = *in.Body.Language
-		} else if saved, err := s.svc.Defaults(ctx, teacher(ctx)); err != nil {
+		d, err := s.svc.Defaults(ctx, teacher(ctx))
+		if err != nil {
 			return nil, problem("body", err)
-		} else {
-			d.Language = saved.Language
 		}
+		d.Grade, d.Subject, d.LessonDurationMinutes = in.Body.Grade, in.Body.Subject, in.Body.LessonDurationMinutes
+		keep := func(saved, sent *string) {
+			if sent != nil {
+				*saved = *sent
+			}
+		}
+		keep(&d.Language, in.Body.Language)
+		keep(&d.MessageTemplate, in.Body.MessageTemplate)
+		keep(&d.SummaryInstructions, in.Body.SummaryInstructions)
 		return defaultsOut(d), problem("body", s.svc.SaveDefaults(ctx, teacher(ctx), d))
 	})
 }

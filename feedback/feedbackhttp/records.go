@@ -49,6 +49,11 @@ func (recordFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	})
 }
 
+// recordPath is the path parameter of a record.
+type recordPath struct {
+	ID wire.ID `path:"record_id"`
+}
+
 func (s *server) registerRecords(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/feedback-records", OperationID: "list-records",
@@ -93,17 +98,32 @@ func (s *server) registerRecords(api huma.API) {
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-records/{record_id}/message", OperationID: "get-record-message",
+		Tags: []string{recordsTag}, Summary: "Read a record as a message to the guardian",
+		Description: messageDoc + "The date is that of the record.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *recordPath) (*output[messageText], error) {
+		text, err := s.svc.RecordMessage(ctx, teacher(ctx), in.ID.UUID)
+		return &output[messageText]{messageText{text}}, problem("path", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodDelete, Path: "/feedback-records/{record_id}", OperationID: "delete-record",
 		Tags: []string{recordsTag}, Summary: "Delete a feedback record",
 		Description:   "The session that its text came from is kept.",
 		DefaultStatus: http.StatusNoContent,
 		Errors:        []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *struct {
-		ID wire.ID `path:"record_id"`
-	}) (*struct{}, error) {
+	}), func(ctx context.Context, in *recordPath) (*struct{}, error) {
 		return nil, problem("path", s.svc.DeleteRecord(ctx, teacher(ctx), in.ID.UUID))
 	})
 }
+
+// messageText is a feedback text as a message to the guardian.
+type messageText struct {
+	Text string `json:"text" example:"Dear Ms Li, Ming mixed her own greens today."`
+}
+
+const messageDoc = "In the teacher's message_template, which the service itself fills in. "
 
 // idempotencyKey is 1 to 255 visible ASCII characters, or "".
 type idempotencyKey string

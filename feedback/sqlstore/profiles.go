@@ -43,10 +43,10 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
 	d, err := one(ctx, s.db, errDefaults, func(r row) (d feedback.Defaults, err error) {
-		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language)
+		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language, &d.MessageTemplate, &d.SummaryInstructions)
 		return d, err
 	}, `
-		select grade, subject, lesson_duration_minutes, language
+		select grade, subject, lesson_duration_minutes, language, message_template, summary_instructions
 		from feedback_defaults where teacher_id = $1`, teacher)
 	return d, wrap("read defaults", err)
 }
@@ -54,12 +54,15 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 // SaveDefaults implements [feedback.Store].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
 	return s.exec(ctx, "save defaults", nil, `
-		insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language, updated_at)
-		values ($1, $2, $3, $4, $5, $6)
+		insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
+			message_template, summary_instructions, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)
 		on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
 			lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
+			message_template = excluded.message_template, summary_instructions = excluded.summary_instructions,
 			updated_at = excluded.updated_at`,
-		teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, db.Time(at))
+		teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, d.MessageTemplate,
+		d.SummaryInstructions, db.Time(at))
 }
 
 // InsertProfile implements [feedback.Store].

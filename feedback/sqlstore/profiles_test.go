@@ -176,7 +176,7 @@ func defaultsOfTeachers(t *testing.T, f *fixture) {
 	_, err := f.Store.Defaults(t.Context(), f.teacher)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	for _, d := range []feedback.Defaults{{Grade: "3", Subject: "Art", LessonDurationMinutes: 90},
-		{LessonDurationMinutes: 1, Language: "zh-CN"}} {
+		{LessonDurationMinutes: 1, Language: "zh-CN", MessageTemplate: "{text}", SummaryInstructions: "brief"}} {
 		require.NoError(t, f.Store.SaveDefaults(t.Context(), f.teacher, d, f.tick()))
 		got, err := f.Store.Defaults(t.Context(), f.teacher)
 		require.NoError(t, err)

@@ -325,6 +325,10 @@ export type LoginState = {
     teacher_id: string;
 };
 
+export type MessageText = {
+    text: string;
+};
+
 export type Problem = {
     /**
      * What went wrong, for a program: a stable word.
@@ -367,7 +371,15 @@ export type ProfileDefaults = {
      */
     language?: string;
     lesson_duration_minutes: number;
+    /**
+     * The message around a feedback text, for the guardian. It may contain {guardian_title}, {name}, {date}, {subject}, {grade}, {term} and, once, {text}; what an empty one would leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.
+     */
+    message_template?: string;
     subject: string;
+    /**
+     * What generated texts should be like, in tone and form, where the server uses a language model for them.
+     */
+    summary_instructions?: string;
 };
 
 export type ProfileFields = {
@@ -1543,6 +1555,57 @@ export type SaveSessionResponses = {
 
 export type SaveSessionResponse = SaveSessionResponses[keyof SaveSessionResponses];
 
+export type GetSessionMessageData = {
+    body?: never;
+    path: {
+        session_id: string;
+    };
+    query?: never;
+    url: '/api/v1/feedback-sessions/{session_id}/message';
+};
+
+export type GetSessionMessageErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type GetSessionMessageError = GetSessionMessageErrors[keyof GetSessionMessageErrors];
+
+export type GetSessionMessageResponses = {
+    /**
+     * OK
+     */
+    200: MessageText;
+};
+
+export type GetSessionMessageResponse = GetSessionMessageResponses[keyof GetSessionMessageResponses];
+
 export type GenerateFeedbackData = {
     body?: SummaryChoice;
     path: {
@@ -2415,6 +2478,57 @@ export type CreateRecordResponses = {
 };
 
 export type CreateRecordResponse = CreateRecordResponses[keyof CreateRecordResponses];
+
+export type GetRecordMessageData = {
+    body?: never;
+    path: {
+        record_id: string;
+    };
+    query?: never;
+    url: '/api/v1/feedback-records/{record_id}/message';
+};
+
+export type GetRecordMessageErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type GetRecordMessageError = GetRecordMessageErrors[keyof GetRecordMessageErrors];
+
+export type GetRecordMessageResponses = {
+    /**
+     * OK
+     */
+    200: MessageText;
+};
+
+export type GetRecordMessageResponse = GetRecordMessageResponses[keyof GetRecordMessageResponses];
 
 export type DeleteRecordData = {
     body?: never;

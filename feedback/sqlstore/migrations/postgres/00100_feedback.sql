@@ -5,10 +5,14 @@ create table feedback_defaults (
     subject                 text        not null,
     lesson_duration_minutes integer     not null,
     language                text        not null,
+    message_template        text        not null,
+    summary_instructions    text        not null,
     updated_at              timestamptz not null
 );
 comment on table feedback_defaults is 'Default values of a teacher''s new profiles';
 comment on column feedback_defaults.language is 'Of the teacher''s recordings, such as en; empty: as configured';
+comment on column feedback_defaults.message_template is 'With placeholders such as {text}; empty: by language';
+comment on column feedback_defaults.summary_instructions is 'For the form of generated texts; empty: none';
 
 create table feedback_profiles (
     profile_id     uuid        primary key,

@@ -9,6 +9,8 @@ create table feedback_defaults (
     subject                 text    not null,
     lesson_duration_minutes integer not null,
     language                text    not null,
+    message_template        text    not null,
+    summary_instructions    text    not null,
     updated_at              text    not null check (updated_at like '____-__-__T__:__:__.______Z')
 ) strict;
 
