@@ -71,8 +71,6 @@ type Store interface {
 	// Records returns up to limit records ordered by date, time of creation and identifier, all
 	// descending, starting after a key if it is not nil.
 	Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, after *RecordKey, limit int) ([]Record, error)
-	// Record returns one record, or [ErrNotFound].
-	Record(ctx context.Context, teacher, id uuid.UUID) (Record, error)
 	// DeleteRecord deletes one record, or fails with [ErrNotFound].
 	DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error
 

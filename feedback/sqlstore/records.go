@@ -181,15 +181,6 @@ func (s *Store) Records(
 	return items, wrap("list records", err)
 }
 
-var errRecord = feedback.NotFound("record")
-
-// Record implements [feedback.Store].
-func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Record, error) {
-	r, err := one(ctx, s.db, errRecord, scanRecord(teacher),
-		`select `+recordColumns+` from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
-	return r, wrap("read record", err)
-}
-
 // DeleteRecord implements [feedback.Store].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
 	return s.exec(ctx, "delete record", errRecord,
