@@ -15,11 +15,14 @@ type Filter struct {
 	State State  // required
 	Queue string // empty: every queue
 	Kind  string // empty: every kind
-	// Before, when not 0, continues after a page of [Client.List] whose last job had this id.
+	// Before, when not 0, is the next that [Client.List] has returned with the page before.
 	Before int64
 	// Limit is how many jobs [Client.List] returns at most. Defaults to 50 and is at most 1000.
 	Limit int
 }
+
+// ListWindow is how many jobs one [Client.List] reads at most: 25,000.
+const ListWindow = driver.ListWindow
 
 // SearchWindow is how many jobs one [Client.Search] reads at most: 100,000.
 const SearchWindow = driver.SearchWindow
@@ -57,21 +60,22 @@ func get(ctx context.Context, s Store, id int64) (*Job, error) {
 }
 
 // List returns a page of jobs, the newest first. They are complete, so a small Limit of f saves
-// memory if arguments are long. Running jobs have no index, because every claim would pay for it:
-// listing them reads all unfinished jobs when few of them run.
-func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
+// memory if arguments are long. To read on, call it again with next as Before of f; next is 0 after
+// the last page. It reads only [ListWindow] jobs, so that its cost does not grow with the queue and
+// the history: a page may have fewer jobs than Limit, or none, and a next one.
+func (c *Client) List(ctx context.Context, f Filter) (jobs []*Job, next int64, err error) {
 	if err := f.check(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if !f.State.valid() {
-		return nil, fmt.Errorf("jobqueue: list: unknown %v", f.State)
+		return nil, 0, fmt.Errorf("jobqueue: list: unknown %v", f.State)
 	}
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
 	f.Limit = min(f.Limit, 1000)
-	jobs, err := c.store.List(ctx, f.forDriver())
-	return newJobs(jobs), failed(err, "list jobs that are %v", f.State)
+	found, next, err := c.store.List(ctx, f.forDriver())
+	return newJobs(found), next, failed(err, "list jobs that are %v", f.State)
 }
 
 // maxFound is the number of jobs that one Search returns at most.

@@ -28,7 +28,7 @@ func TestInvalidNamesAreRefused(t *testing.T) {
 		"RunSchedule": c.RunSchedule,
 	}
 	for what, call := range map[string]func(jobqueue.Filter) error{
-		"List":       func(f jobqueue.Filter) error { _, err := c.List(t.Context(), f); return err },
+		"List":       func(f jobqueue.Filter) error { _, _, err := c.List(t.Context(), f); return err },
 		"RetryMany":  func(f jobqueue.Filter) error { _, _, err := c.RetryMany(t.Context(), f); return err },
 		"CancelMany": func(f jobqueue.Filter) error { _, _, err := c.CancelMany(t.Context(), f); return err },
 	} {

@@ -244,14 +244,15 @@ func ExampleClient_List() {
 	}
 	fmt.Println(client.Pause(ctx, "mails", time.Now().Add(time.Hour))) // without a time, until Resume
 	page := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "mails", Limit: 2}
-	for jobs, err := client.List(ctx, page); len(jobs) > 0 || err != nil; jobs, err = client.List(ctx, page) {
+	for first := true; first || page.Before != 0; first = false {
+		jobs, next, err := client.List(ctx, page)
 		if err != nil {
 			log.Fatal(err)
 		}
 		for _, job := range jobs {
 			fmt.Println(job.Kind, string(job.Args))
-			page.Before = job.ID
 		}
+		page.Before = next
 	}
 	// Output:
 	// <nil>

@@ -58,8 +58,7 @@ type GroupStats struct {
 // StatsLimit is where [Client.Stats] stops counting, 10,000: StatsLimit+1 means "more".
 const StatsLimit = driver.StatsLimit
 
-// Stats counts the jobs of every queue, each count up to StatsLimit+1. Counting the running jobs
-// reads all unfinished ones, as in List.
+// Stats counts the jobs of every queue, each count up to StatsLimit+1.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	stats, err := c.store.Stats(ctx)
 	var s Stats

@@ -60,13 +60,14 @@ type Store interface {
 	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
 	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
 	// worker that claims one calls its OnFailed callback. With orphans it also rescues jobs whose
-	// worker does not exist, which reads every unfinished job.
+	// worker does not exist, which reads every running job.
 	Rescue(ctx context.Context, orphans bool) (rescued int, err error)
 
 	// Get returns ErrNotFound for an unknown id.
 	Get(ctx context.Context, id int64) (*Job, error)
-	// List returns jobs in descending order of their ids.
-	List(ctx context.Context, f Filter) ([]*Job, error)
+	// List returns jobs in descending order of their ids. It reads at most ListWindow jobs, and
+	// returns the id before which the next page begins, 0 after the last page.
+	List(ctx context.Context, f Filter) (jobs []*Job, next int64, err error)
 	// Search returns up to limit jobs, in any state, in descending order of their ids, whose
 	// arguments contain text, which is JSON or a part of it. It reads only the jobs with the
 	// SearchWindow ids before an id, or up to the newest one if that is 0, and returns the least of

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -51,10 +52,13 @@ type Cursor struct {
 	ID    int64
 }
 
-// Before reports whether c comes before o.
-func (c Cursor) Before(o Cursor) bool {
-	return c.RunAt.Before(o.RunAt) || c.RunAt.Equal(o.RunAt) && c.ID < o.ID
+// Compare returns -1 if c comes before o, 1 if it comes after o, and 0 if they are equal.
+func (c Cursor) Compare(o Cursor) int {
+	return cmp.Or(c.RunAt.Compare(o.RunAt), cmp.Compare(c.ID, o.ID))
 }
+
+// Before reports whether c comes before o.
+func (c Cursor) Before(o Cursor) bool { return c.Compare(o) < 0 }
 
 // Priorities is the number of priorities: 1 is the most urgent.
 const Priorities = 4
@@ -81,7 +85,7 @@ type ExchangeRequest struct {
 	Worker  int64
 	Results []Result
 	Claims  []ClaimRequest
-	// Kinds are the kinds of jobs to claim; nil means all.
+	// Kinds are the kinds of jobs to claim, each once.
 	Kinds []string
 	// LookAhead requests ExchangeResponse.Next.
 	LookAhead bool

@@ -14,8 +14,12 @@ type Filter struct {
 	Limit       int    // how many, the newest; positive
 }
 
-// SearchWindow is the number of ids that one Search reads.
-const SearchWindow = 100_000
+// SearchWindow is the number of ids that one Search reads, and ListWindow the number of jobs that
+// one List reads.
+const (
+	SearchWindow = 100_000
+	ListWindow   = 25_000
+)
 
 // Page is the result of a change of several jobs.
 type Page struct {

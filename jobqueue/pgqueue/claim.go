@@ -12,34 +12,41 @@ import (
 
 // The arguments of the statements that claim: $1 worker, $2 queues, $3 the number of jobs for each,
 // $4 and $5 the cursors, four for each queue, $6 kinds.
-const (
-	requestedQueues = `unnest($2::text[], $3::int[]) with ordinality q (name, n, i)`
-	skipLocked      = ` for update skip locked`
-)
+const requestedQueues = `unnest($2::text[], $3::int[]) with ordinality q (name, n, i)`
 
-// dueSQL returns the statement that selects the ctids of the most urgent jobs of queues; lock ends
-// the selection of their rows.
+// dueSQL returns the statement that selects the ctids of the most urgent jobs of queues, by one of
+// the selections below.
 //
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
-//   - "case" hides the selection of kinds from the planner, which would otherwise sort all jobs of
-//     a queue where it expects few of a kind.
-func dueSQL(queues, lock string) string {
+//   - So are kinds, or every claim would step over the jobs of kinds that no worker handles.
+func dueSQL(queues, selection string) string {
 	return `
     select r.ctid
     from ` + queues + `,
-      lateral (
-        select s.ctid
-        from generate_series(1, 4) p,
-          lateral (
-            select ctid from jobqueue_job
-            where queue = q.name and priority = p::smallint and worker is null and run_at <= now()
-              and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
-              and case when $6::text[] is null then true else kind = any ($6) end
-            order by run_at, id limit q.n` + lock + `) s
-        limit q.n) r
+      lateral (select s.ctid from generate_series(1, 4) p, lateral (` + selection + `) s limit q.n) r
     where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())`
 }
+
+// firstOf returns the selection of the first jobs of all kinds of queue q and priority p.
+func firstOf(limit string) string {
+	return `
+        select d.ctid
+        from unnest($6::text[]) k (kind),
+          lateral (
+            select ctid, run_at, id from jobqueue_job
+            where kind = k.kind and queue = q.name and priority = p::smallint and worker is null and run_at <= now()
+              and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
+            order by run_at, id limit ` + limit + `) d
+        order by d.run_at, d.id limit ` + limit
+}
+
+// selectLocked locks what it selects, and steps over what others have locked: it looks at a few
+// more jobs than it needs, so that there is something left behind theirs.
+var selectLocked = `
+        select j.ctid from (` + firstOf("q.n * 8 + 100") + `) f join jobqueue_job j on j.ctid = f.ctid
+        where j.worker is null and j.run_at <= now()
+        limit q.n for update of j skip locked`
 
 // updateClaimed and returningClaimed surround the array of the ctids of the jobs to claim.
 //
@@ -64,14 +71,14 @@ returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at,
 
 // claimSQL claims jobs of several queues. array(…) is evaluated once for any plan; "id in (… skip
 // locked)" may be repeated.
-var claimSQL = updateClaimed + `array(` + dueSQL(requestedQueues, skipLocked) + `)` + returningClaimed
+var claimSQL = updateClaimed + `array(` + dueSQL(requestedQueues, selectLocked) + `)` + returningClaimed
 
 const nextSQL = `
 select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
-from unnest($1::text[]) q (name), generate_series(1, 4) p,
+from unnest($1::text[]) q (name), unnest($2::text[]) k (kind), generate_series(1, 4) p,
   lateral (
     select run_at from jobqueue_job
-    where queue = q.name and priority = p::smallint and worker is null and run_at > now()
+    where kind = k.kind and queue = q.name and priority = p::smallint and worker is null and run_at > now()
     order by run_at limit 1) t`
 
 // cursors returns the arguments $4 and $5 for the queues of claims.
@@ -110,7 +117,7 @@ func (s *Store) queueClaims(
 		b.Queue(s.sql(query), x.Worker, names, limits, times, ids, x.Kinds).Query(receive)
 	}
 	if x.LookAhead {
-		b.Queue(s.sql(nextSQL), all).QueryRow(func(row pgx.Row) error {
+		b.Queue(s.sql(nextSQL), all, x.Kinds).QueryRow(func(row pgx.Row) error {
 			var next *int64
 			err := row.Scan(&next)
 			if next != nil {
@@ -175,7 +182,7 @@ const (
 // a smaller claim or a cancellation that changes one of them at the same time, and leaves that row
 // alone. The last column is how many rows were found.
 var largeClaimSQL = `
-with found as materialized (select array(` + dueSQL(requestedQueues, "") + `) as jobs)` +
+with found as materialized (select array(` + dueSQL(requestedQueues, firstOf("q.n")) + `) as jobs)` +
 	updateClaimed + `(select jobs from found)::tid[]` + returningClaimed + `,
   (select cardinality(jobs) from found)`
 
@@ -219,7 +226,7 @@ with rate as (
 tokens as (
   select greatest(floor(extract(epoch from now() + $8::int * every - at) / extract(epoch from every)), 0)::int as n
   from rate),
-took as (` + updateClaimed + `array(` + dueSQL(allowedQueues, skipLocked) + `)` + returningClaimed + `),
+took as (` + updateClaimed + `array(` + dueSQL(allowedQueues, selectLocked) + `)` + returningClaimed + `),
 spent as (
   update jobqueue_rate set at = (select at from rate) + (select count(*) from took) * (select every from rate)
   where queue = ($2::text[])[1] and exists (select from took))

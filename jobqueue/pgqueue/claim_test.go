@@ -118,7 +118,8 @@ func TestLargeClaimLeavesWhatIsPutOff(t *testing.T) {
 }
 
 func claimRequest(worker int64, n int) driver.ExchangeRequest {
-	return driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: n}}}
+	claims := []driver.ClaimRequest{{Queue: "default", Limit: n}}
+	return driver.ExchangeRequest{Worker: worker, Kinds: kinds, Claims: claims}
 }
 
 // exchangeDuring returns the response of an exchange that may wait for tx, which is committed then.

@@ -27,16 +27,7 @@ with promoted as (
 select queue, (extract(epoch from min(run_at) - now()) * 1000000)::bigint from promoted group by queue`
 
 // idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
-const idleGroupsSQL = `
-with recursive groups (name) as (
-  (select after_group from jobqueue_job where worker = 0 and after_group is not null order by after_group limit 1)
-  union all
-  select (select after_group from jobqueue_job where worker = 0 and after_group > g.name order by after_group limit 1)
-  from groups g where g.name is not null)
-select name from groups g
-where name is not null
-  and (select m.id from jobqueue_job m where m.in_group = g.name limit 1) is null
-limit 1000`
+var idleGroupsSQL = idleSQL("after_group", `select m.id from jobqueue_job m where m.in_group = g.name`)
 
 // promoteGroups lets the jobs start that wait for groups of which no member is unfinished. It does
 // not wait for more than the first thousand; the promoter continues until no job is left.

@@ -2,6 +2,8 @@ package pgqueue
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,17 +56,43 @@ var (
 	}
 )
 
-const pageSQL = ` and ($1 = '' or queue = $1) and ($2 = '' or kind = $2) and id < $3
-order by id desc limit $4`
+// listSQL returns the statements that select a page of jobs and the last job that they look at.
+// Where an index has the jobs of the state, they look at no others. The running jobs are sorted,
+// because the planner would expect to find them soon among all.
+func listSQL(state driver.State) (page, last string) {
+	query, table, where, order := selectDone, "jobqueue_done", endedSQL[state], "id"
+	if unfinished, ok := unfinishedSQL[state]; ok {
+		query, table, where = selectJob, "jobqueue_job", unfinished
+	}
+	indexed := "true"
+	switch state {
+	case driver.StateFailed, driver.StateCancelled:
+		indexed = where
+	case driver.StateRunning:
+		indexed, order = where, "id + 0"
+	}
+	window := ` from ` + table + ` where ` + indexed + ` and id < $1 order by ` + order + ` desc `
+	page = strings.TrimSuffix(query, table) + `(select *` + window + `limit $2) t where ` + where + `
+  and ($3 = '' or queue = $3) and ($4 = '' or kind = $4) order by id desc limit $5`
+	return page, `select id` + window + `offset $2 - 1 limit 1`
+}
 
 // List implements driver.Store.
-func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
+func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
 	defer dberr.Classify(&err)
-	query := selectDone + ` where ` + endedSQL[f.State]
-	if where, ok := unfinishedSQL[f.State]; ok {
-		query = selectJob + ` where ` + where
+	page, last := listSQL(f.State)
+	jobs, err = s.jobs(ctx, s.sql(page), f.Before, driver.ListWindow, f.Queue, f.Kind, f.Limit)
+	if err != nil {
+		return nil, 0, err
 	}
-	return s.jobs(ctx, s.sql(query+pageSQL), f.Queue, f.Kind, f.Before, f.Limit)
+	if len(jobs) == f.Limit {
+		return jobs, jobs[f.Limit-1].ID, nil
+	}
+	err = s.pool.QueryRow(ctx, s.sql(last), f.Before, driver.ListWindow).Scan(&next)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return jobs, next, err
 }
 
 const newestSQL = `
@@ -121,23 +149,27 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 	})
 }
 
-// statsSQL finds the queues by skipping through the index, and never counts beyond the limit.
+// statsSQL finds the kinds in the queues by skipping through the index, and never counts beyond the
+// limit.
 const statsSQL = `
-with recursive names as (
-  (select queue from jobqueue_job where worker is null order by queue limit 1)
+with recursive names (kind, queue) as (
+  (select kind, queue from jobqueue_job where worker is null order by kind, queue limit 1)
   union all
-  select (select queue from jobqueue_job where worker is null and queue > n.queue order by queue limit 1)
-  from names n where n.queue is not null)
-select n.queue, w.count, s.count, coalesce((extract(epoch from now() - w.oldest) * 1000000)::bigint, 0)
-from names n,
-  lateral (select count(*), min(t.since) as oldest from generate_series(1, 4) p, lateral (
+  select next.* from names n, lateral (
+    select kind, queue from jobqueue_job
+    where worker is null and (kind, queue) > (n.kind, n.queue) order by kind, queue limit 1) next)
+select n.queue, sum(w.count)::bigint, sum(s.count)::bigint,
+  coalesce((extract(epoch from now() - min(w.oldest)) * 1000000)::bigint, 0)
+from names n, generate_series(1, 4) p,
+  lateral (select count(*), min(t.since) as oldest from (
     select greatest(run_at, created_at) as since from jobqueue_job
-    where worker is null and queue = n.queue and priority = p::smallint and run_at <= now()
+    where worker is null and kind = n.kind and queue = n.queue and priority = p::smallint and run_at <= now()
     order by run_at limit $1) t) w,
-  lateral (select count(*) from generate_series(1, 4) p, lateral (
+  lateral (select count(*) from (
     select from jobqueue_job
-    where worker is null and queue = n.queue and priority = p::smallint and run_at > now() limit $1) t) s
-where n.queue is not null`
+    where worker is null and kind = n.kind and queue = n.queue and priority = p::smallint and run_at > now()
+    limit $1) t) s
+group by n.queue`
 
 const runningSQL = `
 select queue, 3, count(*) from (select queue from jobqueue_job where worker <> 0 limit $1) t group by queue
@@ -165,6 +197,7 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 	var n, m int
 	var oldest int64
 	var b pgx.Batch
+	b.Queue(planSQL)
 	b.Queue(s.sql(statsSQL), limit).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
 			q := stats.Queue(name)

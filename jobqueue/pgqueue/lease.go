@@ -29,13 +29,14 @@ func (s *Store) Register(
 const heartbeatSQL = `
 update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microsecond' where id = $1 returning id`
 
-const cancelledSQL = `select id from jobqueue_job where worker = $1 and cancel`
+const cancelledSQL = `select id from jobqueue_job where worker = $1 and worker <> 0 and cancel`
 
 // Heartbeat implements driver.Store.
 func (s *Store) Heartbeat(
 	ctx context.Context, worker int64, lease time.Duration,
 ) (cancelled []int64, alive bool, err error) {
 	var b pgx.Batch
+	b.Queue(planSQL)
 	b.Queue(s.sql(heartbeatSQL), worker, lease.Microseconds()).QueryRow(func(row pgx.Row) error {
 		var id int64
 		err := row.Scan(&id)
@@ -55,8 +56,7 @@ func (s *Store) Heartbeat(
 
 const releaseSQL = `
 update jobqueue_job j set worker = null, fence = fence + 1, attempt = attempt - 1
-where worker = $1 and not exists (
-  select from unnest($2::bigint[], $3::int[]) k (id, fence) where k.id = j.id and k.fence = j.fence)
+where worker = $1 and worker <> 0 and (id, fence) not in (select * from unnest($2::bigint[], $3::int[]))
 returning queue`
 
 const unregisterSQL = `delete from jobqueue_worker where id = $1`
@@ -70,6 +70,7 @@ func (s *Store) Release(
 		ids[i], fences[i] = l.ID, int32(l.Fence)
 	}
 	var b pgx.Batch
+	b.Queue(planSQL)
 	if unregister {
 		b.Queue(s.sql(unregisterSQL), worker) // first, because it waits for claims in progress
 		b.Queue(s.sql(freeSlotsSQL))
@@ -110,9 +111,8 @@ update jobqueue_job j set worker = null, fence = fence + 1,
     || jsonb_build_object('attempt', attempt, 'at', now(), 'error', '` + driver.LeaseExpired + `')
 where `
 
-// Without "exists", which is evaluated first and once, every call would read all unfinished jobs.
 const (
-	rescueJobsSQL    = rescueSQL + `exists (` + selectDead + `) and worker = any (array(` + selectDead + `))`
+	rescueJobsSQL    = rescueSQL + `worker <> 0 and worker = any (array(` + selectDead + `))`
 	rescueOrphansSQL = rescueSQL + `worker <> 0
   and not exists (select from jobqueue_worker w where w.id = j.worker)`
 )
@@ -124,7 +124,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		// The exchange of a suspended process may have locked the keys too.
 		limited, cancel := context.WithTimeout(ctx, promoteTimeout)
 		defer cancel()
-		err = s.promoteIdle(limited)
+		err = s.promoteSome(limited)
 	}
 	return rescued, err
 }
@@ -140,6 +140,7 @@ func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err erro
 	}
 	var b pgx.Batch
 	b.Queue(rescueWaitSQL)
+	b.Queue(planSQL)
 	b.Queue(s.sql(markDeadSQL))
 	b.Queue(s.sql(rescueJobsSQL)).Exec(count)
 	b.Queue(s.sql(removeWorkersSQL))

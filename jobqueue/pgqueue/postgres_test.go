@@ -99,8 +99,7 @@ func TestRefusedResultIsPermanent(t *testing.T) {
 	load(t, store, 1, 0, 0)
 	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
-	res, err := store.Exchange(t.Context(),
-		driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1}}})
+	res, err := store.Exchange(t.Context(), claimRequest(worker, 1))
 	require.NoError(t, err)
 	j := res.Jobs[0]
 	_, err = pool.Exec(t.Context(), `

@@ -65,7 +65,8 @@ type Store struct {
 	notify *wake.Coalescer
 
 	promoter  *wake.Coalescer // of keys and groups
-	listening atomic.Int32    // how many Listen receive notifications
+	swept     atomic.Pointer[swept]
+	listening atomic.Int32 // how many Listen receive notifications
 
 	exclusiveAgain atomic.Int64 // when large claims take their lock again, in nanoseconds since 1970
 }

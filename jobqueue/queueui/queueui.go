@@ -219,6 +219,7 @@ type jobsData struct {
 	table
 	Filter jobqueue.Filter
 	States []jobqueue.State
+	Window int    // how many jobs a page reads
 	Next   string // query of the next page, "" on the last one
 	// Retry and Cancel are set if they apply to all jobs of the list.
 	Retry, Cancel bool
@@ -239,11 +240,11 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) error {
 	if f.Before, err = before(r); err != nil {
 		return err
 	}
-	jobs, err := u.client.List(r.Context(), f)
+	jobs, next, err := u.client.List(r.Context(), f)
 	if err != nil {
 		return err
 	}
-	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states}
+	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states, Window: jobqueue.ListWindow}
 	if !u.cfg.ReadOnly && len(jobs) > 0 {
 		d.Retry = slices.Contains(bulkActions["retry"], f.State)
 		d.Cancel = slices.Contains(bulkActions["cancel"], f.State)
@@ -258,8 +259,10 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) error {
 		d.TimeColumn = "May start"
 	}
 	if len(jobs) > pageSize {
-		d.Jobs = jobs[:pageSize]
-		d.Next = query(f, "before", strconv.FormatInt(jobs[pageSize-1].ID, 10))
+		d.Jobs, next = jobs[:pageSize], jobs[pageSize-1].ID
+	}
+	if next != 0 {
+		d.Next = query(f, "before", strconv.FormatInt(next, 10))
 	}
 	return u.render(w, r, http.StatusOK, "jobs", "Jobs", d)
 }

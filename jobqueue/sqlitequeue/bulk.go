@@ -50,6 +50,9 @@ func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, e
 	return s.changePage(ctx, f, s.cancel)
 }
 
+const filterSQL = ` and (?2 = '' or queue = ?2) and (?3 = '' or kind = ?3) and id < ?4
+order by id desc limit ?5`
+
 // changePage calls change, which returns no signal for a job that is skipped, for a page of jobs.
 func (s *Store) changePage(
 	ctx context.Context, f driver.Filter, change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error),
@@ -62,7 +65,7 @@ func (s *Store) changePage(
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		p, signals = driver.Page{}, nil
-		page, err := ids(tx.Query(query+stateSQL[f.State]+pageSQL, now, f.Queue, f.Kind, f.Before, f.Limit))
+		page, err := ids(tx.Query(query+stateSQL[f.State]+filterSQL, now, f.Queue, f.Kind, f.Before, f.Limit))
 		if err != nil {
 			return err
 		}

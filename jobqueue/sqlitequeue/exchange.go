@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lessonkit.example/jobqueue"
@@ -58,22 +58,36 @@ where id = ? and fence = ? and worker = ?`
 // while it slept must not claim jobs for a worker that is never rescued again.
 const aliveSQL = `select id from jobqueue_worker where id = ? and expires_at > ?`
 
+// presentSQL finds the kinds, of the JSON array ?1, that a queue has due jobs of, by priority: so a
+// claim does not step over those of kinds that no worker handles.
+const presentSQL = `
+select p.value, k.value from json_each('[1, 2, 3, 4]') p cross join json_each(?1) k
+where exists (
+    select 1 from jobqueue_job
+    where kind = k.value and queue = ?2 and priority = p.value and worker is null and run_at <= ?3)
+  and not exists (select 1 from jobqueue_pause where queue = ?2 and until > ?3)
+order by p.value`
+
+const dueSQL = `
+select run_at, id from jobqueue_job
+where kind = ? and queue = ? and priority = ? and worker is null and run_at <= ? and (run_at, id) > (?, ?)
+order by run_at, id limit ?`
+
+// ?3 is a JSON array of ids.
 const claimSQL = `
 update jobqueue_job set worker = ?1, fence = fence + 1, attempt = attempt + 1, claimed_at = ?2,
   unique_key = case when until_started = 1 then null else unique_key end
-where id in (
-  select id from jobqueue_job
-  where queue = ?3 and priority = ?4 and worker is null and run_at <= ?2 and (run_at, id) > (?5, ?6)
-    and (?8 is null or +kind in (select value from json_each(?8)))
-    and not exists (select 1 from jobqueue_pause where queue = ?3 and until > ?2)
-  order by run_at, id limit ?7)
+where id in (select value from json_each(?3))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
   coalesce(serial_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, ''),
   saved`
 
 const nextSQL = `
-select run_at from jobqueue_job
-where queue = ? and priority = ? and worker is null and run_at > ? order by run_at limit 1`
+select min((
+  select run_at from jobqueue_job
+  where kind = k.value and queue = ?2 and priority = p.value and worker is null and run_at > ?3
+  order by run_at limit 1))
+from json_each(?1) k cross join json_each('[1, 2, 3, 4]') p`
 
 // Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
@@ -236,13 +250,9 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 	if err != nil || len(alive) == 0 {
 		return err
 	}
-	var kinds sql.NullString
-	if x.Kinds != nil {
-		text, err := json.Marshal(x.Kinds)
-		if err != nil {
-			return err
-		}
-		kinds = sql.NullString{String: string(text), Valid: true}
+	kinds, err := json.Marshal(x.Kinds)
+	if err != nil {
+		return err
 	}
 	for _, c := range x.Claims {
 		var r rate
@@ -253,28 +263,12 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 			c.Limit = min(c.Limit, r.free)
 		}
 		before := res.Claimed()
-		for p, after := range c.After {
-			if c.Limit <= 0 {
-				break
-			}
-			rows, err := tx.Query(claimSQL, x.Worker, now, c.Queue, p+1, after.RunAt.UnixMicro(), after.ID, c.Limit,
-				kinds)
-			err = each(rows, err, func() error {
-				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
-				var runAt, created, claimed int64
-				var meta []byte
-				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta,
-					&j.Group, &j.AfterGroup, (*[]byte)(&j.Saved))
-				j.Meta = driver.DecodeMeta(meta)
-				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
-				res.AddJob(j)
-				c.Limit--
-				return err
-			})
-			if err != nil {
-				return err
-			}
+		due, err := mostUrgent(tx, now, string(kinds), c)
+		if err == nil && len(due) > 0 {
+			err = claimJobs(tx, now, x.Worker, due, res)
+		}
+		if err != nil {
+			return err
 		}
 		if c.Rate.Every > 0 {
 			if err := r.spend(tx, now, res.Claimed()-before, res); err != nil {
@@ -285,21 +279,73 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 	return nil
 }
 
-// next finds the next scheduled job of the claimed queues.
-func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
-	for _, c := range x.Claims {
-		for p := range c.After {
-			var at int64
-			switch err := tx.QueryRow(nextSQL, c.Queue, p+1, now).Scan(&at); {
-			case errors.Is(err, sql.ErrNoRows):
-				continue
-			case err != nil:
+// mostUrgent returns the ids of up to c.Limit due jobs of kinds, a JSON array.
+func mostUrgent(tx *sql.Tx, now int64, kinds string, c driver.ClaimRequest) (due []int64, err error) {
+	present := [driver.Priorities][]string{} // kinds
+	rows, err := tx.Query(presentSQL, kinds, c.Queue, now)
+	err = each(rows, err, func() error {
+		var p int
+		var kind string
+		err := rows.Scan(&p, &kind)
+		present[p-1] = append(present[p-1], kind)
+		return err
+	})
+	for i := 0; i < len(present) && len(due) < c.Limit && err == nil; i++ {
+		after, left := c.After[i], c.Limit-len(due)
+		var found []driver.Cursor
+		for _, kind := range present[i] {
+			rows, err := tx.Query(dueSQL, kind, c.Queue, i+1, now, after.RunAt.UnixMicro(), after.ID, left)
+			err = each(rows, err, func() error {
+				var at int64
+				var job driver.Cursor
+				err := rows.Scan(&at, &job.ID)
+				job.RunAt = time.UnixMicro(at)
+				found = append(found, job)
 				return err
+			})
+			if err != nil {
+				return nil, err
 			}
-			res.AddNext(rules.Duration(at - now))
+		}
+		slices.SortFunc(found, driver.Cursor.Compare)
+		for _, job := range found[:min(left, len(found))] {
+			due = append(due, job.ID)
 		}
 	}
-	return nil
+	return due, err
+}
+
+func claimJobs(tx *sql.Tx, now, worker int64, due []int64, res *driver.ExchangeResponse) error {
+	text, err := json.Marshal(due)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.Query(claimSQL, worker, now, string(text))
+	return each(rows, err, func() error {
+		j := &driver.Job{Worker: worker, State: driver.StateRunning}
+		var runAt, created, claimed int64
+		var meta []byte
+		err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
+			(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta,
+			&j.Group, &j.AfterGroup, (*[]byte)(&j.Saved))
+		j.Meta = driver.DecodeMeta(meta)
+		j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
+		res.AddJob(j)
+		return err
+	})
+}
+
+// next finds the next scheduled job of the claimed queues.
+func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+	kinds, err := json.Marshal(x.Kinds)
+	for i := 0; i < len(x.Claims) && err == nil; i++ {
+		var at sql.NullInt64
+		err = tx.QueryRow(nextSQL, string(kinds), x.Claims[i].Queue, now).Scan(&at)
+		if at.Valid {
+			res.AddNext(rules.Duration(at.Int64 - now))
+		}
+	}
+	return err
 }
 
 // CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for

@@ -22,7 +22,8 @@ where id in (
   limit 1000)
 returning queue, run_at - ?2`
 
-// idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
+// idleGroupsSQL finds groups without members that jobs wait for, skipping from group to group
+// through the index.
 const idleGroupsSQL = `
 with recursive groups (name) as (
   select min(after_group) from jobqueue_job where worker = 0 and after_group is not null

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -55,17 +57,40 @@ func ended(state driver.State) bool {
 	return state == driver.StateSucceeded || state == driver.StateFailed || state == driver.StateCancelled
 }
 
-const pageSQL = ` and (?2 = '' or queue = ?2) and (?3 = '' or kind = ?3) and id < ?4
-order by id desc limit ?5`
+// listSQL returns the statements that select a page of jobs and the last job that they look at.
+// Where an index has the jobs of the state, they look at no others.
+func listSQL(state driver.State) (page, last string) {
+	query, table := selectJob, "jobqueue_job"
+	if ended(state) {
+		query, table = selectDone, "jobqueue_done"
+	}
+	indexed := ` where ?1`
+	switch state {
+	case driver.StateRunning, driver.StateFailed, driver.StateCancelled:
+		indexed = stateSQL[state]
+	}
+	window := ` from ` + table + indexed + ` and id < ?2 order by id desc limit `
+	page = strings.TrimSuffix(query, table) + `(select *` + window + `?3)` + stateSQL[state] + `
+  and (?4 = '' or queue = ?4) and (?5 = '' or kind = ?5) order by id desc limit ?6`
+	return page, `select id` + window + `1 offset ?3 - 1`
+}
 
 // List implements driver.Store.
-func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
+func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
 	defer dberr.Classify(&err)
-	query := selectJob
-	if ended(f.State) {
-		query = selectDone
+	page, last := listSQL(f.State)
+	jobs, err = s.jobs(ctx, page, s.now(), f.Before, driver.ListWindow, f.Queue, f.Kind, f.Limit)
+	if err != nil {
+		return nil, 0, err
 	}
-	return s.jobs(ctx, query+stateSQL[f.State]+pageSQL, s.now(), f.Queue, f.Kind, f.Before, f.Limit)
+	if len(jobs) == f.Limit {
+		return jobs, jobs[f.Limit-1].ID, nil
+	}
+	err = s.db.R.QueryRowContext(ctx, last, s.now(), f.Before, driver.ListWindow).Scan(&next)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return jobs, next, err
 }
 
 const newestSQL = `
@@ -115,23 +140,30 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 	return jobs, err
 }
 
-// statsSQL finds the queues by skipping through the index, and never counts beyond the limit (?2).
+// statsSQL finds the kinds in the queues by skipping through the index, and never counts beyond the
+// limit (?2).
 const statsSQL = `
-with recursive names (queue) as (
-  select min(queue) from jobqueue_job where worker is null
+with recursive kinds (kind) as (
+  select min(kind) from jobqueue_job where worker is null
   union all
-  select (select min(queue) from jobqueue_job where worker is null and queue > n.queue)
+  select (select min(kind) from jobqueue_job where worker is null and kind > k.kind)
+  from kinds k where k.kind is not null),
+names (kind, queue) as (
+  select kind, (select min(queue) from jobqueue_job j where worker is null and j.kind = k.kind) from kinds k
+  where kind is not null
+  union all
+  select kind, (select min(queue) from jobqueue_job j where worker is null and j.kind = n.kind and queue > n.queue)
   from names n where n.queue is not null),
 priorities (p) as (values (1), (2), (3), (4))
 select n.queue,
-  (select sum((select count(*) from (select 1 from jobqueue_job
-    where worker is null and queue = n.queue and priority = p and run_at <= ?1 limit ?2))) from priorities),
-  (select sum((select count(*) from (select 1 from jobqueue_job
-    where worker is null and queue = n.queue and priority = p and run_at > ?1 limit ?2))) from priorities),
-  coalesce((select min((select min(since) from (select max(run_at, created_at) as since from jobqueue_job
-    where worker is null and queue = n.queue and priority = p and run_at <= ?1 order by run_at limit ?2)))
-    from priorities), ?1)
-from names n where n.queue is not null`
+  sum((select count(*) from (select 1 from jobqueue_job
+    where worker is null and kind = n.kind and queue = n.queue and priority = p and run_at <= ?1 limit ?2))),
+  sum((select count(*) from (select 1 from jobqueue_job
+    where worker is null and kind = n.kind and queue = n.queue and priority = p and run_at > ?1 limit ?2))),
+  coalesce(min((select min(since) from (select max(run_at, created_at) as since from jobqueue_job
+    where worker is null and kind = n.kind and queue = n.queue and priority = p and run_at <= ?1
+    order by run_at limit ?2))), ?1)
+from names n, priorities where n.queue is not null group by n.queue`
 
 // countsSQL counts the running and held jobs and the newest failed and cancelled ones by queue and
 // state.

@@ -30,7 +30,7 @@ func (s *Store) Register(
 // so only its row counts.
 const heartbeatSQL = `update jobqueue_worker set expires_at = ? where id = ?`
 
-const cancelledSQL = `select id from jobqueue_job where worker = ? and cancel = 1`
+const cancelledSQL = `select id from jobqueue_job where worker = ? and worker <> 0 and cancel = 1`
 
 // Heartbeat implements driver.Store.
 func (s *Store) Heartbeat(
@@ -61,7 +61,7 @@ const unregisterSQL = `delete from jobqueue_worker where id = ?`
 // ?2 is a JSON object of fences by id.
 const releaseSQL = `
 update jobqueue_job set worker = null, fence = fence + 1, attempt = attempt - 1
-where worker = ?1 and not exists (
+where worker = ?1 and worker <> 0 and not exists (
   select 1 from json_each(?2) k where k.key = cast(jobqueue_job.id as text) and k.value = fence)
 returning queue`
 
@@ -119,11 +119,11 @@ update jobqueue_job set worker = null, fence = fence + 1,
   errors = json_insert(
     case when json_array_length(errors) >= 100 then json_remove(errors, '$[0]') else coalesce(errors, '[]') end,
     '$[#]', json_object('attempt', attempt, 'at', ?1, 'error', '` + driver.LeaseExpired + `'))
-where worker `
+where worker <> 0 and worker `
 
 const (
 	rescueJobsSQL    = rescueSQL + `= ?2`
-	rescueOrphansSQL = rescueSQL + `<> 0 and worker not in (select id from jobqueue_worker)`
+	rescueOrphansSQL = rescueSQL + `not in (select id from jobqueue_worker)`
 )
 
 // Rescue implements driver.Store.

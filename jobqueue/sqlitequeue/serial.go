@@ -22,20 +22,6 @@ where id in (
     where a.serial_key = k.value and a.serial_key is not null and (a.worker is null or a.worker <> 0)))
 returning queue, run_at - ?2`
 
-// idleKeysSQL finds keys with held jobs of which none may run, skipping from key to key through the
-// index. Earlier versions leave them when they end a job.
-const idleKeysSQL = `
-with recursive keys (key) as (
-  select min(serial_key) from jobqueue_job where worker = 0
-  union all
-  select (select min(serial_key) from jobqueue_job where worker = 0 and serial_key > k.key)
-  from keys k where k.key is not null)
-select key from keys k
-where key is not null and not exists (
-  select 1 from jobqueue_job a
-  where a.serial_key = k.key and a.serial_key is not null and (a.worker is null or a.worker <> 0))
-limit 1000`
-
 // promote lets the next job of each key run, if none may, and the jobs that wait for groups without
 // unfinished members. It returns signals for their queues. It does not wait for more than the first
 // thousand jobs of groups; the promoter continues after the commit, until no job is left.
@@ -95,28 +81,21 @@ func promoteBy(
 	return promoted, err
 }
 
-// promoteIdle does the same for all keys and groups.
+// promoteIdle does the same for all groups. Keys have no idle jobs: what ends or adds a job of a
+// key promotes in the same transaction.
 func (s *Store) promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, error) {
-	keys, err := texts(ctx, tx, idleKeysSQL)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := texts(ctx, tx, idleGroupsSQL)
-	if err != nil {
-		return nil, err
-	}
-	return s.promote(ctx, tx, now, keys, groups)
-}
-
-func texts(ctx context.Context, tx *sql.Tx, query string) (texts []string, err error) {
-	rows, err := tx.QueryContext(ctx, query)
+	var groups []string
+	rows, err := tx.QueryContext(ctx, idleGroupsSQL)
 	err = each(rows, err, func() error {
-		var text string
-		err := rows.Scan(&text)
-		texts = append(texts, text)
+		var group string
+		err := rows.Scan(&group)
+		groups = append(groups, group)
 		return err
 	})
-	return texts, err
+	if err != nil {
+		return nil, err
+	}
+	return s.promote(ctx, tx, now, nil, groups)
 }
 
 func (s *Store) emit(signals []driver.Signal) {

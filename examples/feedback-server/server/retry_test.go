@@ -63,7 +63,7 @@ func (f *retried) waitJob(state jobqueue.State, n int) *jobqueue.Job {
 	f.t.Helper()
 	var job *jobqueue.Job
 	require.Eventually(f.t, func() bool {
-		jobs, err := f.jobs.List(context.Background(), jobqueue.Filter{State: state, Kind: "transcribe"})
+		jobs, _, err := f.jobs.List(context.Background(), jobqueue.Filter{State: state, Kind: "transcribe"})
 		if err != nil || len(jobs) != 1 || len(jobs[0].Errors) != n {
 			return false
 		}
@@ -88,7 +88,7 @@ func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 	retry := "/api/v1/audio-segments/" + f.segment + "/retry"
 	require.NoError(t, f.client.Call(t.Context(), http.MethodPost, retry, nil, nil))
 	require.Eventually(t, func() bool {
-		failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
+		failed, _, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 		return err == nil && len(failed) == 2
 	}, timeout, 10*time.Millisecond, "the recogniser refuses the second job too")
 
@@ -107,7 +107,7 @@ func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 	require.Contains(t, errs[1].Error, "queued again")
 	waitState(t, f.client, f.segment, "failed")
 
-	failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
+	failed, _, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 	require.NoError(t, err)
 	f.retryJob(failed[0].ID)
 	waitState(t, f.client, f.segment, "transcribed")

@@ -116,7 +116,7 @@ func concurrentInsertions(t *testing.T, h Harness) {
 					t.Error(err)
 				}
 			}
-			r, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "unique", UniqueKey: "k"})
+			r, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "other", UniqueKey: "k"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -200,7 +200,7 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 
 	w := register(t, h.Store, never)
 	look := func() driver.ExchangeResponse {
-		return exchange(t, h.Store, driver.ExchangeRequest{Worker: w, LookAhead: true,
+		return exchange(t, h.Store, driver.ExchangeRequest{Worker: w, LookAhead: true, Kinds: kinds,
 			Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}, {Queue: "empty", Limit: 10}}})
 	}
 	res := look()

@@ -189,7 +189,7 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	}
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
-			jobs, err := x.ops.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
+			jobs, _, err := x.ops.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
 			if err != nil || len(jobs) > 0 {
 				return false
 			}
@@ -202,13 +202,13 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 func (x *floor) succeeded() (all []*jobqueue.Job) {
 	x.t.Helper()
 	for f := (jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000}); ; {
-		jobs, err := x.ops.List(x.t.Context(), f)
+		jobs, next, err := x.ops.List(x.t.Context(), f)
 		require.NoError(x.t, err)
-		if len(jobs) == 0 {
+		all, f.Before = append(all, jobs...), next
+		if next == 0 {
 			slices.Reverse(all)
 			return all
 		}
-		all, f.Before = append(all, jobs...), jobs[len(jobs)-1].ID
 	}
 }
 
@@ -222,7 +222,7 @@ func floorSchedules(t *testing.T, x *floor) {
 	var late []time.Duration
 	jobs := x.succeeded()
 	for _, state := range []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateRunning} {
-		unfinished, err := x.ops.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
+		unfinished, _, err := x.ops.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
 		require.NoError(t, err)
 		jobs = append(jobs, unfinished...)
 	}

@@ -32,7 +32,7 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	b := fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "b"; p.Kind = "other" })
 	fill(t, h.Store, 2, runAt(time.Now().Add(time.Hour)))
 	list := func(f jobqueue.Filter) (ids []int64) {
-		jobs, err := c.List(t.Context(), f)
+		jobs, _, err := c.List(t.Context(), f)
 		require.NoError(t, err)
 		for _, j := range jobs {
 			require.Equal(t, f.State, j.State)
@@ -58,7 +58,7 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	require.Equal(t, []int64{jobs[0].ID}, list(filter))
 	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
 	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
-	_, err := c.List(t.Context(), jobqueue.Filter{})
+	_, _, err := c.List(t.Context(), jobqueue.Filter{})
 	require.Error(t, err)
 }
 
@@ -171,7 +171,7 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 		},
 		"Get": func(ctx context.Context) error { _, err := c.Get(ctx, 1); return err },
 		"List": func(ctx context.Context) error {
-			_, err := c.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			_, _, err := c.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
 			return err
 		},
 		"Search": func(ctx context.Context) error { _, _, err := c.Search(ctx, "x", 0); return err },

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ var leaseTests = map[string]func(*testing.T, Harness){
 // and current leases may come together.
 func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
 	var ids []int64
+	kinds := []string{"work"}
 	for i := range 12 {
 		p := jobqueue.Params{Queue: "a", Kind: "work", Args: args{i}}
 		if i%3 != 0 {
@@ -40,12 +42,13 @@ func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
 			p.Queue, p.Kind, p.Priority, p.MaxAttempts = "b", "kind "+name, 1+i%4, i
 			p.SerialKey, p.Group, p.Meta = name, "group "+name, map[string]string{"name": name}
 		}
-		ids = append(ids, enqueue(t, h.Store, p))
+		ids, kinds = append(ids, enqueue(t, h.Store, p)), append(kinds, p.Kind)
 	}
+	kinds = slices.Compact(slices.Sorted(slices.Values(kinds)))
 	claims := []driver.ClaimRequest{{Queue: "a", Limit: 100}, {Queue: "b", Limit: 100}}
 	w := register(t, h.Store, never)
 	claimAll := func() []*driver.Job {
-		res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Claims: claims})
+		res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Kinds: kinds, Claims: claims})
 		require.Len(t, res.Jobs, len(ids))
 		for _, j := range res.Jobs {
 			want := get(t, h.Store, j.ID)
@@ -79,7 +82,7 @@ func largeJobsAreClaimedInParts(t *testing.T, h Harness) {
 		p.Args = strings.Repeat("x", driver.MaxExchangeBytes/fit-2) // and two quotes
 	})
 	w := register(t, h.Store, never)
-	res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w,
+	res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Kinds: kinds,
 		Claims: []driver.ClaimRequest{{Queue: "default", Limit: n}}})
 	require.Len(t, res.Jobs, fit)
 	require.Equal(t, n-fit, res.Excess)
@@ -277,7 +280,7 @@ func cursorSkipsOnlyThePast(t *testing.T, h Harness) {
 	})
 	w := register(t, h.Store, never)
 	claim := func(marks [4]driver.Cursor) (got []int64) {
-		res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
+		res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Kinds: kinds, Claims: []driver.ClaimRequest{
 			{Queue: "other", Limit: 1}, {Queue: "default", Limit: 10, After: marks},
 		}})
 		for _, j := range res.Jobs {

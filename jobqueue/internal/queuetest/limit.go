@@ -126,7 +126,7 @@ func rateAllowsABurst(t *testing.T, h Harness) {
 	for i, rate := range []driver.Rate{
 		{Every: time.Hour, Burst: 3}, {Every: time.Hour, Burst: 3}, {Every: time.Microsecond, Burst: 1},
 	} {
-		res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
+		res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Kinds: kinds, Claims: []driver.ClaimRequest{
 			{Queue: "default", Limit: 5, Rate: rate}}})
 		require.Len(t, res.Jobs, []int{3, 0, 0}[i])
 		require.InDelta(t, []time.Duration{time.Hour, time.Hour, 3 * time.Hour}[i], res.Next, float64(time.Minute))

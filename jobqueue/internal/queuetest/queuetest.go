@@ -128,11 +128,14 @@ func exchange(t *testing.T, s driver.Store, x driver.ExchangeRequest) driver.Exc
 	return res
 }
 
+// kinds are those of the jobs of the tests.
+var kinds = []string{"work", "other"}
+
 // claim claims up to n jobs of a queue directly from the store.
 func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*driver.Job {
 	t.Helper()
 	claims := []driver.ClaimRequest{{Queue: queue, Limit: n}}
-	return exchange(t, s, driver.ExchangeRequest{Worker: worker, Claims: claims}).Jobs
+	return exchange(t, s, driver.ExchangeRequest{Worker: worker, Claims: claims, Kinds: kinds}).Jobs
 }
 
 func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
@@ -177,7 +180,7 @@ func stats(t *testing.T, s driver.Store) driver.Stats {
 func count(t *testing.T, h Harness, f jobqueue.Filter) int {
 	t.Helper()
 	f.Limit = 1000
-	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), f)
+	jobs, _, err := jobqueue.NewClient(h.Store).List(t.Context(), f)
 	require.NoError(t, err)
 	return len(jobs)
 }

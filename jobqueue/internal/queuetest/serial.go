@@ -104,7 +104,7 @@ func serialWaitsForTheNextAttempt(t *testing.T, h Harness) {
 	done := result(claim(t, h.Store, w, "default", 10)[0], driver.Complete)
 	require.Equal(t, ids[0], done.ID)
 	done.SerialKey = "k"
-	res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Results: []driver.Result{done},
+	res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Results: []driver.Result{done}, Kinds: kinds,
 		Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})
 	require.Len(t, res.Jobs, 1, "the next one, in the same exchange")
 	require.Equal(t, ids[1], res.Jobs[0].ID)
@@ -120,7 +120,7 @@ func serialByHand(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 5, serialKey("k"))
 	expect := func(state jobqueue.State, want ...int64) {
 		t.Helper()
-		jobs, err := c.List(t.Context(), jobqueue.Filter{State: state})
+		jobs, _, err := c.List(t.Context(), jobqueue.Filter{State: state})
 		require.NoError(t, err)
 		var got []int64
 		for _, j := range jobs {

@@ -38,9 +38,10 @@ create table jobqueue_job (
     saved         text                        -- what the handler has saved, as JSON
 ) strict;
 
-create index jobqueue_job_ready on jobqueue_job (queue, priority, run_at, id) where worker is null;
+-- Claims name the kinds that they look for.
+create index jobqueue_job_ready on jobqueue_job (kind, queue, priority, run_at, id) where worker is null;
 create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where unique_key is not null;
-create index jobqueue_job_cancel on jobqueue_job (worker) where cancel = 1;
+create index jobqueue_job_worker on jobqueue_job (worker, cancel) where worker <> 0;
 -- At most one job of a key is not held; the next one is found among those that are.
 create unique index jobqueue_job_serial on jobqueue_job (serial_key)
     where serial_key is not null and (worker is null or worker <> 0);
