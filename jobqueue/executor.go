@@ -34,7 +34,7 @@ func (w *Worker) executor(ctx context.Context) {
 			w.resolveUncertainty(ctx)
 			continue
 		}
-		io, cancel := context.WithTimeout(ctx, w.cfg.Lease)
+		io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease, longIOTimeout))
 		res, err := w.store.Exchange(io, x.ExchangeRequest)
 		cancel()
 		results = nil
@@ -350,7 +350,7 @@ func (w *Worker) resolveUncertainty(ctx context.Context) {
 	w.mu.Unlock()
 	var err error
 	if l != nil {
-		io, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+		io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 		_, err = w.store.Release(io, l.worker, keep, false)
 		cancel()
 	}

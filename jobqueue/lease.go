@@ -131,7 +131,10 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			}
 			last = time.Now()
 			// Sooner than Rescue, which returns the jobs to the queue if this fails.
-			_, _ = w.store.Release(ctx, l.worker, nil, true)
+			_ = limited(ctx, ioTimeout, func(ctx context.Context) error {
+				_, err := w.store.Release(ctx, l.worker, nil, true)
+				return err
+			})
 		}
 	}
 }
@@ -141,7 +144,7 @@ func (w *Worker) heartbeat(ctx context.Context, l *lease) (alive bool, err error
 	w.mu.Lock()
 	held := maps.Clone(l.held) // a job claimed from here on may be the retry of one that was cancelled
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, max(w.cfg.Lease/6, 10*time.Millisecond))
+	ctx, cancel := context.WithTimeout(ctx, min(max(w.cfg.Lease/6, 10*time.Millisecond), ioTimeout))
 	defer cancel()
 	cancelled, alive, err := w.store.Heartbeat(ctx, l.worker, w.cfg.Lease)
 	if err != nil || !alive {

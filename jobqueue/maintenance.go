@@ -13,12 +13,17 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 	var orphansAt time.Time
 	for {
 		orphans := time.Since(orphansAt) > orphansEvery
-		n, err := w.store.Rescue(ctx, orphans)
+		pause, n := w.cfg.Lease/3, 0
+		err := limited(ctx, ioTimeout, func(ctx context.Context) (err error) {
+			n, err = w.store.Rescue(ctx, orphans)
+			return err
+		})
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			w.cfg.Logger.Warn("rescue jobs of dead workers", "error", err)
+			w.cfg.Logger.Warn("rescue jobs of dead workers, trying again", "error", err)
+			pause = min(pause, time.Second)
 		default:
 			if orphans {
 				orphansAt = time.Now()
@@ -30,7 +35,7 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 				w.mu.Unlock()
 			}
 		}
-		if !sleep(ctx, jitter(w.cfg.Lease/3)) {
+		if !sleep(ctx, jitter(pause)) {
 			return
 		}
 	}
@@ -73,8 +78,11 @@ func (w *Worker) purge(ctx context.Context, queue string, state driver.State, ag
 	}
 	f := driver.PurgeFilter{State: state, Queue: queue, Age: max(age, 0)}
 	for total := 0; ; {
-		begin := time.Now()
-		n, err := w.store.Purge(ctx, f)
+		begin, n := time.Now(), 0
+		err := limited(ctx, longIOTimeout, func(ctx context.Context) (err error) {
+			n, err = w.store.Purge(ctx, f)
+			return err
+		})
 		total += n
 		if err == nil && n > 0 && sleep(ctx, max(time.Since(begin), 10*time.Millisecond)) {
 			continue

@@ -72,7 +72,7 @@ func (w *Worker) storeSaved(ctx context.Context) {
 	if len(states) == 0 {
 		return
 	}
-	io, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+	io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 	defer cancel()
 	if err := w.store.Save(io, l.worker, states); err != nil && ctx.Err() == nil {
 		w.cfg.Logger.Warn("save states of jobs, trying again", "count", len(states), "error", err)

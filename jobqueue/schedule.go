@@ -90,7 +90,12 @@ func (w *Worker) scheduleLoop(ctx context.Context) {
 // starting it stores new and changed schedules first. A schedule whose jobs are refused, by the
 // EnqueueHook or the store, stops no other.
 func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Duration, err error) {
-	stored, now, err := w.store.Schedules(ctx)
+	var stored []driver.Schedule
+	var now time.Time
+	err = limited(ctx, ioTimeout, func(ctx context.Context) (err error) {
+		stored, now, err = w.store.Schedules(ctx)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -99,8 +104,12 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 	for _, s := range stored {
 		if now.Sub(s.NextAt) < scheduleExpiry {
 			byName[s.Name] = s
-		} else if err := w.store.ChangeSchedule(ctx, s.Name, driver.DeleteSchedule); !errors.Is(err, ErrNotFound) &&
-			err != nil {
+			continue
+		}
+		err := limited(ctx, ioTimeout, func(ctx context.Context) error {
+			return w.store.ChangeSchedule(ctx, s.Name, driver.DeleteSchedule)
+		})
+		if err != nil && !errors.Is(err, ErrNotFound) {
 			return 0, err
 		}
 	}
@@ -110,7 +119,8 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		row, ok := byName[s.Name]
 		if !ok || starting && row.Spec != s.When.String() {
 			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: nextTime(s.When, now)}
-			if err := w.store.PutSchedule(ctx, row); err != nil {
+			err := limited(ctx, ioTimeout, func(ctx context.Context) error { return w.store.PutSchedule(ctx, row) })
+			if err != nil {
 				return 0, err
 			}
 		}
@@ -120,7 +130,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		if !row.NextAt.After(now) {
 			tick, err := s.tick(ctx, hookOf(w.store), row, now)
 			if err == nil {
-				err = w.store.Tick(ctx, tick)
+				err = limited(ctx, ioTimeout, func(ctx context.Context) error { return w.store.Tick(ctx, tick) })
 			}
 			if err != nil {
 				refused = append(refused, fmt.Errorf("schedule %q: %w", s.Name, err))

@@ -75,7 +75,7 @@ func (w *Worker) adjustSlots(ctx context.Context, q *queue) (enough bool) {
 		q.slots = min(q.slots, target)
 		w.mu.Unlock()
 	}
-	io, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+	io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 	defer cancel()
 	got, err := w.store.Slots(io, l.worker, q.name, q.limit, target)
 	if err != nil {

@@ -128,7 +128,19 @@ const (
 	// released twice, together within the 5 s that ShutdownTimeout documents.
 	settleTimeout = time.Second
 	stopIOTimeout = time.Second
+
+	// How long a call of the store may take, so that each loop goes on soon after its connection
+	// has become half-open: an exchange or a purge, whose data may be much, and any other.
+	longIOTimeout = 15 * time.Second
+	ioTimeout     = 5 * time.Second
 )
+
+// limited calls f with a time limit.
+func limited(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx)
+}
 
 func (c WorkerConfig) withDefaults() WorkerConfig {
 	if len(c.Queues) == 0 {
@@ -366,7 +378,7 @@ func (w *Worker) release(ctx context.Context, unregister bool) {
 // await calls f until it succeeds or ctx ends, with growing pauses; ErrSchema is final.
 func (w *Worker) await(ctx context.Context, what string, f func(context.Context) error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := f(ctx)
+		err := limited(ctx, ioTimeout, f)
 		if err == nil || errors.Is(err, driver.ErrSchema) {
 			return err
 		}

@@ -135,6 +135,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 			s.exclusiveAgain.Store(time.Now().Add(exclusivePause).UnixNano())
 			return s.Exchange(ctx, x)
 		}
+		s.resetIfSilent(err)
 		if isRefusal(err) {
 			err = jobqueue.Permanent(err)
 		}

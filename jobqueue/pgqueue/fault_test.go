@@ -280,6 +280,72 @@ func TestConnectionsBreak(t *testing.T) {
 	t.Logf("%d connections cut", proxy.cuts())
 }
 
+// All connections of a plain pool become half-open: within 20 seconds the worker runs jobs, rescues
+// those of dead workers, and enqueues those of schedules.
+func TestConnectionsFallSilent(t *testing.T) {
+	longtest.Only(t)
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{TCP: true})
+	direct := connect(t, server.URL())
+	proxy := startProxy(t, server.Addr())
+	pool := connect(t, strings.Replace(server.URL(), server.Addr(), proxy.addr(), 1)+"&pool_max_conns=16")
+	store := pgqueue.New(pool, pgqueue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	other := pgqueue.New(direct, pgqueue.Config{})
+
+	var mu sync.Mutex
+	ran := map[string]time.Time{} // by kind
+	when := func(kind string) time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return ran[kind]
+	}
+	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
+		{Name: "s", When: jobqueue.Every(time.Second), Params: jobqueue.Params{Kind: "scheduled"}},
+	}})
+	for _, kind := range []string{"work", "rescued", "scheduled"} {
+		jobqueue.Handle(w, kind, func(context.Context, *jobqueue.Job, any) error {
+			mu.Lock()
+			defer mu.Unlock()
+			ran[kind] = time.Now()
+			return nil
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Run(ctx) }()
+	eventually(t, "a schedule", func() bool { return !when("scheduled").IsZero() })
+	var held []*pgxpool.Conn
+	for range 12 {
+		conn, err := pool.Acquire(t.Context())
+		require.NoError(t, err)
+		held = append(held, conn)
+	}
+	for _, conn := range held { // many are idle now
+		conn.Release()
+	}
+	dead, err := other.Register(t.Context(), "dead", nil, time.Minute)
+	require.NoError(t, err)
+	client := jobqueue.NewClient(other)
+	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "rescued", RunAt: time.Now().Add(-time.Second)})
+	require.NoError(t, err)
+	_, err = direct.Exec(t.Context(), `update jobqueue_job set worker = $1 where kind = 'rescued'`, dead)
+	require.NoError(t, err)
+	proxy.silence()
+	silent := time.Now()
+	_, _, err = other.Heartbeat(t.Context(), dead, 0)
+	require.NoError(t, err)
+	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+	require.NoError(t, err)
+	for _, kind := range []string{"work", "rescued", "scheduled"} {
+		eventually(t, kind, func() bool { return when(kind).After(silent) })
+		t.Logf("%s after %v", kind, when(kind).Sub(silent))
+	}
+	require.Less(t, time.Since(silent), 20*time.Second)
+	cancel()
+	require.NoError(t, <-stopped)
+}
+
 // cutter is a TCP proxy that cuts connections after a random number of bytes.
 type cutter struct {
 	listener net.Listener
@@ -288,6 +354,8 @@ type cutter struct {
 	random   *rand.Rand
 	most     int // 0: never
 	count    int
+	open     int // connections
+	silent   int // the first ones, which forward nothing more
 }
 
 func startProxy(t *testing.T, target string) *cutter {
@@ -332,6 +400,10 @@ func (c *cutter) serve(client net.Conn) {
 	}
 	defer server.Close()
 	var group sync.WaitGroup
+	c.mu.Lock()
+	c.open++
+	number := c.open
+	c.mu.Unlock()
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		group.Go(func() {
 			defer client.Close()
@@ -343,6 +415,9 @@ func (c *cutter) serve(client net.Conn) {
 					return
 				}
 				total += n
+				if c.isSilent(number) {
+					continue
+				}
 				if c.cut(total) {
 					return
 				}
@@ -353,6 +428,19 @@ func (c *cutter) serve(client net.Conn) {
 		})
 	}
 	group.Wait()
+}
+
+// silence makes the open connections half-open: they forward nothing more and do not end.
+func (c *cutter) silence() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent = c.open
+}
+
+func (c *cutter) isSilent(number int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return number <= c.silent
 }
 
 func (c *cutter) cut(total int) bool {

@@ -51,6 +51,7 @@ func (s *Store) Heartbeat(
 		return err
 	})
 	err = s.pool.SendBatch(ctx, &b).Close()
+	s.resetIfSilent(err)
 	return cancelled, alive, err
 }
 

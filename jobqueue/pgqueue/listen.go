@@ -72,6 +72,9 @@ func parse(text string) (sig driver.Signal, ok bool) {
 	return sig, err == nil && sig != driver.Signal{}
 }
 
+// listenTimeout is how long connecting and listening may take.
+const listenTimeout = 15 * time.Second
+
 // Listen implements driver.Listener on a separate connection.
 func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
@@ -79,7 +82,9 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	conn, err := s.listenConn(ctx)
+	setup, cancel := context.WithTimeout(ctx, listenTimeout)
+	defer cancel()
+	conn, err := s.listenConn(setup)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
@@ -88,13 +93,13 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 		defer cancel()
 		_ = conn.Close(closing)
 	}()
-	if _, err := conn.Exec(ctx, "listen "+quote(s.channel())); err != nil {
+	if _, err := conn.Exec(setup, "listen "+quote(s.channel())); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	// A pooler may accept LISTEN and deliver nothing: only the echo of a notification proves that
 	// it works.
 	echo := "echo " + rand.Text()
-	if _, err := s.pool.Exec(ctx, notifySQL, s.channel(), []string{echo}); err != nil {
+	if _, err := s.pool.Exec(setup, notifySQL, s.channel(), []string{echo}); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	for {

@@ -174,6 +174,14 @@ func (s *Store) sql(query string) string {
 	return strings.ReplaceAll(query, "jobqueue_", quote(s.cfg.Schema)+".jobqueue_")
 }
 
+// resetIfSilent closes the idle connections of the pool when a call has ended by its deadline: the
+// network may have lost them all without a word, and each would take as long to find that out.
+func (s *Store) resetIfSilent(err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.pool.Reset()
+	}
+}
+
 // code returns the SQLSTATE of err, or "".
 func code(err error) string {
 	var pg *pgconn.PgError
