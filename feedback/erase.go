@@ -10,7 +10,8 @@ import (
 // EraseTeacher deletes everything of a teacher: students, records, sessions, lessons, segments,
 // defaults, words and usage at once, the audio by tasks. A request that was in progress may store
 // something afterwards. That is deleted by a [TaskEraseTeacher], whose Turn is an hour later; the
-// caller must refuse new requests of the teacher from then on.
+// caller must refuse new requests of the teacher from then on, and delete each [TaskTranscribe] and
+// [TaskLearn] of the teacher, ended or not, with what its queue keeps about it.
 func (s *Service) EraseTeacher(ctx context.Context, teacher uuid.UUID) error {
 	return s.store.EraseTeacher(ctx, teacher, s.now().Add(time.Hour))
 }

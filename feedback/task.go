@@ -32,7 +32,7 @@ type Task struct {
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
 	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: increases each time the segment is queued
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
-	TeacherID uuid.UUID `json:"teacher_id,omitzero"` // with TaskEraseTeacher and TaskLearn
+	TeacherID uuid.UUID `json:"teacher_id,omitzero"` // not with TaskDeleteAudio
 	RecordID  uuid.UUID `json:"record_id,omitzero"`  // with TaskLearn
 	// Turn is when a queue should start the task at the earliest. Tasks of the kind TaskTranscribe
 	// have one in the past: started in the order of their turns, the recordings of one teacher do

@@ -48,6 +48,9 @@ func (s *Store) Identity(ctx context.Context, userID uuid.UUID) (auth.Identity, 
 // DeleteUser implements [auth.Store]. The sessions go with the user, by the foreign key.
 func (s *Store) DeleteUser(ctx context.Context, userID uuid.UUID) error {
 	_, err := s.exec(ctx, `delete from auth_users where id = $1`, userID)
+	if err == nil {
+		_ = s.db.EraseLog(ctx) // the user is deleted even if it waits for a reader in vain
+	}
 	return wrap("delete user", err)
 }
 

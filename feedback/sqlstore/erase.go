@@ -12,7 +12,7 @@ import (
 
 // EraseTeacher implements [feedback.Store].
 func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error {
-	return s.update(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
+	err := s.update(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
 		profiles, err := all(ctx, tx, scanValue[uuid.UUID],
 			`select profile_id from feedback_profiles where teacher_id = $1 order by profile_id`+s.forUpdate(),
 			teacher)
@@ -34,4 +34,11 @@ func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.
 		}
 		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskEraseTeacher, TeacherID: teacher, Turn: again})
 	})
+	if err != nil {
+		return err
+	}
+	if err := s.db.EraseLog(ctx); again.IsZero() {
+		return wrap("erase teacher", err) // there is no task that would do it again
+	}
+	return nil
 }

@@ -200,7 +200,7 @@ func (f *fixture) round(g feedback.Segment) int64 {
 	tasks := f.Tasks(f.t)
 	require.Len(f.t, tasks, 1)
 	require.Equal(f.t, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: tasks[0].Round,
-		Turn: tasks[0].Turn}, tasks[0])
+		TeacherID: f.teacher, Turn: tasks[0].Turn}, tasks[0])
 	return tasks[0].Round
 }
 

@@ -69,6 +69,7 @@ func dsn(path string, writes bool) string {
 		q.Set("_txlock", "immediate")
 		pragmas = append(pragmas,
 			"busy_timeout(0)",           // see conn.wait
+			"secure_delete(1)",          // what is deleted is overwritten: see EraseLog
 			"wal_autocheckpoint(10000)") // a tenth as many as by default: each one stops the writer
 	} else {
 		// Mapped pages are read without copying them, and without SQLite's page cache, whose lock
@@ -90,6 +91,31 @@ func pingUntilFree(w *sql.DB) error {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// eraseTimeout is how long EraseLog waits for readers.
+const eraseTimeout = 2 * time.Second
+
+// EraseLog empties the write-ahead log of an SQLite file that [OpenSQLite] has opened: nothing that
+// was deleted before is in its files any more. It fails while others read what is older. On
+// PostgreSQL it does nothing.
+func (db *DB) EraseLog(ctx context.Context) error {
+	if db.Engine == Postgres {
+		return nil
+	}
+	for late := time.Now().Add(eraseTimeout); ; {
+		var busy, log, moved int
+		err := db.W.QueryRowContext(ctx, "pragma wal_checkpoint(truncate)").Scan(&busy, &log, &moved)
+		if err != nil || busy == 0 {
+			return err
+		}
+		if time.Now().After(late) {
+			return errors.New("erase the log of the database: others still read from it")
+		}
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
 	}
 }
 

@@ -88,6 +88,26 @@ func TestReadersSeeWhatOthersChange(t *testing.T) {
 	}
 }
 
+func TestEraseLogWaitsForReaders(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	reader, err := db.R.Begin()
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, reader.QueryRow("select count(*) from n").Scan(&n))
+	require.NoError(t, db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { return insert(1)(tx) }))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, db.EraseLog(ctx), context.DeadlineExceeded)
+	require.NoError(t, reader.Rollback())
+	require.NoError(t, db.EraseLog(t.Context()))
+	var path string
+	require.NoError(t, db.R.QueryRow("select file from pragma_database_list").Scan(&path))
+	log, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	require.Zero(t, log.Size())
+}
+
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

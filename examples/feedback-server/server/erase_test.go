@@ -3,10 +3,14 @@ package server_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"io"
+	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -117,32 +121,130 @@ func rowsOfTeachers(t *testing.T, url string) map[string]int {
 	return tables
 }
 
+// personal are an identifier at a platform, and parts of a name, a word and a text.
+var personal = []string{"openid-5d1c", "zebedee", "quagga", "stripes"}
+
+// repeating returns the address of a recogniser that hears what it was asked to expect, and refuses
+// recordings of more than a second with it.
+func repeating(t *testing.T) string {
+	t.Helper()
+	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := map[string]string{"text": "heard " + r.FormValue("prompt")}
+		if _, file, err := r.FormFile("file"); err == nil && file.Size > int64(len(asrtest.WAV(time.Second))) {
+			w.WriteHeader(http.StatusBadRequest)
+			answer = map[string]string{"error": "not understood: " + r.FormValue("prompt")}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(speech.Close)
+	return speech.URL
+}
+
+// teachPersonally stores the personal words in each way there is.
+func teachPersonally(t *testing.T, c feedbackclient.Client) {
+	t.Helper()
+	require.NoError(t, c.Call(t.Context(), "PUT", "/api/v1/words", map[string]any{"words": personal[2:3]}, nil))
+	p, session, lesson := openLesson(t, c, "Zebedee")
+	for i, state := range []string{"transcribed", "failed"} {
+		recording := append(asrtest.WAV(time.Duration(i*2+1)*500*time.Millisecond), "spoken by Zebedee"...)
+		seg, err := c.Upload(t.Context(), lesson.ID, i, "a.wav", recording)
+		require.NoError(t, err)
+		waitState(t, c, seg.ID, state)
+	}
+	for range 60 { // which fill and split pages of SQLite's file
+		_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-03-01", strings.Repeat("Zebedee draws stripes. ", 20))
+		require.NoError(t, err)
+	}
+	_, err := c.SaveRecord(t.Context(), p.ID, session.ID, "2026-03-01", "The stripes of a quagga.")
+	require.NoError(t, err)
+}
+
+// personalIn returns which of the personal words are in the files of an SQLite database, or in the
+// rows of all tables of PostgreSQL.
+func personalIn(t *testing.T, url string) []string {
+	t.Helper()
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		return personalPartsOf(contents(t, filepath.Dir(path)))
+	}
+	opened, err := db.Open(url)
+	require.NoError(t, err)
+	defer opened.Close()
+	var all string
+	require.NoError(t, opened.R.QueryRowContext(t.Context(),
+		`select schema_to_xml(current_schema(), true, false, '')::text`).Scan(&all))
+	return personalPartsOf(all)
+}
+
+// contents returns the contents of all files below a directory.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all []byte
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		all = append(all, content...)
+		return err
+	}))
+	return string(all)
+}
+
+func personalPartsOf(text string) (found []string) {
+	text = strings.ToLower(text)
+	for _, word := range personal {
+		if strings.Contains(text, word) {
+			found = append(found, word)
+		}
+	}
+	return found
+}
+
 func TestErasingATeacherLeavesNothing(t *testing.T) {
 	t.Parallel()
 	storages(t, func(t *testing.T, environment map[string]string, audio string) {
-		environment["LOCAL_ASR_URL"] = hearing(t)
-		s := newServer(t, server.RoleAll, environment)
+		environment["LOCAL_ASR_URL"] = repeating(t)
+		config, err := server.ParseConfig(environment)
+		require.NoError(t, err)
+		log := new(logBuffer)
+		s, err := server.New(t.Context(), config, server.Options{
+			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { s.Close() })
 		require.NoError(t, s.Migrate(t.Context()))
 		url := "http://" + serve(t, s)
 		other := teach(t, feedbackclient.Development(url, "other"))
 		before := rowsOfTeachers(t, environment["DATABASE_URL"])
 		require.Equal(t, 1, recordings(t, audio))
 
-		c := feedbackclient.Development(url, "somebody")
+		c := feedbackclient.Development(url, personal[0])
 		teach(t, c)
-		require.Equal(t, 2, recordings(t, audio))
+		teachPersonally(t, c)
+		require.Equal(t, 4, recordings(t, audio))
+		require.Subset(t, personalIn(t, environment["DATABASE_URL"]), personal)
+		require.NotEmpty(t, personalPartsOf(contents(t, audio)))
 		for table, n := range rowsOfTeachers(t, environment["DATABASE_URL"]) {
 			if table != "auth_sessions" && !strings.HasSuffix(table, "_migrations") { // nobody has logged in
 				require.Greater(t, n, before[table], "%s: the teacher has no row to erase", table)
 			}
 		}
+		me, err := c.Me(t.Context())
+		require.NoError(t, err)
 		require.NoError(t, c.EraseMe(t.Context()))
 		require.Equal(t, before, rowsOfTeachers(t, environment["DATABASE_URL"]), "at once")
+		require.Empty(t, personalIn(t, environment["DATABASE_URL"]), "also in the jobs and in what was deleted")
+		require.Empty(t, personalPartsOf(log.String()))
+		jobs, _, err := jobqueue.NewClient(queueIn(t, environment["DATABASE_URL"])).Search(t.Context(), me.ID, 0)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		require.Equal(t, "erase_teacher", jobs[0].Kind)
 		require.Eventually(t, func() bool { return recordings(t, audio) == 1 }, timeout, 20*time.Millisecond)
-		_, err := feedbackclient.Development(url, "other").Segment(t.Context(), other.ID)
+		require.Empty(t, personalPartsOf(contents(t, audio)))
+		_, err = feedbackclient.Development(url, "other").Segment(t.Context(), other.ID)
 		require.NoError(t, err, "of another teacher")
 
-		me, err := c.Me(t.Context()) // makes another teacher
+		me, err = c.Me(t.Context()) // makes another teacher
 		require.NoError(t, err)
 		require.NotEmpty(t, me.ID)
 		require.NoError(t, c.EraseMe(t.Context()), "who has nothing")

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/google/uuid"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/feedback"
@@ -44,15 +47,32 @@ func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 	switch t.Kind {
 	case feedback.TaskTranscribe:
 		p.Queue, p.MaxAttempts = speechQueue, transcribeAttempts
+		p.Group = teacherGroup(t.TeacherID)
 	case feedback.TaskLearn:
 		p.MaxAttempts = learnAttempts
+		p.Group = teacherGroup(t.TeacherID)
 	}
 	return p
 }
 
+// teacherGroup names the group of the jobs that are deleted with a teacher.
+func teacherGroup(teacher uuid.UUID) string { return "teacher " + teacher.String() }
+
+// eraseData returns a function that deletes the data of a teacher, with what the queue keeps about
+// the recordings. The task of [feedback.Service.EraseTeacher] does both again.
+func eraseData(lessons *feedback.Service, db *database) func(context.Context, uuid.UUID) error {
+	return func(ctx context.Context, teacher uuid.UUID) error {
+		if err := lessons.EraseTeacher(ctx, teacher); err != nil {
+			return err
+		}
+		_, err := db.client.DeleteGroup(ctx, teacherGroup(teacher))
+		return err
+	}
+}
+
 // newWorker returns a worker that runs the tasks of lessons.
 func newWorker(
-	c Config, store jobqueue.Store, accounts *auth.Service, lessons *feedback.Service, traces *tracing,
+	c Config, db *database, accounts *auth.Service, lessons *feedback.Service, traces *tracing,
 	onEvent func(jobqueue.Event), log *slog.Logger,
 ) *jobqueue.Worker {
 	hourly := func(kind string) jobqueue.Schedule {
@@ -63,7 +83,7 @@ func newWorker(
 	if c.AudioRetentionDays > 0 {
 		schedules = append(schedules, hourly(retentionKind))
 	}
-	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+	w := jobqueue.NewWorker(db.jobs, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
 			speechQueue: {MaxWorkers: c.ASRWorkerConcurrency},
 			filesQueue:  {MaxWorkers: 2},
@@ -88,11 +108,14 @@ func newWorker(
 	// eraseTeacher runs only if the account is gone. Otherwise the request to delete it has failed
 	// after it deleted the data, and the teacher may have recorded more since.
 	eraseTeacher := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
-		_, err := accounts.Identity(ctx, t.TeacherID)
-		if errors.Is(err, auth.ErrNoUser) {
-			return runTask(ctx, job, t)
+		if _, err := accounts.Identity(ctx, t.TeacherID); !errors.Is(err, auth.ErrNoUser) {
+			return err
 		}
-		return err
+		running, err := db.client.DeleteGroup(ctx, teacherGroup(t.TeacherID))
+		if err == nil && running > 0 {
+			err = fmt.Errorf("%d recordings of the teacher are still being transcribed", running)
+		}
+		return errors.Join(err, runTask(ctx, job, t))
 	}
 	// failTask runs for every job that has failed permanently, also for one whose last worker died,
 	// and for every job that an operator has cancelled.

@@ -153,7 +153,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		background = append(background, accounts.Run)
 	}
 	if db != nil && o.Role != RoleAPI {
-		worker := newWorker(c, db.jobs, accounts, lessons, traces, metrics.observeJob, log)
+		worker := newWorker(c, db, accounts, lessons, traces, metrics.observeJob, log)
 		background = append(background, worker.Run)
 	}
 
@@ -165,7 +165,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		authhttp.Register(v1, authhttp.Config{
 			Service: accounts, TrustedProxies: c.TrustedProxies,
 			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
-			Erase: lessons.EraseTeacher,
+			Erase: eraseData(lessons, db),
 		})
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),

