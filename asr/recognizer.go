@@ -30,7 +30,8 @@ type Recognizer interface {
 
 // Transcript is the result of recognition.
 type Transcript struct {
-	// Text is the whole text, trimmed. It is empty if nothing was said.
+	// Text is the whole text, trimmed, as the recogniser returns it: see Punctuated. It is empty if
+	// nothing was said.
 	Text string
 	// Segments are the parts of the text, in order of Start; JoinSegments makes Text of them. It is
 	// empty if the recogniser does not return times.
@@ -55,6 +56,12 @@ type Segment struct {
 	Text string
 	// Speaker identifies the speaker ("0", "1") if the recogniser distinguishes speakers, else "".
 	Speaker string
+
+	// The figures of recognisers of Whisper's kind, as in OpenAI's verbose_json: how likely it is
+	// that nobody speaks, from 0 to 1; the mean natural logarithm of the probabilities of the
+	// tokens, at most 0; and the size of the text divided by its compressed size. 0 if the
+	// recogniser does not return them.
+	NoSpeechProb, AvgLogProb, CompressionRatio float64
 }
 
 // Word is a word of a transcript. Its times are relative to the start of the recording.

@@ -112,9 +112,13 @@ type Audio struct {
 
 // Transcript is recognised speech.
 type Transcript struct {
-	// Text is what was said, "" if nothing. Lines end where the speaker pauses, if that is known;
-	// it matters only for text without punctuation, see [Segment.Sentences].
-	Text     string
+	Text     string        // what was said, punctuated; "" if nothing
 	Language string        // of the speech, such as "en" or "english"; "" if unknown
 	Duration time.Duration // of the audio; 0 if unknown
+	// HeaderDuration is how long the recording is according to its header, if it is shorter, since
+	// it was cut off; else 0.
+	HeaderDuration time.Duration
+	// Sentences are the sentences of Text, in their order, as far as the transcriber knows their
+	// times or doubts. The first 2,000 are kept.
+	Sentences []Sentence
 }

@@ -22,7 +22,7 @@ import (
 type recognizer struct{}
 
 func (recognizer) Transcribe(context.Context, feedback.Audio) (feedback.Transcript, error) {
-	return feedback.Transcript{Text: "today we mixed greens", Duration: 3 * time.Second}, nil
+	return feedback.Transcript{Text: "Today we mixed greens.", Duration: 3 * time.Second}, nil
 }
 
 // newService returns a service in a temporary directory. Instead of adding its tasks to a durable

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,6 +74,9 @@ const (
 	WarningIncomplete SummaryWarning = "summary_incomplete"
 	// WarningUnknownName: the text mentions a person whose name could not be restored.
 	WarningUnknownName SummaryWarning = "name_not_restored"
+	// WarningDoubtfulLeftOut: sentences that may not have been said were left out, by
+	// [Service.Generate].
+	WarningDoubtfulLeftOut SummaryWarning = "doubtful_left_out"
 )
 
 // SummarySource is where a summary was made.
@@ -138,19 +142,24 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	}
 	var g Generated
 	var in SummaryInput
-	left := maxSummaryText
+	left, doubtful := maxSummaryText, false
 	for _, l := range selected {
 		g.Segments.add(l.Counts)
-		t, err := s.transcript(ctx, teacher, l, left)
+		t, some, err := s.transcript(ctx, teacher, l, left)
 		if err != nil {
 			return Generated{}, err
 		}
+		doubtful = doubtful || some
 		if left -= len(t); t != "" {
 			in.Lessons = append(in.Lessons, SummaryLesson{Text: t, Date: s.lessonDate(whole, l)})
 		}
 	}
 	g.Lessons = len(in.Lessons)
-	if g.Lessons == 0 {
+	switch {
+	case g.Lessons == 0 && doubtful:
+		return Generated{}, &Error{Kind: ErrNothingTranscribed,
+			Message: "all that was recognised is doubtful; listen to the recordings"}
+	case g.Lessons == 0:
 		return Generated{}, &Error{Kind: ErrNothingTranscribed, Message: "no lesson has a transcript yet"}
 	}
 	if err := s.describe(ctx, whole, &in); err != nil {
@@ -165,6 +174,10 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	g.Summary, err = s.summarize(ctx, in)
 	if err != nil {
 		return Generated{}, err
+	}
+	if doubtful {
+		g.Warning = strings.TrimSpace(g.Warning + " Some text was left out, because it may not have been said.")
+		g.WarningCodes = append(g.WarningCodes, WarningDoubtfulLeftOut)
 	}
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
 }
@@ -212,14 +225,17 @@ func (s *Service) lessonDate(session Session, l Lesson) string {
 // speech.
 const maxSummaryText = 1 << 20
 
-// transcript returns the transcript of a lesson, also of a truncated one, up to a size.
-func (s *Service) transcript(ctx context.Context, teacher uuid.UUID, l Lesson, limit int) (string, error) {
+// transcript returns the transcript of a lesson without doubtful sentences, and whether there are
+// any. The lesson may be truncated; its size is limited.
+func (s *Service) transcript(
+	ctx context.Context, teacher uuid.UUID, l Lesson, limit int,
+) (text string, doubtful bool, err error) {
 	size := 0
 	for after, more := -1, l.Truncated; more; {
 		var page []Segment
 		var err error
 		if page, more, err = s.store.Segments(ctx, teacher, l.ID, after, maxPageSize); err != nil {
-			return "", err
+			return "", false, err
 		}
 		for _, g := range page {
 			size += len(g.Text) + 1
@@ -229,12 +245,12 @@ func (s *Service) transcript(ctx context.Context, teacher uuid.UUID, l Lesson, l
 			break
 		}
 	}
-	text := l.Transcript()
+	text, doubtful = l.certainTranscript()
 	if len(text) > limit {
-		return "", Invalid("lesson_ids", "select more than %d bytes of transcripts; select fewer lessons",
-			maxSummaryText)
+		return "", false, Invalid("lesson_ids", "select more than %d MB of transcripts; select fewer lessons",
+			maxSummaryText>>20)
 	}
-	return text, nil
+	return text, doubtful, nil
 }
 
 // countSummary counts a summary before it is made: it may be paid for even if it fails.

@@ -75,7 +75,7 @@ func TestASummarizerGetsWhatItNeeds(t *testing.T) {
 	_, err = e.Generate(t.Context(), e.teacher, session.ID, nil)
 	require.NoError(t, err)
 	require.Equal(t, feedback.SummaryInput{
-		Lessons: []feedback.SummaryLesson{{Text: "Hello.", Date: "2026-05-31"}, {Text: "Hello.", Date: "2026-06-02"}},
+		Lessons: []feedback.SummaryLesson{{Text: "hello", Date: "2026-05-31"}, {Text: "hello", Date: "2026-06-02"}},
 		Student: "Ming", GuardianTitle: "Ms Ming", Subject: "Piano", Grade: "Grade 2", Term: "autumn",
 		Date: "2026-05-31", LastRecord: "Practise bars 1 to 8.", Words: []string{"Hanon"}, Instructions: "Be brief.",
 	}, s.heard)

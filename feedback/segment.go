@@ -3,7 +3,9 @@ package feedback
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,7 +34,8 @@ type Segment struct {
 	Sequence  int // 0 to 9999, unique in the lesson
 
 	State    SegmentState
-	Text     string // what was said, as the transcriber returned it; see Sentences
+	Text     string // what was said, as the transcriber returned it
+	Details  string // about Text, as JSON: see Sentences, WarningCode; "" if there are none
 	Language string // of the speech, such as "en"; "" if unknown
 	Error    string // why the last attempt failed; can be shown to the teacher
 	Attempts int    // attempts that counted
@@ -62,22 +65,41 @@ type Segment struct {
 	Progress *Progress
 }
 
-// WarningNoSpeech is a [Segment.WarningCode].
-const WarningNoSpeech = "no_speech"
+// The values of [Segment.WarningCode].
+const (
+	WarningCutOff   = "recording_cut_off" // the recording is shorter than its header says
+	WarningNoSpeech = "no_speech"         // the text is empty, and the recording is not short
+	WarningDoubtful = "doubtful"          // some of the text may not have been said
+)
 
-// WarningCode tells programs what is doubtful about the text: [WarningNoSpeech] if it is empty and
-// the recording is not short, else "".
+// WarningCode tells programs what is doubtful about the text. It is "" for nothing.
 func (s Segment) WarningCode() string {
-	if s.State == SegmentTranscribed && s.Text == "" && s.Duration > shortAudio {
+	if s.State != SegmentTranscribed {
+		return ""
+	}
+	d := s.details()
+	switch {
+	case d.Header > 0:
+		return WarningCutOff
+	case s.Text == "" && s.Duration > shortAudio:
 		return WarningNoSpeech
+	case slices.ContainsFunc(d.Sentences, func(m [5]int64) bool { return m[4] != 0 }):
+		return WarningDoubtful
 	}
 	return ""
 }
 
 // Warning describes what is doubtful about the text, for the teacher, or returns "".
 func (s Segment) Warning() string {
-	if s.WarningCode() == WarningNoSpeech {
+	switch s.WarningCode() {
+	case WarningCutOff:
+		header := time.Duration(s.details().Header) * time.Millisecond
+		return fmt.Sprintf("the recording lasts %v, but was to last %v: its end is missing",
+			s.Duration.Round(time.Second), header.Round(time.Second))
+	case WarningNoSpeech:
 		return "no speech was recognised"
+	case WarningDoubtful:
+		return "parts of the text may not have been said; generated texts leave them out"
 	}
 	return ""
 }

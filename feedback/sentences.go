@@ -1,103 +1,98 @@
 package feedback
 
 import (
-	"slices"
+	"encoding/json"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"lessonkit.example/feedback/internal/script"
+	"time"
 )
 
-// Sentences returns Text as sentences. If the transcriber gives no punctuation at all, each line,
-// which it ends where the speaker pauses, begins with a capital letter and ends with a full stop,
-// if its script has these; in English, "i" becomes "I". No word is changed otherwise, and
-// text with punctuation is returned as it is.
-func (s Segment) Sentences() string {
-	if isPunctuated(s.Text) {
-		return s.Text
-	}
-	english := isEnglish(s.Text, s.Language)
-	var b strings.Builder
-	for line := range strings.Lines(s.Text) {
-		words := strings.Fields(line)
-		if len(words) == 0 {
+// Sentence is a sentence of a transcript.
+type Sentence struct {
+	Text string
+	// Start and End are relative to the start of the recording. Both are 0 if they are unknown.
+	Start, End time.Duration
+	// Doubtful means that this may not have been said, although the transcriber returned it.
+	// Summaries leave it out.
+	Doubtful bool
+}
+
+// details is the form of [Segment.Details].
+type details struct {
+	// Sentences are the offset of each in the text and its length, in bytes, its start and end, in
+	// milliseconds, and 1 if it is doubtful.
+	Sentences [][5]int64 `json:"sentences,omitempty"`
+	// Header is how long the recording is according to its header, in milliseconds, if it is
+	// shorter.
+	Header int64 `json:"header_ms,omitempty"`
+}
+
+// maxSentences limits the sentences whose times are kept: those of more than an hour.
+const maxSentences = 2000
+
+// detailsOf returns [Segment.Details] for a transcript that is stored as text.
+func detailsOf(t Transcript, text string) string {
+	var d details
+	end := 0
+	for _, s := range t.Sentences[:min(len(t.Sentences), maxSentences)] {
+		sentence := cleanText(s.Text)
+		offset := strings.Index(text[end:], sentence)
+		if offset < 0 || sentence == "" {
 			continue
 		}
-		if english {
-			for i, w := range words {
-				if isPronounI(w) {
-					words[i] = "I" + w[1:]
-				}
-			}
+		doubtful := int64(0)
+		if s.Doubtful {
+			doubtful = 1
 		}
-		line = capitalized(strings.Join(words, " "), s.Language)
-		if b.Len() > 0 && !strings.HasSuffix(b.String(), "。") {
-			b.WriteByte(' ')
-		}
-		b.WriteString(line)
-		b.WriteString(script.FullStop(line))
+		start := end + offset
+		end = start + len(sentence)
+		d.Sentences = append(d.Sentences, [5]int64{
+			int64(start), int64(len(sentence)), s.Start.Milliseconds(), s.End.Milliseconds(), doubtful,
+		})
 	}
-	return b.String()
+	if t.HeaderDuration > t.Duration {
+		d.Header = t.HeaderDuration.Milliseconds()
+	}
+	if d.Sentences == nil && d.Header == 0 {
+		return ""
+	}
+	b, _ := json.Marshal(d) // numbers only
+	return string(b)
 }
 
-// isPunctuated reports whether s has commas or ends of sentences. A point within a word or a number
-// is neither.
-func isPunctuated(s string) bool {
-	for i, r := range s {
-		switch {
-		case r == '.' || r == ',':
-			next, _ := utf8.DecodeRuneInString(s[i+1:])
-			if i+1 == len(s) || unicode.IsSpace(next) {
-				return true
-			}
-		case script.IsTerminator(r) || strings.ContainsRune("，、،", r):
-			return true
-		}
+// details returns the parsed Details; those of another form are empty.
+func (s Segment) details() (d details) {
+	if s.Details != "" && json.Unmarshal([]byte(s.Details), &d) != nil {
+		return details{}
 	}
-	return false
+	return d
 }
 
-// isEnglish decides by the language and, if that is unknown, by words of English.
-func isEnglish(s, language string) bool {
-	if language != "" {
-		primary := primaryLanguage(language)
-		return primary == "en" || primary == "english"
-	}
-	return slices.ContainsFunc(strings.Fields(s), func(w string) bool {
-		return strings.EqualFold(w, "the") || len(w) > 1 && isPronounI(w)
-	})
-}
-
-// primaryLanguage returns the language of a tag such as "en-US" without script and region, in lower
-// case. Some transcribers give English names of languages, which stay.
-func primaryLanguage(tag string) string {
-	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	return primary
-}
-
-func isPronounI(word string) bool {
-	switch strings.ReplaceAll(word, "’", "'") {
-	case "i", "i'm", "i've", "i'll", "i'd":
-		return true
-	}
-	return false
-}
-
-// capitalized returns a line with a capital first letter, where the script has capital letters at
-// the start of sentences.
-func capitalized(line, language string) string {
-	r, size := utf8.DecodeRuneInString(line)
-	upper := unicode.ToUpper(r)
-	if !unicode.In(r, unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian) ||
-		unicode.ToLower(upper) != r { // the capital letter is that of another letter, too
-		return line
-	}
-	switch primaryLanguage(language) {
-	case "tr", "turkish", "az", "azerbaijani":
-		if r == 'i' {
-			upper = 'İ'
+// Sentences returns the sentences of Text whose times or doubts are known, in their order.
+func (s Segment) Sentences() []Sentence {
+	var out []Sentence
+	for _, m := range s.details().Sentences {
+		if start, end := m[0], m[0]+m[1]; start >= 0 && start <= end && end <= int64(len(s.Text)) {
+			out = append(out, Sentence{
+				Text: s.Text[start:end], Doubtful: m[4] != 0,
+				Start: time.Duration(m[2]) * time.Millisecond, End: time.Duration(m[3]) * time.Millisecond,
+			})
 		}
 	}
-	return string(upper) + line[size:]
+	return out
+}
+
+// certainText returns Text without doubtful sentences, and whether there are any.
+func (s Segment) certainText() (text string, doubtful bool) {
+	rest := s.Text
+	for _, sentence := range s.Sentences() {
+		before, after, _ := strings.Cut(rest, sentence.Text)
+		if sentence.Doubtful {
+			text += strings.TrimRight(before, " ")
+			doubtful = true
+		} else {
+			text += before + sentence.Text
+		}
+		rest = after
+	}
+	return strings.TrimSpace(text + rest), doubtful
 }

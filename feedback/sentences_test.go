@@ -1,68 +1,87 @@
 package feedback_test
 
 import (
+	"context"
 	"strings"
 	"testing"
-	"unicode"
+	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"lessonkit.example/feedback"
 )
 
-func TestSentences(t *testing.T) {
+// TestDoubtfulSentencesAreMarkedAndLeftOut of generated texts, which say so.
+func TestDoubtfulSentencesAreMarkedAndLeftOut(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ language, text, want string }{
-		{"", "", ""},
-		{"en", "we mixed greens\ni think i'll paint a pond", "We mixed greens. I think I'll paint a pond."},
-		{"en-GB", "then i said i’m here", "Then I said I’m here."},
-		{"", "the pond i painted", "The pond I painted."},
-		{"", "i ragazzi e i colori", "I ragazzi e i colori."},
-		{"it", "ecco i colori", "Ecco i colori."},
-		{"tr", "ilk ders", "İlk ders."},
-		{"Turkish", "ilk ders", "İlk ders."},
-		{"az-Latn", "ilk", "İlk."},
-		{"trv", "ini", "Ini."},        // Taroko
-		{"tr", "ılık su", "ılık su."}, // its capital letter is that of another letter, too
-		{"zh", "今天我们画画\n明天再来", "今天我们画画。明天再来。"},
-		{"zh", "今天学 photoshop", "今天学 photoshop."},
-		{"ja", "きょうは絵をかきました", "きょうは絵をかきました。"},
-		{"hi", "आज हमने चित्र बनाया", "आज हमने चित्र बनाया।"},
-		{"th", "วันนี้เราวาดรูป\nสวยมาก", "วันนี้เราวาดรูป สวยมาก"},
-		{"ko", "오늘 그림을 그렸어요", "오늘 그림을 그렸어요."},
-		{"ru", "сегодня мы рисовали", "Сегодня мы рисовали."},
-		{"ka", "დღეს ვხატავდით", "დღეს ვხატავდით."},
-		{"en", "mix 2.5 parts of blue", "Mix 2.5 parts of blue."},
-		{"en", "♪", "♪"},
-		{"en", "Well, today", "Well, today"},
-		{"en", "it ends here. i know", "it ends here. i know"},
-		{"zh", "今天画画，很好", "今天画画，很好"},
-		{"en", " Already.\nA sentence. ", " Already.\nA sentence. "},
-	} {
-		g := feedback.Segment{Text: c.text, Language: c.language}
-		require.Equal(t, c.want, g.Sentences())
+	heard := &listening{}
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = heard })
+	l := e.lesson()
+	transcribe := func(audio string, transcript feedback.Transcript) feedback.Segment {
+		seg, task := e.add(l, audio)
+		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) { return transcript, nil }
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: audio, Number: 1}))
+		seg, err := e.Segment(t.Context(), e.teacher, seg.ID)
+		require.NoError(t, err)
+		return seg
 	}
+	loop := feedback.Sentence{Text: "谢谢大家。", Start: time.Minute, End: 2 * time.Minute, Doubtful: true}
+	only := transcribe("a", feedback.Transcript{Text: loop.Text, Sentences: []feedback.Sentence{loop}})
+	require.Equal(t, "谢谢大家。", only.Text, "the teacher sees it")
+	_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+	require.ErrorContains(t, err, "doubtful")
+
+	sentences := []feedback.Sentence{
+		{Text: "We mixed\x00 greens.", End: 1500 * time.Millisecond},
+		{Text: "Thanks for watching!", Start: 2 * time.Second, End: 3 * time.Second, Doubtful: true},
+		{Text: "Goodbye.", Start: 3 * time.Second, End: 4 * time.Second},
+	}
+	const text = "We mixed greens. Thanks for watching! Goodbye. And more."
+	mixed := transcribe("b", feedback.Transcript{Text: text, Sentences: sentences})
+	sentences[0].Text = "We mixed greens."
+	require.Equal(t, text, mixed.Text)
+	require.Equal(t, sentences, mixed.Sentences())
+	require.Equal(t, feedback.WarningDoubtful, mixed.WarningCode())
+	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.NoError(t, err)
+	require.Equal(t, "We mixed greens. Goodbye. And more.", heard.heard.Lessons[0].Text)
+	require.Equal(t, []feedback.SummaryWarning{feedback.WarningDoubtfulLeftOut}, g.WarningCodes)
+	require.Contains(t, g.Warning, "left out")
 }
 
-// TestSentencesChangeNoWord, and sentences remain what they are.
-func TestSentencesChangeNoWord(t *testing.T) {
+func TestARecordingThatIsCutOffSaysSo(t *testing.T) {
 	t.Parallel()
-	words := func(text string) []string {
-		text = strings.ReplaceAll(text, "İ", "i") // lower case in Turkish
-		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-			return unicode.IsSpace(r) || strings.ContainsRune(".。।։።", r)
-		})
+	e := newEnv(t)
+	seg, task := e.add(e.lesson(), "a")
+	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+		return feedback.Transcript{Duration: 31 * time.Second, HeaderDuration: time.Minute}, nil
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"i", "i'm", "the", "ß", "ı", "ŉ", "你好", "ไทย",
-			"\n", " ", ".", ",", "2.5", "ǆ", "हिन्दी", "♪", "é", "e\u0301", "Σας", "ΐ", "\u200b", "\"", "-"}))
-		g := feedback.Segment{
-			Text:     strings.ToValidUTF8(strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), " "), ""),
-			Language: rapid.SampledFrom([]string{"", "en", "tr", "zh"}).Draw(t, "language"),
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	seg, err := e.Segment(t.Context(), e.teacher, seg.ID)
+	require.NoError(t, err)
+	require.Equal(t, feedback.WarningCutOff, seg.WarningCode())
+	require.Equal(t, "the recording lasts 31s, but was to last 1m0s: its end is missing", seg.Warning())
+}
+
+// Every sentence that is kept is in the text, and no transcript makes a row large.
+func TestDetailsAreBounded(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	seg, task := e.add(e.lesson(), "a")
+	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+		many := make([]feedback.Sentence, 100_000)
+		for i := range many {
+			many[i] = feedback.Sentence{Text: "a.", End: 1e6 * time.Second, Doubtful: i > 50_000}
 		}
-		once := g.Sentences()
-		require.Equal(t, words(g.Text), words(once))
-		require.Equal(t, once, feedback.Segment{Text: once, Language: g.Language}.Sentences())
-	})
+		many[1].Text = "not there."
+		return feedback.Transcript{Text: strings.Repeat("a. ", 100_000), Sentences: many}, nil
+	}
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	seg, err := e.Segment(t.Context(), e.teacher, seg.ID)
+	require.NoError(t, err)
+	require.Len(t, seg.Sentences(), 1999)
+	require.Less(t, len(seg.Details), 64<<10)
+	require.Empty(t, feedback.Segment{Text: "a", Details: `{"sentences":[[0,9,0,0,1],[-1,1,0,0,1]]}`}.Sentences())
+	require.Empty(t, feedback.Segment{Text: "a", Details: `nonsense`}.Sentences())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,16 +82,28 @@ const (
 	MaxLessons = 1000 // of a session
 )
 
-// Transcript returns the sentences of the lesson's transcribed segments in the order of their
-// sequence numbers, one line each. It is empty if the lesson is truncated.
+// Transcript returns the texts of the lesson's transcribed segments in the order of their sequence
+// numbers, one line each. It is empty if the lesson is truncated.
 func (l Lesson) Transcript() string {
 	var parts []string
 	for _, s := range l.Segments {
 		if s.State == SegmentTranscribed && s.Text != "" {
-			parts = append(parts, s.Sentences())
+			parts = append(parts, s.Text)
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// certainTranscript returns Transcript without doubtful sentences, and whether there are any.
+func (l Lesson) certainTranscript() (text string, doubtful bool) {
+	certain := Lesson{Segments: slices.Clone(l.Segments)}
+	for i := range certain.Segments {
+		s := &certain.Segments[i]
+		var some bool
+		s.Text, some = s.certainText()
+		doubtful = doubtful || some
+	}
+	return certain.Transcript(), doubtful
 }
 
 // SessionInput holds the fields of a new session.

@@ -205,8 +205,9 @@ func logEnd(ctx context.Context, log *slog.Logger, message string, started time.
 // transcriptionResult decides what the result of an attempt means for the segment.
 func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt) TranscriptionResult {
 	if err == nil {
-		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Language: cleanText(t.Language),
-			Duration: t.Duration, Attempts: a.Number}
+		text := cleanText(t.Text)
+		return TranscriptionResult{State: SegmentTranscribed, Text: text, Details: detailsOf(t, text),
+			Language: cleanText(t.Language), Duration: t.Duration, Attempts: a.Number}
 	}
 	r := TranscriptionResult{State: SegmentQueued, Attempts: a.Number}
 	r.ErrorCode, r.Error = failureOf(err)

@@ -135,16 +135,16 @@ type transcriber struct{ asr.Recognizer }
 
 func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback.Transcript, error) {
 	transcript, err := t.Recognize(ctx, asr.Audio{
-		Name:        a.Name,
-		ContentType: a.ContentType,
-		Language:    a.Language,
-		Words:       a.Words,
-		Size:        a.Size,
-		Open:        func() (io.ReadCloser, error) { return a.Open() },
-		Task:        a.Task,
-		SaveTask:    a.SaveTask,
+		Name: a.Name, ContentType: a.ContentType, Language: a.Language, Words: a.Words,
+		Size: a.Size,
+		Open: func() (io.ReadCloser, error) { return a.Open() },
+		Task: a.Task, SaveTask: a.SaveTask,
 	})
-	return feedback.Transcript{
-		Text: transcript.Text, Language: transcript.Language, Duration: transcript.Duration,
-	}, err
+	out := feedback.Transcript{
+		Text: transcript.Punctuated(), Language: transcript.Language, Duration: transcript.Duration,
+	}
+	for _, s := range transcript.Sentences() {
+		out.Sentences = append(out.Sentences, feedback.Sentence(s))
+	}
+	return out, err
 }

@@ -26,7 +26,7 @@ import (
 type transcriber struct{}
 
 func (transcriber) Transcribe(context.Context, feedback.Audio) (feedback.Transcript, error) {
-	return feedback.Transcript{Text: "today we mixed greens", Duration: 3 * time.Second}, nil
+	return feedback.Transcript{Text: "Today we mixed greens.", Duration: 3 * time.Second}, nil
 }
 
 // newServer serves the API from a new directory. Its tasks run as soon as they are committed.

@@ -38,6 +38,17 @@ type Segment struct {
 	TranscribedAt *time.Time `json:"transcribed_at"` // nil until transcribed
 
 	AudioDeletedAt *time.Time `json:"audio_deleted_at"` // because of its age; nil while it is there
+
+	// Sentences are those of Text whose times are known. Only Client.Segment returns them.
+	Sentences []Sentence `json:"sentences"`
+}
+
+// Sentence is a sentence of a segment. Its times are milliseconds from the start of the recording.
+type Sentence struct {
+	Text     string `json:"text"`
+	StartMS  int64  `json:"start_ms"`
+	EndMS    int64  `json:"end_ms"`
+	Doubtful bool   `json:"doubtful"` // perhaps not said: generated texts leave it out
 }
 
 // Recording is a recording to upload.

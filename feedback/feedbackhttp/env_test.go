@@ -74,7 +74,10 @@ func (s *speech) Transcribe(_ context.Context, a feedback.Audio) (feedback.Trans
 	if s.during != nil {
 		s.during()
 	}
-	return feedback.Transcript{Text: "said " + string(audio[len(audio)-1:]), Duration: 1500 * time.Millisecond}, s.err
+	said := feedback.Sentence{Text: "Said " + string(audio[len(audio)-1:]) + ".", End: 1200 * time.Millisecond}
+	return feedback.Transcript{
+		Text: said.Text, Duration: 1500 * time.Millisecond, Sentences: []feedback.Sentence{said},
+	}, s.err
 }
 
 // joiner is a summarizer that is easy to check.

@@ -152,7 +152,7 @@ type exportedSession struct {
 type exportedRecording struct {
 	LessonNumber int     `json:"lesson_number"`
 	AudioFile    *string `json:"audio_file"`
-	wire.AudioSegment
+	wire.SegmentWithSentences
 }
 
 // session writes the folder of a session: first the audio, so that the list of recordings tells
@@ -191,7 +191,7 @@ func (e *export) session(ctx context.Context, id uuid.UUID, student string) erro
 		}
 	}
 	return array(e, folder+"/recordings.json", known, func(r recorded) exportedRecording {
-		out := exportedRecording{LessonNumber: r.lesson.Number, AudioSegment: wire.SegmentOf(r.Segment)}
+		out := exportedRecording{LessonNumber: r.lesson.Number, SegmentWithSentences: wire.SegmentWithSentencesOf(r.Segment)}
 		if written[r.ID] {
 			file := r.fileName(name)
 			out.AudioFile = &file

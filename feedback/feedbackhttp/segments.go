@@ -36,11 +36,11 @@ func (s *server) registerSegments(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/audio-segments/{segment_id}", OperationID: "get-segment",
 		Tags: []string{segmentsTag}, Summary: "Read a segment",
-		Description: "Its state, and its text once it is transcribed.",
+		Description: "Its state, and once it is transcribed its text with its sentences.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *segmentPath) (*output[wire.AudioSegment], error) {
+	}), func(ctx context.Context, in *segmentPath) (*output[wire.SegmentWithSentences], error) {
 		segment, err := s.svc.Segment(ctx, teacher(ctx), in.ID.UUID)
-		return &output[wire.AudioSegment]{wire.SegmentOf(segment)}, problem("path", err)
+		return &output[wire.SegmentWithSentences]{wire.SegmentWithSentencesOf(segment)}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{

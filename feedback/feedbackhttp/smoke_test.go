@@ -19,6 +19,8 @@ func TestLessonFromRecordingToRecord(t *testing.T) {
 		got := e.do("GET", "/audio-segments/"+segment, nil).want(200)
 		require.Equal(t, "transcribed", got.str("state"))
 		require.Equal(t, "Said b.", got.str("text"))
+		require.Equal(t, []any{object{"text": "Said b.", "start_ms": 0.0, "end_ms": 1200.0, "doubtful": false}},
+			got.json["sentences"])
 		finished := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
 		require.Equal(t, "Said a.\nSaid b.", finished.str("transcript"))
 		require.Equal(t, 2.0, finished.json["summary"].(object)["transcribed"])

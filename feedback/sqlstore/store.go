@@ -188,8 +188,8 @@ func all[T any](
 }
 
 // segmentsUpTo returns the segments of a query, which selects segmentColumns, as long as they have
-// at most [feedback.MaxSessionText] bytes of text and at most limit of them; at least one. more
-// means that the query has others.
+// at most [feedback.MaxSessionText] bytes of text and details and at most limit of them; at least
+// one. more means that the query has others.
 func segmentsUpTo(
 	ctx context.Context, q querier, limit int, query string, args ...any,
 ) (segments []feedback.Segment, more bool, err error) {
@@ -203,7 +203,7 @@ func segmentsUpTo(
 		if err != nil {
 			return nil, false, err
 		}
-		size += len(s.Text)
+		size += len(s.Text) + len(s.Details)
 		if len(segments) == limit || len(segments) > 0 && size > feedback.MaxSessionText {
 			return segments, true, nil
 		}

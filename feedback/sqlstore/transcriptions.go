@@ -61,13 +61,14 @@ func (s *Store) editSegment(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recognizer_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18
+				recognizer_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18,
+				details = $19
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), db.Time(g.TranscribedAt), g.Revision, db.Time(at),
 			db.Time(g.turn), g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
-			db.Time(g.AudioDeletedAt))
+			db.Time(g.AudioDeletedAt), g.Details)
 		return err
 	})
 	return g.Segment, err
@@ -143,7 +144,7 @@ func (s *Store) FinishTranscription(
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}
 		if r.State == feedback.SegmentTranscribed {
-			g.TranscribedAt, g.RecognizerTask, g.Language = at, "", r.Language
+			g.TranscribedAt, g.RecognizerTask, g.Language, g.Details = at, "", r.Language, r.Details
 			g.tookMS = max(r.Took.Milliseconds(), 1)
 		}
 		return nil

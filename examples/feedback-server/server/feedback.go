@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"lessonkit.example/asr"
@@ -105,28 +104,11 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 	if err == nil {
 		t.wait.Observe(time.Since(a.UploadedAt).Seconds())
 	}
-	return feedback.Transcript{
-		Text: withPauses(transcript), Language: transcript.Language, Duration: transcript.Duration,
-	}, err
-}
-
-// minPause is the shortest pause that ends a sentence.
-const minPause = 500 * time.Millisecond
-
-// withPauses returns the text of a transcript, with line breaks where the speaker pauses if the
-// recognizer tells the times and does not end sentences.
-func withPauses(t asr.Transcript) string {
-	if len(t.Segments) == 0 || strings.ContainsAny(t.Text, ".!?。！？") {
-		return t.Text
+	out := feedback.Transcript{
+		Text: transcript.Punctuated(), Language: transcript.Language, Duration: transcript.Duration,
 	}
-	var lines []string
-	for start := 0; start < len(t.Segments); {
-		end := start + 1
-		for end < len(t.Segments) && t.Segments[end].Start-t.Segments[end-1].End < minPause {
-			end++
-		}
-		lines = append(lines, asr.JoinSegments(t.Segments[start:end]))
-		start = end
+	for _, s := range transcript.Sentences() {
+		out.Sentences = append(out.Sentences, feedback.Sentence(s))
 	}
-	return strings.Join(lines, "\n")
+	return out, err
 }

@@ -50,7 +50,7 @@ export type AudioSegment = {
     size_bytes: number;
     state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
     /**
-     * What was said. If the recogniser gives no punctuation, with capital letters and full stops.
+     * What was said, punctuated.
      */
     text: string;
     transcribed_at: string | null;
@@ -61,7 +61,7 @@ export type AudioSegment = {
     /**
      * The same for programs: a stable word.
      */
-    warning_code: 'no_speech' | null;
+    warning_code: 'recording_cut_off' | 'no_speech' | 'doubtful' | null;
 };
 
 export type DatabaseReport = {
@@ -208,7 +208,7 @@ export type Generated = {
     /**
      * The same for programs: stable words.
      */
-    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored'>;
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'doubtful_left_out'>;
 };
 
 export type LessonEvent = {
@@ -551,6 +551,86 @@ export type SegmentList = {
      * Of the next page; null on the last one.
      */
     next_cursor: string | null;
+};
+
+export type SegmentWithSentences = {
+    /**
+     * How many recordings of all teachers are transcribed before this one; 1000: that many or more. null unless the segment is queued or transcribing, and in answers to changes.
+     */
+    ahead: number | null;
+    /**
+     * Attempts that counted.
+     */
+    attempts: number;
+    /**
+     * When the recording was deleted because of its age: there is nothing to listen to any more. null while it is there.
+     */
+    audio_deleted_at: string | null;
+    /**
+     * As recognised by content.
+     */
+    content_type: string;
+    created_at: string;
+    /**
+     * null if unknown.
+     */
+    duration_ms: number | null;
+    /**
+     * Why the last attempt failed, or null.
+     */
+    error: string | null;
+    /**
+     * The same for programs: a stable word.
+     */
+    error_code: 'transcription_interrupted' | 'transcription_cancelled' | 'transcription_timeout' | 'recording_missing' | 'audio_unusable' | 'recogniser_failed' | 'recogniser_unavailable' | 'recogniser_lost' | 'recogniser_misconfigured' | 'recogniser_account_refused' | 'language_unknown' | null;
+    /**
+     * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown, and after a failed attempt.
+     */
+    estimated_wait_seconds: number | null;
+    segment_id: string;
+    /**
+     * Those whose times the recogniser tells, in order, as they are in text; 2,000 at most.
+     */
+    sentences: Array<Sentence>;
+    sequence: number;
+    /**
+     * Of the bytes as sent, in hex.
+     */
+    sha256: string;
+    /**
+     * As sent.
+     */
+    size_bytes: number;
+    state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
+    /**
+     * What was said, punctuated.
+     */
+    text: string;
+    transcribed_at: string | null;
+    /**
+     * What is doubtful about the text, or null.
+     */
+    warning: string | null;
+    /**
+     * The same for programs: a stable word.
+     */
+    warning_code: 'recording_cut_off' | 'no_speech' | 'doubtful' | null;
+};
+
+export type Sentence = {
+    /**
+     * It may not have been said: generated texts leave it out.
+     */
+    doubtful: boolean;
+    /**
+     * From the start of the recording.
+     */
+    end_ms: number;
+    /**
+     * From the start of the recording.
+     */
+    start_ms: number;
+    text: string;
 };
 
 export type SessionEdit = {
@@ -2119,7 +2199,7 @@ export type GetSegmentResponses = {
     /**
      * OK
      */
-    200: AudioSegment;
+    200: SegmentWithSentences;
 };
 
 export type GetSegmentResponse = GetSegmentResponses[keyof GetSegmentResponses];

@@ -164,10 +164,11 @@ type AudioSegment struct {
 func (AudioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	codes := Map(feedback.FailureCodes(), func(code string) any { return code })
 	s.Properties["error_code"].Enum = append(codes, nil)
-	s.Properties["warning_code"].Enum = []any{feedback.WarningNoSpeech, nil}
+	s.Properties["warning_code"].Enum = []any{feedback.WarningCutOff, feedback.WarningNoSpeech,
+		feedback.WarningDoubtful, nil}
 	return Describe(s, map[string]string{
 		"sha256": "Of the bytes as sent, in hex.",
-		"text":   "What was said. If the recogniser gives no punctuation, with capital letters and full stops.",
+		"text":   "What was said, punctuated.",
 		"audio_deleted_at": "When the recording was deleted because of its age: there is nothing to listen to any " +
 			"more. null while it is there.",
 		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +
@@ -180,7 +181,7 @@ func (AudioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 // SegmentOf returns the JSON form of a segment.
 func SegmentOf(s feedback.Segment) AudioSegment {
 	out := AudioSegment{
-		SegmentID: ID{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Sentences(),
+		SegmentID: ID{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Text,
 		Attempts: s.Attempts, SizeBytes: s.Size, SHA256: s.SHA256, ContentType: s.ContentType,
 		CreatedAt: s.CreatedAt, TranscribedAt: timeOrNull(s.TranscribedAt),
 		AudioDeletedAt: timeOrNull(s.AudioDeletedAt),
@@ -205,6 +206,34 @@ func SegmentOf(s feedback.Segment) AudioSegment {
 		out.DurationMS = &ms
 	}
 	return out
+}
+
+// Sentence is a sentence of a segment.
+type Sentence struct {
+	Text     string `json:"text" example:"We mixed greens."`
+	StartMS  int64  `json:"start_ms" example:"1200" doc:"From the start of the recording."`
+	EndMS    int64  `json:"end_ms" example:"3400" doc:"From the start of the recording."`
+	Doubtful bool   `json:"doubtful" example:"false" doc:"It may not have been said: generated texts leave it out."`
+}
+
+// SegmentWithSentences is a segment that is read alone.
+type SegmentWithSentences struct {
+	AudioSegment
+	Sentences []Sentence `json:"sentences" nullable:"false"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (SegmentWithSentences) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	return Describe(AudioSegment{}.TransformSchema(r, s), map[string]string{
+		"sentences": "Those whose times the recogniser tells, in order, as they are in text; 2,000 at most.",
+	})
+}
+
+// SegmentWithSentencesOf returns the JSON form of a segment with its sentences.
+func SegmentWithSentencesOf(s feedback.Segment) SegmentWithSentences {
+	return SegmentWithSentences{SegmentOf(s), Map(s.Sentences(), func(s feedback.Sentence) Sentence {
+		return Sentence{s.Text, s.Start.Milliseconds(), s.End.Milliseconds(), s.Doubtful}
+	})}
 }
 
 // SegmentCounts counts segments by state.

@@ -116,6 +116,7 @@ create table feedback_segments (
     state            text        not null check (state in ('queued', 'transcribing', 'transcribed', 'failed')),
     text             text        not null,
     language         text        not null,
+    details          text        not null,
     error            text        not null,
     error_code       text        not null,
     attempts         integer     not null,
@@ -151,6 +152,7 @@ comment on table feedback_segments is 'Pieces of a lesson''s recording, and thei
 comment on column feedback_segments.state is
     'queued, transcribing, then transcribed or failed; a retry makes a failed segment queued';
 comment on column feedback_segments.language is 'Of the speech, such as en; empty: unknown';
+comment on column feedback_segments.details is 'About the text, as JSON: where its sentences are; empty: unknown';
 comment on column feedback_segments.error is 'Why the last attempt failed; empty: it did not';
 comment on column feedback_segments.attempts is 'Attempts at the transcription that counted';
 comment on column feedback_segments.suspicions is 'Attempts in which the recognizer was lost';

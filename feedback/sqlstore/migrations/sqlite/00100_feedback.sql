@@ -94,6 +94,7 @@ create table feedback_segments (
     state            text    not null check (state in ('queued', 'transcribing', 'transcribed', 'failed')),
     text             text    not null,
     language         text    not null,
+    details          text    not null,
     error            text    not null,
     error_code       text    not null,
     attempts         integer not null,
