@@ -45,7 +45,6 @@ type Explanation struct {
 	idle           string   // the permission that the capability AddTo already lists
 	otherPlatforms []string // permissions that allow the command on other platforms, if there are no Offers
 	newer          bool     // only a newer release has the command
-	denyByOrigin   bool
 }
 
 // Unknown reports whether the command was not recognized, so that nothing is said about it: it may
@@ -66,7 +65,7 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 		c.Webview = c.Window
 	}
 	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(),
-		Platform: p.platform, denyByOrigin: p.denyByOrigin}
+		Platform: p.platform}
 	x.Allowed = p.Allowed(command, c)
 	var idle []string
 	x.Offers, idle = p.offers(command)
@@ -79,11 +78,7 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 			x.Grants = append(x.Grants, *g)
 		}
 	}
-	for i := range a.denied {
-		if !p.denyByOrigin || a.denied[i].originMatches(&c.Origin) {
-			x.Denials = append(x.Denials, a.denied[i])
-		}
-	}
+	x.Denials = slices.Clone(a.denied)
 	switch {
 	case x.Allowed && len(x.Grants) == 0:
 		x.Verdict = Unchecked

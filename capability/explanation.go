@@ -104,11 +104,8 @@ func grantText(g Grant) string {
 
 func (x *Explanation) denied(b *strings.Builder) {
 	writeGrants(b, x.Denials)
-	b.WriteString("\nA denial overrides everything that allows the command.")
-	if !x.denyByOrigin {
-		b.WriteString(" It holds for all windows and pages, not only for\nthose of its capability.")
-	}
-	b.WriteString(" To allow the command, remove the denial.\n")
+	b.WriteString("\nA denial overrides everything that allows the command. It holds for all windows and pages, not only for\n" +
+		"those of its capability. To allow the command, remove the denial.\n")
 }
 
 // noMatch lists the nearest misses, grouped by entry.

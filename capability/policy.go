@@ -12,13 +12,12 @@ import (
 // Policy is what capabilities grant, resolved to commands. It decides about calls and explains the
 // decisions. It does not change and may be used by several goroutines.
 type Policy struct {
-	platform     Platform
-	denyByOrigin bool
-	appChecked   bool
-	manifests    *Manifests
-	sources      []*grantSource // in the order they take effect, also those that are not for the platform
-	granted      []granted
-	resolved     struct {
+	platform   Platform
+	appChecked bool
+	manifests  *Manifests
+	sources    []*grantSource // in the order they take effect, also those that are not for the platform
+	granted    []granted
+	resolved   struct {
 		once sync.Once
 		byCommand
 	}
@@ -227,7 +226,7 @@ func (p *Policy) Allowed(command Command, c Caller) bool {
 	if a == nil {
 		return p.exempt(command, c.Origin)
 	}
-	if len(a.denied) > 0 && p.denies(a, &c.Origin) {
+	if len(a.denied) > 0 {
 		return false
 	}
 	webview := c.Webview
@@ -240,13 +239,6 @@ func (p *Policy) Allowed(command Command, c Caller) bool {
 		}
 	}
 	return false
-}
-
-func (p *Policy) denies(a *access, o *Origin) bool {
-	if !p.denyByOrigin {
-		return true
-	}
-	return slices.ContainsFunc(a.denied, func(g Grant) bool { return g.originMatches(o) })
 }
 
 // exempt reports whether a command is not subject to capabilities for pages of an origin.

@@ -21,10 +21,6 @@ type ResolveOptions struct {
 	// allows the command open_file of the plugin x. [App.Resolve] sets it; with other manifests it
 	// is the opposite of [Manifests.Whole].
 	Partial bool
-	// DenyByOrigin limits a denial to the origins of its capability. By default a denial of an
-	// active capability applies everywhere, as in released versions of the reference
-	// implementation.
-	DenyByOrigin bool
 	// Version is the release of the framework. Defaults to the newest one known.
 	Version Version
 	// AppCommands are the application's own commands, if they are known without a manifest. Nil
@@ -45,12 +41,11 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		once:       make(map[noted]bool),
 		known:      make(map[*Manifest][]string),
 		policy: &Policy{
-			platform:     o.Platform,
-			denyByOrigin: o.DenyByOrigin,
-			appChecked:   manifests.Get(AppManifest) != nil,
-			manifests:    manifests,
-			version:      o.Version,
-			ownCommands:  o.AppCommands,
+			platform:    o.Platform,
+			appChecked:  manifests.Get(AppManifest) != nil,
+			manifests:   manifests,
+			version:     o.Version,
+			ownCommands: o.AppCommands,
 		},
 	}
 	ordered := make([]*Capability, len(capabilities))

@@ -325,8 +325,6 @@ func TestAllowedDecidesLikeTheReference(t *testing.T) {
 		require.True(t, p.Allowed(cmd("greet"), Caller{Window: "any"}), version)
 		require.Equal(t, want, p.Explain(cmd("greet"), remote("https://evil.example/")).Allowed, version)
 	}
-	p, _ = Resolve(caps, plugins(t), ResolveOptions{DenyByOrigin: true})
-	require.True(t, p.Allowed(cmd("plugin:fs|read_file"), Caller{Window: "main-1"}))
 }
 
 // A default set must exist, and the document's second name of a command exists in the built-in
@@ -367,8 +365,7 @@ func FuzzResolve(f *testing.F) {
 		}
 		m.LoadPermissions("x", ParseValue(permissions, Options{}))
 		caps := Parse(text, Options{}).Capabilities()
-		for _, o := range []ResolveOptions{{}, {Platform: Linux},
-			{Partial: true, DenyByOrigin: true}} {
+		for _, o := range []ResolveOptions{{}, {Platform: Linux}, {Partial: true}} {
 			p, ds := Resolve(caps, m, o)
 			for _, d := range ds {
 				require.NotEmpty(t, d.Message)
@@ -378,7 +375,7 @@ func FuzzResolve(f *testing.F) {
 					require.NotEmpty(t, g.Chain())
 					require.Contains(t, g.Chain()[0], g.Entry().Identifier)
 				}
-				if len(p.Denials(command)) > 0 && !o.DenyByOrigin {
+				if len(p.Denials(command)) > 0 {
 					require.False(t, p.Allowed(command, Caller{Window: "m"}))
 				}
 			}

@@ -241,8 +241,6 @@ func TestWho(t *testing.T) {
 			`["core:window:deny-close"]}`})
 	_, out, _ = run("who", "-command", "core:window:close", denying)
 	require.Contains(t, out, "denied to all by")
-	_, out, _ = run("who", "-command", "core:window:close", "-deny-by-origin", denying)
-	require.Contains(t, out, "denied to the application's own pages by")
 	code, _, errs := run("who", dir)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "either a command or a window")

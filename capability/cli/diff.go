@@ -51,7 +51,7 @@ func diff(c *command, args []string) (int, error) {
 			return 0, err
 		}
 		for _, target := range sides[i].Targets(platform) {
-			if _, err := c.policy(sides[i], target, false); err != nil {
+			if _, err := c.policy(sides[i], target); err != nil {
 				return 0, err
 			}
 		}

@@ -12,7 +12,6 @@ import (
 // callerFlags are the flags that identify a caller.
 type callerFlags struct {
 	command, window, webview, url string
-	denyByOrigin                  bool
 }
 
 func (c *command) callerFlags() *callerFlags {
@@ -24,8 +23,6 @@ func (c *command) callerFlags() *callerFlags {
 	c.flags.StringVar(&f.window, "window", "", "`label` of the window")
 	c.flags.StringVar(&f.webview, "webview", "", "`label` of the webview (default: that of the window)")
 	c.flags.StringVar(&f.url, "url", "", "`URL` of a remote page (default the application's own page)")
-	c.flags.BoolVar(&f.denyByOrigin, "deny-by-origin", false,
-		"apply a denial only if its capability's origin matches, unlike released versions")
 	return f
 }
 
@@ -52,7 +49,7 @@ func (c *command) resolved(f *callerFlags) ([]*capability.Policy, capability.Cal
 	}
 	var policies []*capability.Policy
 	for _, target := range p.Targets(platform) {
-		policy, err := c.policy(p, target, f.denyByOrigin)
+		policy, err := c.policy(p, target)
 		if err != nil {
 			return nil, caller, err
 		}
@@ -154,7 +151,7 @@ func who(c *command, args []string) (int, error) {
 		c.note("the configuration for %s lists other capabilities; with -platform %[1]s they count", other.Platform())
 	}
 	if f.command != "" {
-		return c.whoMay(policy, f.command, f.denyByOrigin)
+		return c.whoMay(policy, f.command)
 	}
 	commands := policy.Callable(caller)
 	if c.format == "json" {
@@ -166,7 +163,7 @@ func who(c *command, args []string) (int, error) {
 }
 
 // whoMay lists who may call a command, and to whom it is denied.
-func (c *command) whoMay(policy *capability.Policy, text string, denyByOrigin bool) (int, error) {
+func (c *command) whoMay(policy *capability.Policy, text string) (int, error) {
 	command, err := capability.ParseCommand(text)
 	if err != nil {
 		return 0, err
@@ -178,7 +175,7 @@ func (c *command) whoMay(policy *capability.Policy, text string, denyByOrigin bo
 			"denials":     append([]capability.Grant{}, policy.Denials(x.Command)...),
 			"permissions": append([]string{}, x.Offers...)})
 	} else {
-		err = report.Callers(c.env.Stdout, policy, x, denyByOrigin)
+		err = report.Callers(c.env.Stdout, policy, x)
 	}
 	if x.Unknown() {
 		return ExitUsage, err

@@ -33,7 +33,7 @@ func Check(docs []*capability.Document, manifests *capability.Manifests, o Optio
 		capabilities = append(capabilities, d.Capabilities()...)
 	}
 	policy, references := capability.Resolve(capabilities, manifests, o.ResolveOptions)
-	found = slices.Concat(found, references, mistakes(docs, capabilities, policy, manifests, o))
+	found = slices.Concat(found, references, mistakes(docs, capabilities, policy, manifests))
 	return withSeverities(found, o.Severities)
 }
 
@@ -105,17 +105,16 @@ func withSeverities(ds capability.Diagnostics, severities map[capability.Code]ca
 
 // linter applies the rules of this package.
 type linter struct {
-	policy       *capability.Policy
-	denyByOrigin bool
-	manifests    *capability.Manifests
-	expansions   map[string]*expansion
-	expanded     int // permissions in all expansions
-	schemas      map[string]*scopeSchema
-	limit        limit.Findings[capability.Value]
-	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
-	groups       map[string]*group            // by what they have in common
-	ordered      []*group
-	found        capability.Diagnostics
+	policy     *capability.Policy
+	manifests  *capability.Manifests
+	expansions map[string]*expansion
+	expanded   int // permissions in all expansions
+	schemas    map[string]*scopeSchema
+	limit      limit.Findings[capability.Value]
+	renamed    map[capability.Position]bool // keys of a file that were reported instead of a missing one
+	groups     map[string]*group            // by what they have in common
+	ordered    []*group
+	found      capability.Diagnostics
 }
 
 // expansion contains what an identifier of a permission expands to.
@@ -128,14 +127,13 @@ type expansion struct {
 }
 
 func mistakes(docs []*capability.Document, capabilities []capability.Capability, policy *capability.Policy,
-	manifests *capability.Manifests, o Options) capability.Diagnostics {
+	manifests *capability.Manifests) capability.Diagnostics {
 	l := &linter{
-		policy:       policy,
-		denyByOrigin: o.DenyByOrigin,
-		manifests:    manifests,
-		expansions:   make(map[string]*expansion),
-		schemas:      make(map[string]*scopeSchema),
-		groups:       make(map[string]*group),
+		policy:     policy,
+		manifests:  manifests,
+		expansions: make(map[string]*expansion),
+		schemas:    make(map[string]*scopeSchema),
+		groups:     make(map[string]*group),
 	}
 	for _, d := range docs {
 		l.unknownKeys(d)

@@ -214,7 +214,7 @@ func (l *linter) denials() {
 				}
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
-			if other >= 0 && !l.denyByOrigin && once("deny-everywhere", g) {
+			if other >= 0 && once("deny-everywhere", g) {
 				l.group(
 					"deny-everywhere",
 					identifierOf(e),

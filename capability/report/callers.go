@@ -47,17 +47,12 @@ func Callable(w io.Writer, policy *capability.Policy, caller capability.Caller, 
 	return err
 }
 
-// Callers writes who may call the command of an explanation, and to whom it is denied: to all,
-// unless denials apply by origin.
-func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation, denyByOrigin bool) error {
+// Callers writes who may call the command of an explanation, or that it is denied to all.
+func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", x.Command)
 	for _, g := range policy.Denials(x.Command) {
-		whom := "all"
-		if denyByOrigin {
-			whom = pages(g)
-		}
-		fmt.Fprintf(&b, "  denied to %s by %s\n", whom, source(g))
+		fmt.Fprintf(&b, "  denied to all by %s\n", source(g))
 	}
 	grants := policy.Grants(x.Command)
 	for _, g := range grants {

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -43,10 +40,9 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 		driver["version"] = o.Version
 	}
 	results := []object{}
-	prints := fingerprints(ds, o.Root)
-	for i, d := range ds {
+	for _, d := range ds {
 		result := object{"ruleId": d.Code, "ruleIndex": index[d.Code], "level": sarifLevel(d.Severity),
-			"message": object{"text": d.Message}, "partialFingerprints": object{"capabilityFinding/v1": prints[i]}}
+			"message": object{"text": d.Message}}
 		if d.File != "" {
 			result["locations"] = []object{{"physicalLocation": o.place(d.File, d.Start, d.End)}}
 		}
@@ -116,24 +112,6 @@ func (o SARIFOptions) file(name string) object {
 		u.Scheme = "file"
 	}
 	return object{"uri": u.String()}
-}
-
-var lineNumber = regexp.MustCompile(`line \d+`)
-
-// fingerprints returns for each diagnostic a text that stays the same when the file around it
-// changes: a hash of its rule, its file relative to the folder root, and its message without line
-// numbers. Equal diagnostics of a file are numbered.
-func fingerprints(ds capability.Diagnostics, root string) []string {
-	prints := make([]string, len(ds))
-	seen := make(map[string]int)
-	for i, d := range ds {
-		message := lineNumber.ReplaceAllString(d.Message, "line")
-		text := fmt.Sprintf("%s\n%s\n%s", d.Code, RelativeTo(root, d.File), message)
-		seen[text]++
-		hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", text, seen[text]))
-		prints[i] = hex.EncodeToString(hash[:16])
-	}
-	return prints
 }
 
 // RelativeTo returns the name of a file relative to a folder, with slashes. A file that is not in

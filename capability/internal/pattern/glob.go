@@ -50,9 +50,6 @@ func (e *GlobError) Error() string {
 	return fmt.Sprintf("%q is not a pattern of labels: at character %d, %s", e.Pattern, e.Offset+1, e.Message)
 }
 
-// Permanent reports true: retrying cannot help.
-func (e *GlobError) Permanent() bool { return true }
-
 const (
 	globWildcards = "wildcards are either one * or the recursive **"
 	globRecursive = "the recursive ** must be a whole component, between slashes or the ends; write one *, " +

@@ -23,40 +23,22 @@ type URL struct {
 	slow                       *urlpattern.URLPattern
 }
 
-// URLError reports why a pattern is not well-formed.
-type URLError struct {
-	Pattern string
-	hint    string
-	cause   error
-}
-
-// Error describes what is wrong, with a hint if there is one.
-func (e *URLError) Error() string {
-	return fmt.Sprintf("%s is not a URL pattern: %s", words.Quote(e.Pattern), e.hint)
-}
-
-// Unwrap returns the error of the pattern library.
-func (e *URLError) Unwrap() error { return e.cause }
-
-// Permanent reports true: retrying cannot help.
-func (e *URLError) Permanent() bool { return true }
-
 // maxURL is the length in bytes of the longest pattern that is read: the time that the library
 // takes grows with its square. Browsers limit URLs to about as much.
 const maxURL = 2048
 
-// CompileURL reads a pattern. The error is a [*URLError].
+// CompileURL reads a pattern.
 func CompileURL(pattern string) (*URL, error) {
 	if len(pattern) > maxURL {
-		return nil, &URLError{Pattern: pattern, hint: fmt.Sprintf("it has %d bytes; the limit is %d", len(pattern),
-			maxURL)}
+		return nil, fmt.Errorf("%s is not a URL pattern: it has %d bytes; the limit is %d", words.Quote(pattern),
+			len(pattern), maxURL)
 	}
 	if p := compileSimple(pattern); p != nil {
 		return p, nil
 	}
 	p, err := compileFull(pattern)
 	if err != nil {
-		return nil, &URLError{Pattern: pattern, hint: remoteHint(pattern, err), cause: err}
+		return nil, fmt.Errorf("%s is not a URL pattern: %s", words.Quote(pattern), remoteHint(pattern, err))
 	}
 	return p, nil
 }
