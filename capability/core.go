@@ -5,8 +5,6 @@ import (
 	"strings"
 )
 
-//go:generate go run ./internal/coretable core.tsv
-
 //go:embed core.tsv
 var coreTable string
 
