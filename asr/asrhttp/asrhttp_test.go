@@ -337,7 +337,7 @@ func TestHealthAndModelsReflectTheStatus(t *testing.T) {
 		if c.status.Available {
 			require.Equal(t, "m", s.Model)
 		} else {
-			require.Contains(t, s.Reason, "no disk")
+			require.Contains(t, s.Reason, "not ready")
 		}
 	}
 }
