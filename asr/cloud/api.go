@@ -30,8 +30,8 @@ func apiRequest(action string) *tchttp.BaseRequest {
 	return r.Init().WithApiInfo(apiService, apiVersion, action)
 }
 
-// call makes one request of API 3.0 for the recording sent, without retries: those of the SDK ignore
-// the context.
+// call makes one request of API 3.0 for the recording sent, without retries: those of the SDK
+// ignore the context.
 func (r *Recognizer) call(
 	ctx context.Context, op string, request tchttp.Request, response tchttp.Response, sent asr.Audio,
 ) error {

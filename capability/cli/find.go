@@ -65,8 +65,8 @@ func placesIn(fsys fs.FS, folder string, shown func(string) string) ([]place, er
 	return []place{{app, files}}, err
 }
 
-// appAbove returns the folder that contains the folder capabilities that a file is in, "" if it is in
-// none.
+// appAbove returns the folder that contains the folder capabilities that a file is in, "" if it is
+// in none.
 func appAbove(file string) string {
 	for file != "." {
 		base := path.Base(file)

@@ -36,8 +36,8 @@ type gitObjects struct {
 // errNoObject is what read returns for an object that the repository lacks.
 var errNoObject = errors.New("the repository has no such object")
 
-// openObjects starts the process, which is killed when the context is done, and returns the place of
-// the working directory in the repository.
+// openObjects starts the process, which is killed when the context is done, and returns the place
+// of the working directory in the repository.
 func openObjects(ctx context.Context) (g *gitObjects, prefix string, err error) {
 	g = &gitObjects{ctx: ctx}
 	printed, err := g.command("rev-parse", "--show-prefix").Output()

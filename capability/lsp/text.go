@@ -72,8 +72,8 @@ func units16(r rune) int {
 // maxCopied is how many bytes of a text the changes of one message may copy.
 const maxCopied = 256 << 20
 
-// changed returns the text after changes, which are made one after the other. It returns nil if that
-// is too much work.
+// changed returns the text after changes, which are made one after the other. It returns nil if
+// that is too much work.
 func (t *text) changed(changes []change) *text {
 	copied := 0
 	for _, c := range changes {
