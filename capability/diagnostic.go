@@ -90,16 +90,21 @@ func (d Diagnostic) PositionAt(offset int) Position {
 	return positionAt(d.text, offset)
 }
 
+// Place returns "file:line:column", as much of it as there is.
+func (d Diagnostic) Place() string {
+	if !d.Start.IsValid() {
+		return d.File
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%s:%s", d.File, d.Start), ":")
+}
+
 // String returns "file:line:column: severity: message (code)".
 func (d Diagnostic) String() string {
-	place := d.File
-	if d.Start.IsValid() {
-		place = strings.TrimPrefix(fmt.Sprintf("%s:%s", d.File, d.Start), ":")
+	text := fmt.Sprintf("%s: %s (%s)", d.Severity, d.Message, d.Code)
+	if place := d.Place(); place != "" {
+		return place + ": " + text
 	}
-	if place != "" {
-		place += ": "
-	}
-	return fmt.Sprintf("%s%s: %s (%s)", place, d.Severity, d.Message, d.Code)
+	return text
 }
 
 // Place is another place that a diagnostic refers to.

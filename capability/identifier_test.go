@@ -82,19 +82,3 @@ func TestIdentifierErrorsSuggestTheRightSpelling(t *testing.T) {
 		require.Empty(t, repairIdentifier(in), in)
 	}
 }
-
-func FuzzIdentifier(f *testing.F) {
-	for _, seed := range []string{"fs:default", "core:a:b", "-", "a:", "tauri-plugin-x", "a--b:c", "é"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if checkIdentifier(s) != nil {
-			if repaired := repairIdentifier(s); repaired != "" {
-				require.NoError(t, checkIdentifier(repaired))
-			}
-			return
-		}
-		require.Equal(t, s, fullIdentifier(SplitIdentifier(s)))
-		require.LessOrEqual(t, len(s), 116)
-	})
-}

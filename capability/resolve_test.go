@@ -351,38 +351,6 @@ func TestManifestsOfABuildCount(t *testing.T) {
 	}
 }
 
-func FuzzResolve(f *testing.F) {
-	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["x:a","core:default"]}`),
-		[]byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],`+
-			`"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
-	f.Add([]byte(`[{"identifier":"a","remote":{"urls":["https://*"]},"permissions":[{"identifier":"x:b",`+
-		`"allow":[1]}]}]`), []byte(`{"default":{"permissions":["default"]},"commands":["b"]}`))
-	core := CoreManifests()
-	f.Fuzz(func(t *testing.T, text, permissions []byte) {
-		m := &Manifests{}
-		for _, plugin := range core.plugins() {
-			m.add(core.Get(plugin))
-		}
-		m.LoadPermissions("x", ParseValue(permissions, Options{}))
-		caps := Parse(text, Options{}).Capabilities()
-		for _, o := range []ResolveOptions{{}, {Platform: Linux}, {Partial: true}} {
-			p, ds := Resolve(caps, m, o)
-			for _, d := range ds {
-				require.NotEmpty(t, d.Message)
-			}
-			for _, command := range p.Commands() {
-				for _, g := range p.Grants(command) {
-					require.NotEmpty(t, g.Chain())
-					require.Contains(t, g.Chain()[0], g.Entry().Identifier)
-				}
-				if len(p.Denials(command)) > 0 {
-					require.False(t, p.Allowed(command, Caller{Window: "m"}))
-				}
-			}
-		}
-	})
-}
-
 func origin(t testing.TB, url string) Origin {
 	t.Helper()
 	o, err := ParseOrigin(url)

@@ -78,8 +78,10 @@ func (c *command) override(p *project) (err error) {
 			return err
 		}
 	}
-	if err := c.loadManifests(p); err != nil {
-		return err
+	for _, name := range c.manifests {
+		if err := loadManifest(p, name); err != nil {
+			return err
+		}
 	}
 	if c.config != "" && c.config != "none" {
 		p.Config, err = parseFlag(c.config)
@@ -107,17 +109,8 @@ func only(projects []*project) (*project, error) {
 	return nil, fmt.Errorf("there are %d applications; name one of them: %s", len(roots), strings.Join(roots, ", "))
 }
 
-// loadManifests adds the manifests that flags name.
-func (c *command) loadManifests(p *project) error {
-	for _, name := range c.manifests {
-		if err := c.loadManifest(p, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *command) loadManifest(p *project, name string) error {
+// loadManifest adds the manifest that a flag names.
+func loadManifest(p *project, name string) error {
 	plugin, file, named := strings.Cut(name, "=")
 	if !named {
 		file = name

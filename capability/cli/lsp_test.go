@@ -3,9 +3,7 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -277,42 +275,3 @@ func TestEditorSendsTooMuch(t *testing.T) {
 		require.Equal(t, []string{"duplicate-permission"}, lspCodes(e.open(file, fixable)))
 	}
 }
-
-func largeConfiguration() string {
-	var b strings.Builder
-	b.WriteString(`{"app": {"security": {"capabilities": [` + "\n")
-	for i := 0; b.Len() < 200_000; i++ {
-		if i > 0 {
-			b.WriteString(",\n")
-		}
-		fmt.Fprintf(&b, `  {"identifier": "c%d", "windows": ["w%d"], "permissions": ["core:default", "fs:default", `+
-			`"dialog:allow-open", "dialog:allow-save", "store:default", "os:default", "log:default", `+
-			`"http:allow-fetch", "notification:default", "clipboard-manager:allow-read-text", `+
-			`"process:allow-exit", {"identifier": "fs:scope", "allow": [{"path": "$APPDATA/%d/**"}]}]}`, i, i, i)
-	}
-	return b.String() + "\n]}}}"
-}
-
-// BenchmarkEdit measures the time from an edit in a configuration of 200 KB to its findings, and
-// reports the 99th percentile.
-func BenchmarkEdit(b *testing.B) {
-	dir := b.TempDir()
-	file := filepath.Join(dir, "tauri.conf.json")
-	text := largeConfiguration()
-	require.NoError(b, writeFile(file, text))
-	e := newEditor(b)
-	e.open(file, text)
-	var took []time.Duration
-	version := 1
-	for b.Loop() {
-		version++
-		start := time.Now()
-		e.change(file, version, map[string]any{"text": string(rune('a' + version%26)),
-			"range": lspRange{lspPosition{1, 20}, lspPosition{1, 21}}})
-		took = append(took, time.Since(start))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
-}
-
-func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o644) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/internal/corpustest"
 )
 
 const scopedPlugin = `{
@@ -340,29 +338,6 @@ func requireAdvice(t testing.TB, f capability.Diagnostic) {
 	t.Helper()
 	if f.Fix == nil {
 		require.Regexp(t, advice, f.Message, "%s", f)
-	}
-}
-
-// Findings in real files are of known rules, and fixes leave a sound file.
-func TestLintOnRealFiles(t *testing.T) {
-	t.Parallel()
-	m := applicationManifests(t)
-	for _, file := range corpustest.Files(t, "../testdata/app", "*.json") {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		d := capability.Parse(text, capability.Options{Name: filepath.Base(file)})
-		for _, f := range Check([]*capability.Document{d}, m, Options{}) {
-			require.True(t, slices.ContainsFunc(Rules(), func(r capability.Rule) bool { return r.Code == f.Code }),
-				"%s", f)
-			require.True(t, f.Start.IsValid())
-			requireAdvice(t, f)
-			if f.Fix != nil {
-				fixed, err := capability.Apply(d.Source(), f.Fix.Edits)
-				require.NoError(t, err)
-				again := capability.Parse([]byte(fixed), capability.Options{})
-				require.NotEmpty(t, again.Capabilities(), "%s: %s\n%s", file, f, fixed)
-			}
-		}
 	}
 }
 

@@ -60,11 +60,7 @@ func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
 	counts := make(map[capability.Severity]int)
 	for _, d := range ds {
 		counts[d.Severity]++
-		place := d.File
-		if d.Start.IsValid() {
-			place = strings.TrimPrefix(fmt.Sprintf("%s:%s", d.File, d.Start), ":")
-		}
-		if place != "" {
+		if place := d.Place(); place != "" {
 			b.WriteString(o.paint(bold, Printable(place)) + ": ")
 		}
 		fmt.Fprintf(&b, "%s: %s %s\n", o.paint(severityColor(d.Severity), d.Severity.String()), Printable(d.Message),

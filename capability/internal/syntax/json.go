@@ -50,9 +50,8 @@ func (s *scanner) document() {
 
 // push appends a node that begins at start; the caller closes it.
 func (s *scanner) push(kind Kind, start int, form textForm) int32 {
-	n := int32(len(s.doc.nodes))
-	s.doc.nodes = append(s.doc.nodes, node{start: int32(start), end: int32(start), next: n + 1, kind: kind,
-		form: form})
+	n := s.doc.push(kind, start, start)
+	s.doc.nodes[n].form = form
 	return n
 }
 

@@ -37,7 +37,7 @@ type value struct {
 	dotted     bool // made by a dotted key
 	tables     bool // an array of [[tables]]
 	members    []member
-	index      map[string]int // of the members, if there are many
+	index      map[string]*value // the members by their keys
 	items      []*value
 }
 
@@ -63,35 +63,11 @@ func (v *value) size() int {
 	return n
 }
 
-// fewMembers are found faster, and in less memory, without an index.
-const fewMembers = 8
-
-func (v *value) get(name string) *value {
-	if v.index == nil {
-		for i := range v.members {
-			if v.members[i].key.text == name {
-				return v.members[i].value
-			}
-		}
-		return nil
-	}
-	if at, ok := v.index[name]; ok {
-		return v.members[at].value
-	}
-	return nil
-}
-
 func (v *value) add(k key, m *value) {
-	v.members = append(v.members, member{k, m})
-	switch {
-	case v.index != nil:
-		v.index[k.text] = len(v.members) - 1
-	case len(v.members) > fewMembers:
-		v.index = make(map[string]int)
-		for i := range v.members {
-			v.index[v.members[i].key.text] = i
-		}
+	if v.index == nil {
+		v.index = make(map[string]*value)
 	}
+	v.members, v.index[k.text] = append(v.members, member{k, m}), m
 }
 
 type reader struct {
@@ -183,7 +159,7 @@ func (r *reader) open(n *unstable.Node) []*value {
 	v, path := r.root, []*value{r.root}
 	for i, k := range keys {
 		last := i == len(keys)-1
-		m := v.get(k.text)
+		m := v.index[k.text]
 		switch {
 		case m == nil && last && array:
 			m = &value{kind: Array, start: k.start, end: k.end, tables: true}
@@ -220,7 +196,7 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 	keys := r.keysOf(n.Key())
 	end := int(n.Raw.Offset + n.Raw.Length)
 	for i, k := range keys {
-		m := table.get(k.text)
+		m := table.index[k.text]
 		if i == len(keys)-1 {
 			if m != nil {
 				r.fault(k.start, k.end, "The key %q is already defined in line %d; a key is defined once.", k.text,
