@@ -97,21 +97,12 @@ func TestLinksDoNotLeaveTheRevision(t *testing.T) {
 	}
 }
 
-// Of a revision only the files of the application are read, from whichever folder, and all of them:
+// Of a revision the files of the application are read, from whichever folder, and all of them:
 // neither an attribute nor its size hides one.
 func TestDiffReadsTheFilesOfTheApplication(t *testing.T) {
 	dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}", "src-tauri/capabilities/main.json": sound,
-		"src-tauri/Cargo.toml": "", "Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.10.0\"\n",
-		"large.json": "{}"})
-	large := filepath.Join(dir, "large.json")
-	require.NoError(t, os.Truncate(large, 12<<20))
+		"Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.10.0\"\n", "other.json": "not read"})
 	git := repository(t, dir)
-	blob := git("rev-parse", "HEAD:large.json")
-	require.NoError(t, os.Remove(large))
-	for _, name := range []string{"a.json", "b.json", "src/c.rs", "locales/d.json", "package-lock.json"} {
-		git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
-	}
-	git("commit", "-q", "-m", "more than is read")
 	capabilities := filepath.Join(dir, "src-tauri/capabilities")
 	evil := strings.ReplaceAll(sound, `"main"`, `"evil"`)
 	require.NoError(t, os.WriteFile(filepath.Join(capabilities, "evil.json"), []byte(evil), 0o644))
@@ -121,9 +112,7 @@ func TestDiffReadsTheFilesOfTheApplication(t *testing.T) {
 	git("commit", "-q", "-m", "hidden")
 	for _, folder := range []string{".", "src-tauri", "src-tauri/capabilities"} {
 		t.Chdir(filepath.Join(dir, folder))
-		code, out, errs := run("diff", "main~2", "main~1")
-		require.Equal(t, cli.ExitClean, code, folder+out+errs)
-		code, out, errs = run("diff", "-format", "json", "main~2", "main")
+		code, out, errs := run("diff", "-format", "json", "main~1", "main")
 		require.Equal(t, cli.ExitFindings, code, folder+out+errs)
 		require.Contains(t, out, `"evil"`, folder)
 		require.Contains(t, out, `"plugin:window|title"`, folder)
