@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -104,9 +103,13 @@ func (g *gitObjects) end(err error) error {
 	return err
 }
 
-// failure returns the error of a process that has ended, with what it has printed.
+// failure returns the error of a process that has ended, with the first line that it has printed.
 func (g *gitObjects) failure(err error) error {
-	return fmt.Errorf("git: %w: %s", cmp.Or(context.Cause(g.ctx), err), bytes.TrimSpace(g.said))
+	err = cmp.Or(context.Cause(g.ctx), err)
+	if line, _, _ := strings.Cut(string(g.said), "\n"); line != "" {
+		return fmt.Errorf("git: %w: %s", err, line)
+	}
+	return fmt.Errorf("git: %w", err)
 }
 
 // close ends the process.

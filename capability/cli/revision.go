@@ -47,7 +47,7 @@ func openRevision(ctx context.Context, name string) (r *revision, folder string,
 	err = errNoObject
 	if !strings.Contains(name, "\n") {
 		r.top.mode = fs.ModeDir
-		r.top.id, _, err = r.read(name+"^{tree}", "tree")
+		r.top.id, _, err = r.read(name+"^{commit}^{tree}", "tree")
 	}
 	if err != nil {
 		r.close()
