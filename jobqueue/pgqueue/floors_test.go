@@ -7,18 +7,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/longtest"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-var floors = flag.String("floors", "", "run the floors: ci, as with LONG_TESTS=1, or full, on an idle machine")
+var floors = flag.String("floors", "", "run the floors: ci, or full, on an idle machine")
 
 func TestFloors(t *testing.T) {
 	if *floors == "" {
-		longtest.Only(t)
+		t.Skip("-floors=ci runs it")
 	}
 	const late = 50 * time.Millisecond
 	queuetest.Floors{Full: *floors == "full", Late: late, Open: func(t *testing.T) (driver.Store, string) {

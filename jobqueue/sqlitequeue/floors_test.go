@@ -7,17 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/longtest"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-var floors = flag.String("floors", "", "run the floors: ci, as with LONG_TESTS=1, or full, on an idle machine")
+var floors = flag.String("floors", "", "run the floors: ci, or full, on an idle machine")
 
 func TestFloors(t *testing.T) {
 	if *floors == "" {
-		longtest.Only(t)
+		t.Skip("-floors=ci runs it")
 	}
 	queuetest.Floors{Full: *floors == "full", Open: func(t *testing.T) (driver.Store, string) {
 		file := filepath.Join(t.TempDir(), "queue.db")
