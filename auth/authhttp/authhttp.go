@@ -33,8 +33,9 @@ type Config struct {
 	// LoginsPerMinute is how many sign-ins of a client address may fail each minute in the long
 	// run, LoginBurst how many may fail or be in progress at once. Sign-ins that succeed do not
 	// count, so that a school behind one address is not locked out; neither do faults of the
-	// platform or the store. An IPv6 client is identified by its /64 network. They default to 20
-	// and 50; a negative LoginsPerMinute sets no limit. Each process counts for itself.
+	// platform or the store. An IPv6 client is identified by its /64 network, and its /48 network
+	// has ten times the limit. They default to 20 and 50; a negative LoginsPerMinute sets no limit.
+	// Each process counts for itself.
 	LoginsPerMinute int
 	LoginBurst      int
 

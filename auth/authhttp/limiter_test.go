@@ -11,7 +11,7 @@ import (
 func TestMemoryOfTheLimitIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := newLimiter(Config{LoginBurst: 1, Now: func() time.Time { return now }})
+	l := NewLimiter(Config{LoginBurst: 1, Now: func() time.Time { return now }})
 	take := func(addr netip.Addr) time.Duration {
 		_, wait := l.take(addr)
 		return wait
@@ -33,7 +33,7 @@ func TestMemoryOfTheLimitIsBounded(t *testing.T) {
 func TestARefusedTryCostsNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := newLimiter(Config{LoginsPerMinute: 60, LoginBurst: 2, Now: func() time.Time { return now }})
+	l := NewLimiter(Config{LoginsPerMinute: 60, LoginBurst: 2, Now: func() time.Time { return now }})
 	take := func(addr netip.Addr) time.Duration {
 		_, wait := l.take(addr)
 		return wait
@@ -52,7 +52,7 @@ func TestARefusedTryCostsNothing(t *testing.T) {
 func TestARefusedTryAlwaysWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := newLimiter(Config{LoginBurst: 1, Now: func() time.Time { return now }})
+	l := NewLimiter(Config{LoginBurst: 1, Now: func() time.Time { return now }})
 	addr := netip.MustParseAddr("192.0.2.1")
 	for range 8 {
 		giveBack, wait := l.take(addr)

@@ -76,7 +76,7 @@ type logoutOutput struct {
 // call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{
-		api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies, cookie: c.Cookie,
+		api: api, service: c.Service, limit: NewLimiter(c), cookie: c.Cookie,
 		onLogin: c.OnLogin, eraseData: c.Erase,
 	}
 	o.registerLogin(c)
@@ -157,8 +157,7 @@ func (o *operations) registerSession(c Config) {
 type operations struct {
 	api     huma.API
 	service *auth.Service
-	limit   *limiter
-	trusted httpapi.TrustedProxies
+	limit   *Limiter
 	cookie  *Cookie // or nil
 	onLogin func(context.Context, auth.Login)
 
@@ -174,7 +173,7 @@ func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 }
 
 func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
-	client := o.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
+	client := o.limit.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
 	giveBack, wait := o.limit.take(client)
 	if wait > 0 {
 		httpapi.Refuse(o.api, ctx, refusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))

@@ -41,8 +41,8 @@ type Config struct {
 	// The proxy may pass it on or remove it. Defaults to the root.
 	BasePath string `env:"BASE_PATH"`
 
-	// OpsAddr is an address of its own for /metrics and the pages of the job queue, which are then
-	// not on HTTPAddr. If empty, they are.
+	// OpsAddr is an address of its own for /metrics, the pages of the job queue and the details of
+	// /health, which are then not on HTTPAddr. If empty, they are.
 	OpsAddr string `env:"OPS_ADDR"`
 
 	// Drain is how long a stopping server continues to serve while /readyz answers 503, so that

@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +70,53 @@ func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
+}
+
+// requireSlowed requires that the right password no longer opens after wrong ones.
+func requireSlowed(t *testing.T, opens func(password string) bool) {
+	t.Helper()
+	require.True(t, opens(operatorPassword))
+	for range 100 { // which take less than the minutes in which so many are allowed
+		require.False(t, opens(operatorPassword+"x"))
+		if !opens(operatorPassword) {
+			return
+		}
+	}
+	require.Fail(t, "passwords can be guessed")
+}
+
+func TestWrongPasswordsAreSlowedAndLogged(t *testing.T) {
+	t.Parallel()
+	config, err := server.ParseConfig(map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
+		"AUDIO_STORAGE_DIR": t.TempDir(),
+	})
+	require.NoError(t, err)
+	log := new(logBuffer)
+	s, err := server.New(t.Context(), config, server.Options{Logger: slog.New(slog.NewJSONHandler(log, nil))})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	require.NoError(t, s.Migrate(t.Context()))
+	for i, path := range []string{"/health", "/admin/queue/"} {
+		guess := func(address, password string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.RemoteAddr = address + ":1000"
+			r.SetBasicAuth("operator", password)
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			return w
+		}
+		opened := func(w *httptest.ResponseRecorder) bool {
+			return w.Code == http.StatusOK && (path != "/health" || strings.Contains(w.Body.String(), "free_bytes"))
+		}
+		attacker := fmt.Sprintf("192.0.2.%d", i+1)
+		requireSlowed(t, func(password string) bool { return opened(guess(attacker, password)) })
+		require.True(t, opened(guess("198.51.100.1", operatorPassword)), "others are not locked out")
+		lines := log.grep("wrong operator's password")
+		require.Equal(t, attacker, lines[len(lines)-1]["client"])
+		require.Equal(t, path, lines[len(lines)-1]["path"])
+	}
+	require.NotContains(t, log.String(), operatorPassword)
 }
 
 func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {

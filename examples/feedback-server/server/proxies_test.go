@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"html"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -243,19 +244,24 @@ func TestOpsAddrTakesMetricsAndQueueAway(t *testing.T) {
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	address := serve(t, s)
-	statusOf := func(url string) (status int) {
+	fetch := func(url, password string) (status int, body string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		require.NoError(t, err)
-		r.SetBasicAuth("operator", operatorPassword)
+		r.SetBasicAuth("operator", password)
 		require.Eventually(t, func() bool {
 			resp, err := http.DefaultClient.Do(r)
 			if err != nil {
 				return false
 			}
-			resp.Body.Close()
-			status = resp.StatusCode
-			return true
+			defer resp.Body.Close()
+			content, err := io.ReadAll(resp.Body)
+			status, body = resp.StatusCode, string(content)
+			return err == nil
 		}, timeout, 10*time.Millisecond, url)
+		return status, body
+	}
+	statusOf := func(url string) int {
+		status, _ := fetch(url, operatorPassword)
 		return status
 	}
 	for _, path := range []string{"/metrics", "/admin/queue/", "/admin/queue/style.css"} {
@@ -263,7 +269,16 @@ func TestOpsAddrTakesMetricsAndQueueAway(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, statusOf("http://"+address+path), path)
 	}
 	require.Equal(t, http.StatusNotFound, statusOf("http://"+ops+"/api/v1/profiles"))
-	require.Equal(t, http.StatusOK, statusOf("http://"+address+"/teach/health"))
+	_, state := fetch("http://"+address+"/teach/health", operatorPassword)
+	require.NotContains(t, state, "free_bytes", "details are not for the address that everybody reaches")
+	require.Contains(t, state, "speech_available")
+	requireSlowed(t, func(password string) bool {
+		status, state := fetch("http://"+ops+"/health", password)
+		require.Equal(t, http.StatusOK, status)
+		require.Contains(t, state, "speech_available")
+		return strings.Contains(state, "free_bytes")
+	})
+	require.Equal(t, http.StatusTooManyRequests, statusOf("http://"+ops+"/admin/queue/"))
 
 	taken := newServer(t, server.RoleAll, map[string]string{"OPS_ADDR": ops})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

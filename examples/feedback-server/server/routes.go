@@ -2,14 +2,13 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/feedback/feedbackhttp"
@@ -24,7 +23,7 @@ const description = "A teacher keeps student profiles, records comments on lesso
 	"Sign in at `POST /api/v1/auth/miniapp/login` and send the token as `Authorization: Bearer …`."
 
 // registerState adds the endpoints for operators and load balancers.
-func registerState(api huma.API, h *health) {
+func registerState(api huma.API, h *health, o *operator) {
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
 		Name: "State", Description: "For operators and load balancers.",
 	})
@@ -34,12 +33,15 @@ func registerState(api huma.API, h *health) {
 		SkipValidateParams: true,                    // a prober may add a query of its own
 		Summary:            "State of the service",
 		Description: "Answers 200 within two seconds while the process serves, also without a database. Details are " +
-			"for operators, with their password by HTTP Basic authentication, and on servers for development.",
-	}, func(ctx context.Context, in *struct {
-		Authorization string `header:"Authorization" hidden:"true"`
-	}) (*struct{ Body Report }, error) {
+			"for operators, with their password by HTTP Basic authentication, and on servers for development. A " +
+			"server with an address for operators gives them there.",
+		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			r, _ := humago.Unwrap(ctx)
+			next(huma.WithValue(ctx, detailsKey{}, h.detailed(r, o, h.config.OpsAddr == "")))
+		}},
+	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Report }, error) {
 		report := h.report(ctx)
-		if !h.config.DevelopmentSignIn() && !isOperator(h.config.OperatorPassword, in.Authorization) {
+		if detailed, _ := ctx.Value(detailsKey{}).(bool); !detailed {
 			report = report.withoutDetails()
 		}
 		return &struct{ Body Report }{report}, nil
@@ -61,6 +63,17 @@ func registerState(api huma.API, h *health) {
 	})
 }
 
+type detailsKey struct{}
+
+// detailed reports whether the sender of a request gets the details. In development, everybody does.
+func (h *health) detailed(r *http.Request, o *operator, here bool) bool {
+	if h.config.DevelopmentSignIn() || !here {
+		return h.config.DevelopmentSignIn()
+	}
+	ok, _ := o.signIn(r)
+	return ok
+}
+
 // Readiness is the body of GET /readyz.
 type Readiness struct {
 	Ready bool `json:"ready"`
@@ -78,33 +91,10 @@ func closeConnections(stopping *atomic.Bool, next http.Handler) http.Handler {
 }
 
 // registerQueue adds the pages of the job queue to a mux that clients reach below a path.
-func registerQueue(mux *http.ServeMux, path string, jobs *jobqueue.Client, password string, log *slog.Logger) {
+func registerQueue(mux *http.ServeMux, path string, jobs *jobqueue.Client, o *operator, log *slog.Logger) {
 	pages := queueui.New(jobs, queueui.Config{Prefix: path + "/admin/queue", Title: "Job queue", Logger: log})
-	mux.Handle("/admin/queue/", requireOperator(password, addPrefix(path, pages)))
+	mux.Handle("/admin/queue/", o.require(addPrefix(path, pages)))
 	mux.HandleFunc("GET /admin/queue", redirect("queue/"))
-}
-
-// requireOperator lets requests through that have the password by HTTP Basic authentication, with
-// any user name.
-func requireOperator(password string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isOperator(password, r.Header.Get("Authorization")) {
-			w.Header().Set("Cache-Control", "no-store")
-			w.Header().Set("WWW-Authenticate", `Basic realm="operator", charset="UTF-8"`)
-			http.Error(w, "The operator's password is required.", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// isOperator reports whether an Authorization header has the password. There are no operators
-// without one. It compares hashes, in constant time, so that the time tells neither the password
-// nor its length.
-func isOperator(password, authorization string) bool {
-	_, given, _ := (&http.Request{Header: http.Header{"Authorization": {authorization}}}).BasicAuth()
-	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(password))
-	return password != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
 // documentSignIn completes the OpenAPI document with the ways to sign in, as the default of the

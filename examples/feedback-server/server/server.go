@@ -179,7 +179,8 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		mux.Handle("GET /{$}", page)
 		mux.Handle("GET /page/", page)
 	}
-	registerState(api, health)
+	operator := newOperator(c, log)
+	registerState(api, health, operator)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
 	wrap := feedbackhttp.WrapOptions{
 		Logger: requestLog, Observe: metrics.observeRequest, Trace: traces.request(),
@@ -188,7 +189,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	registerOperator := func(mux *http.ServeMux, path string) {
 		mux.Handle("GET /metrics", metrics.handler())
 		if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
-			registerQueue(mux, path, db.client, c.OperatorPassword, log)
+			registerQueue(mux, path, db.client, operator, log)
 		}
 	}
 	var ops http.Handler
@@ -197,6 +198,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	} else {
 		opsMux := http.NewServeMux()
 		registerOperator(opsMux, "")
+		opsMux.HandleFunc("GET /health", operator.health(health))
 		ops = feedbackhttp.Wrap(opsMux, wrap)
 	}
 	var handler http.Handler = mux
