@@ -62,7 +62,7 @@
 // # Order and limits
 //
 // Jobs start in the order of Priority, then RunAt. Params.SerialKey makes the jobs of one key run
-// one at a time, in order. QueueConfig.Limit limits how many jobs of a queue run at a time in all
+// one at a time, in the order in which enqueues commit. QueueConfig.Limit limits how many jobs of a queue run at a time in all
 // processes together, QueueConfig.Rate how many start in a time. [Client.Pause] stops a
 // queue. There are no limits for single keys.
 //

@@ -37,7 +37,7 @@ type Params struct {
 	// Queue defaults to DefaultQueue.
 	Queue string
 	// Priority is 1 (first) to 4 (last) and defaults to 2. Within a priority jobs start in the
-	// order of RunAt, then of their ids.
+	// order of RunAt, then of their ids, of those whose enqueues have committed.
 	Priority int
 	// RunAt is the earliest start, in the years 1 to 9999. The zero value means now, by the clock
 	// of the database. A time in the past moves the job forward in the queue: for example, users
@@ -54,9 +54,10 @@ type Params struct {
 	// cancelled.
 	UniqueUntilStarted bool
 	// SerialKey, when not empty, makes the jobs with this key, of any kinds and queues, run one at
-	// a time in the order of their ids, whatever their Priority and RunAt. A job has its turn until
-	// it has succeeded, failed or been cancelled, also while it waits for RunAt or for another
-	// attempt. At most 200 bytes of UTF-8 without NUL.
+	// a time in the order in which their enqueues commit, whatever their Priority and RunAt; those
+	// of one call, and others that wait together, in the order of their ids. A job has its turn
+	// until it has succeeded, failed or been cancelled, also while it waits for RunAt or for
+	// another attempt. At most 200 bytes of UTF-8 without NUL.
 	SerialKey string
 	// Group makes the job a member of a group: see AfterGroup. A duplicate does not become one. At
 	// most 200 bytes of UTF-8 without NUL. A name that is used again continues the same group.

@@ -56,8 +56,8 @@ select (select count(*) from page), coalesce((select min(id) from page), 0), (se
   array(select distinct changed_group from changed where changed_group is not null),
   array(select id from changed where signalled)`
 
-// The history keeps the jobs whose unique key is taken. The fence is kept, so that the next lease
-// has a new token.
+// The history keeps the jobs whose unique key is taken. Keys are taken in one order: see
+// insertKeyedSQL. The fence is kept, so that the next lease has a new token.
 const requeueSQL = `,
 changed as (
   insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
@@ -65,7 +65,7 @@ changed as (
   select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
     queue, kind, unique_key, args, errors, serial_key,
     case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
-  from page
+  from page order by kind, unique_key
   on conflict (kind, unique_key) where unique_key is not null do nothing
   returning id, queue, serial_key, after_group as changed_group, false as signalled),
 gone as (delete from jobqueue_done where id in (select id from changed))` + summarySQL

@@ -27,18 +27,31 @@ returning id`
 
 // The ids of the rows without a key are returned in the order of the rows, because rows are
 // inserted in that order; those with a key are matched by it. The last two arrays may be null.
-const insertManySQL = `
-insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker, meta, in_group, after_group)
-select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json,
-  serial_key, case when serial_key is null and after_group is null then null else 0 end, meta::json,
-  in_group, after_group
+const (
+	insertColumns = `queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
+  serial_key, worker, meta, in_group, after_group`
+	insertValues = `queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key,
+  until_started, args::json, serial_key,
+  case when serial_key is null and after_group is null then null else 0 end, meta::json, in_group, after_group
 from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
   $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
   as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key, meta,
-    in_group, after_group)
+    in_group, after_group)`
+	returningInserted = `
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
+
+	insertManySQL = `
+insert into jobqueue_job (` + insertColumns + `)
+select ` + insertValues + returningInserted
+	// insertKeyedSQL inserts in the order of the keys: two calls that insert the same ones in
+	// different orders would each wait for the other. The ids and times have the order of the rows.
+	insertKeyedSQL = `
+with jobs (id, ` + insertColumns + `) as materialized (
+  select nextval('jobqueue_job_id_seq'), ` + insertValues + `)
+insert into jobqueue_job (id, ` + insertColumns + `)
+select * from jobs order by kind, unique_key, id` + returningInserted
+)
 
 const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
 
@@ -212,9 +225,13 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 			groups, after = append(groups, orNull(rs[i].Group)), append(after, orNull(rs[i].AfterGroup))
 		}
 	}
+	query := insertManySQL
+	if slices.ContainsFunc(rs, func(r driver.Record) bool { return r.UniqueKey != "" }) {
+		query = insertKeyedSQL
+	}
 	unkeyed := make([]int64, 0, n)
 	keyed := map[uniqueKey]int64{}
-	err := db.query(ctx, s.sql(insertManySQL), func(rs rows) error {
+	err := db.query(ctx, s.sql(query), func(rs rows) error {
 		var id int64
 		var kind string
 		var key *string
@@ -229,6 +246,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(unkeyed)
 	results := make([]driver.InsertResult, n)
 	seen := map[uniqueKey]bool{}
 	for i, r := range rs {

@@ -54,8 +54,8 @@ where name is not null and (idle or n = $2::int)`, "NAME", column)
 var idleKeysSQL = idleSQL("serial_key",
 	`select a.id from jobqueue_job a where a.serial_key = g.name and a.worker is distinct from 0`)
 
-// idleWindow is how many keys, and groups, are looked at together: in about a tenth of a second.
-const idleWindow = 10_000
+// idleWindow is how many keys, and groups, are looked at together: in about 30 ms.
+const idleWindow = 5000
 
 func (s *Store) lockNamespace() int32 { return int32(crc32.ChecksumIEEE([]byte(s.channel()))) }
 

@@ -1,10 +1,13 @@
 package queuetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +23,7 @@ var enqueueTests = map[string]func(*testing.T, Harness){
 	"UniqueKeyIsHeldAndFreed":          uniqueKeyIsHeldAndFreed,
 	"UniqueWithinOneCall":              uniqueWithinOneCall,
 	"ConcurrentInsertions":             concurrentInsertions,
+	"UniqueKeysInOppositeOrders":       uniqueKeysInOppositeOrders,
 	"TransactionCommitsOrNot":          transactionCommitsOrNot,
 	"PriorityThenTimeThenId":           priorityThenTimeThenID,
 	"FarTimesKeepTheirPlace":           farTimesKeepTheirPlace,
@@ -130,6 +134,37 @@ func concurrentInsertions(t *testing.T, h Harness) {
 	group.Wait()
 	require.Len(t, unique, 1)
 	require.Len(t, claim(t, h.Store, register(t, h.Store, never), "default", 1000), 16*25+1)
+}
+
+// Calls that insert the same keys in opposite orders wait for one another, but not both. The ids of
+// a call have its order.
+func uniqueKeysInOppositeOrders(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	for round := range 4 {
+		ps := make([]jobqueue.Params, 1000)
+		for i := range ps {
+			ps[i] = jobqueue.Params{Kind: "work", UniqueKey: fmt.Sprint(round, (i*7)%len(ps))}
+		}
+		var group sync.WaitGroup
+		var inserted atomic.Int64
+		for range 2 {
+			call := slices.Clone(ps)
+			slices.Reverse(ps)
+			group.Go(func() {
+				results, err := c.EnqueueMany(t.Context(), call)
+				if err != nil {
+					t.Error(err)
+				}
+				results = slices.DeleteFunc(results, func(r jobqueue.InsertResult) bool { return r.Duplicate })
+				inserted.Add(int64(len(results)))
+				if !slices.IsSortedFunc(results, func(a, b jobqueue.InsertResult) int { return cmp.Compare(a.ID, b.ID) }) {
+					t.Error("the ids do not have the order of the call")
+				}
+			})
+		}
+		group.Wait()
+		require.EqualValues(t, len(ps), inserted.Load())
+	}
 }
 
 func transactionCommitsOrNot(t *testing.T, h Harness) {
