@@ -230,3 +230,69 @@ func TestLateHeartbeatDoesNotCancelTheNextAttempt(t *testing.T) {
 		require.Equal(t, driver.Complete, m.done[j.ID].action)
 	})
 }
+
+// silent is a store of which the first call of each method gets no answer.
+type silent struct {
+	*model
+	calls map[string][]time.Time
+}
+
+func (s *silent) call(ctx context.Context, method string) error {
+	s.mu.Lock()
+	s.calls[method] = append(s.calls[method], time.Now())
+	first := len(s.calls[method]) == 1
+	s.mu.Unlock()
+	if !first {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *silent) Check(ctx context.Context) error { return s.call(ctx, "Check") }
+
+func (s *silent) Rescue(ctx context.Context, _ bool) (int, error) { return 0, s.call(ctx, "Rescue") }
+
+func (s *silent) Purge(ctx context.Context, _ driver.PurgeFilter) (int, error) {
+	return 0, s.call(ctx, "Purge")
+}
+
+func (s *silent) Schedules(ctx context.Context) ([]driver.Schedule, time.Time, error) {
+	now := time.Now()
+	due := driver.Schedule{Name: "s", Spec: Every(time.Hour).String(), NextAt: now}
+	return []driver.Schedule{due}, now, s.call(ctx, "Schedules")
+}
+
+func (s *silent) Tick(ctx context.Context, _ driver.Tick) error { return s.call(ctx, "Tick") }
+
+func (s *silent) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+	if err := s.call(ctx, "Exchange"); err != nil {
+		return driver.ExchangeResponse{}, err
+	}
+	return s.model.Exchange(ctx, x)
+}
+
+func (s *silent) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (int, error) {
+	if err := s.call(ctx, "Release"); err != nil {
+		return 0, err
+	}
+	return s.model.Release(ctx, worker, keep, forget)
+}
+
+// A call without an answer, as over a half-open connection, ends, and its loop goes on.
+func TestCallsHaveATimeLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &silent{newModel(), map[string][]time.Time{}}
+		_, stop := run(t, s, WorkerConfig{Schedules: []Schedule{
+			{Name: "s", When: Every(time.Hour), Params: Params{Kind: "work"}},
+		}}, succeed)
+		time.Sleep(5 * time.Minute)
+		stop()
+		for _, method := range []string{"Check", "Rescue", "Purge", "Schedules", "Tick", "Exchange", "Release"} {
+			calls := s.calls[method]
+			require.Greater(t, len(calls), 1, method)
+			require.Less(t, calls[1].Sub(calls[0]), 20*time.Second, method)
+		}
+	})
+}

@@ -131,7 +131,7 @@ const (
 
 	// How long a call of the store may take, so that each loop goes on soon after its connection
 	// has become half-open: an exchange or a purge, whose data may be much, and any other.
-	longIOTimeout = 15 * time.Second
+	longIOTimeout = 12 * time.Second
 	ioTimeout     = 5 * time.Second
 )
 

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // run starts a worker in a synctest bubble and returns a function that stops it and returns how
 // long that took.
 func run(
-	t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption,
+	t *testing.T, m Store, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption,
 ) (w *Worker, stop func() time.Duration) {
 	w = NewWorker(m, cfg)
 	Handle(w, "work", func(ctx context.Context, job *Job, _ any) error { return h(ctx, job) }, opts...)

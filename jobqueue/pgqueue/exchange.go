@@ -78,7 +78,8 @@ returning j.id`
 // them. (SET LOCAL would warn about the missing BEGIN.)
 const planSQL = `
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-  set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true),
+  set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
+  set_config('plan_cache_mode', 'force_generic_plan', true),
   set_config('jit', 'off', true)`
 
 // limitSQL has the server end an exchange after $1 milliseconds if its client is suspended or its

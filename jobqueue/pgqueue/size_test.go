@@ -1,0 +1,199 @@
+package pgqueue_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+var size = flag.String("size", "", "full: with five million jobs, and limits of time for an idle machine")
+
+// seedSQL adds $1 unfinished jobs. The first quarter has a kind that nobody handles, each tenth job
+// is scheduled for tomorrow at a higher priority, and the last tenth has $1 / 50 serial keys with
+// one job that may start and four that are held. A fifth as many are in the history.
+const seedSQL = `
+with done as (
+  insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+    queue, kind, args)
+  select -n, case when n % 100 = 0 then 5 else 4 end, now(), now(), 1, 1, 10, 2, false, 'default', 'work', '{"n":1}'
+  from generate_series(1, $1::int / 5) n)
+insert into jobqueue_job (run_at, queue, kind, priority, max_attempts, args, serial_key, worker)
+select now() - interval '1 hour' + n * interval '1 microsecond' + case when n % 10 = 9 then interval '1 day' else '0' end,
+  'default', case when n <= $1 / 4 then 'nobody''s' else 'work' end, case when n % 10 = 9 then 1 else 2 end, 10,
+  '{"n":1,"started":0,"name":"Ada Lovelace","address":"12 St James''s Square, London"}',
+  case when n > $1::bigint * 9 / 10 then 'key ' || n % ($1 / 50) end,
+  case when n > $1::bigint * 92 / 100 then 0 end
+from generate_series(1, $1) n`
+
+// explained is a pool whose server explains each statement after it has run.
+func explained(t *testing.T) (pool *pgxpool.Pool, plans *[]string) {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	require.NoError(t, err)
+	for name, value := range map[string]string{
+		"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0",
+		"auto_explain.log_analyze": "on", "auto_explain.log_timing": "off", "auto_explain.log_format": "json",
+		"auto_explain.log_level": "notice", "jit_above_cost": "0",
+	} {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+	plans = new([]string)
+	config.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if _, plan, ok := strings.Cut(n.Message, "plan:\n"); ok {
+			*plans = append(*plans, plan)
+		}
+	}
+	config.MaxConns = 1
+	pool, err = pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool, plans
+}
+
+// rowsRead returns how many rows of the tables a plan has read. It fails the test if all of a large
+// table was read, or if the plan was compiled, which takes longer than any statement of a worker.
+func rowsRead(t *testing.T, plan string) (rows float64) {
+	t.Helper()
+	var p struct {
+		Plan json.RawMessage
+		JIT  json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(plan), &p))
+	require.Empty(t, p.JIT, plan)
+	for _, n := range nodes(t, `[{"Plan":`+string(p.Plan)+`}]`) {
+		if n.Relation == "" && n.Index == "" || !strings.HasSuffix(n.Type, "Scan") {
+			continue
+		}
+		if n.Relation == "jobqueue_job" || n.Relation == "jobqueue_done" {
+			require.NotEqual(t, "Seq Scan", n.Type, plan)
+		}
+		rows += (n.Rows + n.Removed) * n.Loops
+	}
+	return rows
+}
+
+// What workers and pages do reads few rows however many there are.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	jobs := 50_000
+	if *size == "full" {
+		jobs = 5_000_000
+	}
+	pool, plans := explained(t)
+	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
+	require.NoError(t, store.Migrate(t.Context()))
+	_, err := pool.Exec(t.Context(), seedSQL, jobs)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `vacuum analyze`)
+	require.NoError(t, err)
+	rounds := 1
+	if *size == "full" {
+		rounds = 3
+	}
+	best := map[string]time.Duration{}
+	limits := map[string]time.Duration{}
+	for range rounds {
+		for _, step := range sizeSteps(t, store, jobs) {
+			*plans = nil
+			began, rows := time.Now(), 0.0
+			require.NoError(t, step.do(t.Context()), step.name)
+			took := time.Since(began)
+			for _, plan := range *plans {
+				rows += rowsRead(t, plan)
+			}
+			t.Logf("%-45s %8.0f rows %v", step.name, rows, took.Round(time.Millisecond/10))
+			require.LessOrEqual(t, int(rows), step.rows, step.name)
+			if earlier, ok := best[step.name]; !ok || took < earlier {
+				best[step.name], limits[step.name] = took, step.limit
+			}
+		}
+	}
+	for name, took := range best {
+		if *size == "full" {
+			require.LessOrEqual(t, took, limits[name], name)
+		}
+	}
+}
+
+type sizeStep struct {
+	name  string
+	do    func(context.Context) error
+	rows  int           // read at most
+	limit time.Duration // on an idle machine
+}
+
+// sizeSteps returns what two new workers and a page do.
+func sizeSteps(t *testing.T, store *pgqueue.Store, jobs int) []sizeStep {
+	register := func() int64 {
+		worker, err := store.Register(t.Context(), "w", []string{"default"}, time.Hour)
+		require.NoError(t, err)
+		return worker
+	}
+	worker, dead := register(), register()
+	claim := func(worker int64, n int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			res, err := store.Exchange(ctx, claimRequest(worker, n))
+			require.Len(t, res.Jobs, n)
+			return err
+		}
+	}
+	release := func(worker int64, unregister bool, want int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			n, err := store.Release(ctx, worker, nil, unregister)
+			require.Equal(t, want, n)
+			return err
+		}
+	}
+	rescue := func(orphans bool, want int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			n, err := store.Rescue(ctx, orphans)
+			require.Equal(t, want, n)
+			return err
+		}
+	}
+	// Two rows for each key and one more, of as many keys as are looked at together.
+	keys := 2*min(jobs/50, 5000) + 10
+	const ms = time.Millisecond
+	steps := []sizeStep{
+		{"claim of 1", claim(worker, 1), 120, 10 * ms},
+		{"claim of 50", claim(worker, 50), 700, 10 * ms},
+		{"heartbeat", func(ctx context.Context) error {
+			_, _, err := store.Heartbeat(ctx, worker, time.Hour)
+			return err
+		}, 10, 10 * ms},
+		{"release", release(worker, false, 51), 120, 50 * ms},
+		{"claim before a stop", claim(worker, 50), 700, 10 * ms},
+		{"stop", release(worker, true, 50), 120, 50 * ms},
+		{"claim before a death", claim(dead, 50), 700, 10 * ms},
+		{"death", func(ctx context.Context) error {
+			_, _, err := store.Heartbeat(ctx, dead, -time.Hour)
+			return err
+		}, 10, 10 * ms},
+		{"rescue of 50 jobs, upkeep of keys", rescue(false, 50), keys + 120, 50 * ms},
+		{"rescue of orphans, upkeep of keys", rescue(true, 0), keys + 120, 50 * ms},
+		{"readiness", store.Check, 20, 50 * ms},
+		{"stats", func(ctx context.Context) error { _, err := store.Stats(ctx); return err }, 80_000, 250 * ms},
+	}
+	for state := driver.StateWaiting; state <= driver.StateHeld; state++ {
+		step := sizeStep{name: "list of a kind without jobs, state " + fmt.Sprint(state), rows: 2 * driver.ListWindow}
+		step.limit, step.do = 100*ms, func(ctx context.Context) error {
+			found, _, err := store.List(ctx, driver.Filter{State: state, Kind: "none", Before: 1 << 60, Limit: 50})
+			require.Empty(t, found)
+			return err
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
