@@ -24,7 +24,7 @@ type Report struct {
 	Version  string         `json:"version,omitempty" doc:"For operators."`
 	Database DatabaseReport `json:"database"`
 	Speech   SpeechReport   `json:"speech"`
-	Queue    *QueueReport   `json:"queue,omitempty" doc:"For operators."`
+	Queue    *QueueReport   `json:"queue,omitempty" doc:"For operators; absent until the jobs were counted."`
 	Storage  *StorageReport `json:"storage,omitempty" doc:"For operators."`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
@@ -52,11 +52,13 @@ type SpeechReport struct {
 	Detail    string `json:"detail,omitempty" doc:"For operators: why it is not available, or a note on its state."`
 }
 
-// QueueReport counts background jobs, each number up to a bound of 10001.
+// QueueReport counts background jobs, each number up to a bound of 10001 for each queue.
 type QueueReport struct {
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`
 	Failed  int `json:"failed"`
+
+	AgeSeconds float64 `json:"age_seconds" doc:"How long ago they were counted: long if the database is slow or away."`
 }
 
 // StorageReport is the state of the file system of the recordings.
@@ -71,6 +73,8 @@ type StorageReport struct {
 const (
 	healthTimeout = 1500 * time.Millisecond // a check that takes longer counts as failed
 	healthMaxAge  = 2 * time.Second         // how long a result is used
+	countTimeout  = 20 * time.Second
+	countWait     = 30 * time.Millisecond // for new counts; then the last ones must do
 )
 
 // health reports the state of the service. Its checks of the database run side by side under a
@@ -89,12 +93,13 @@ type health struct {
 	mu      sync.Mutex
 	last    databaseState
 	checked time.Time
+	stats   jobqueue.Stats
+	counted time.Time // zero: never
 }
 
 // databaseState is the result of the checks of the database.
 type databaseState struct {
 	reachable, migrated bool
-	queue               QueueReport
 	space               audiodir.Space
 	storage             bool   // recordings are accepted
 	storageDetail       string // why not
@@ -124,12 +129,14 @@ func (h *health) report(ctx context.Context) Report {
 	if h.db == nil {
 		return r
 	}
+	var counting sync.WaitGroup
+	counting.Go(func() { r.Queue = h.queueReport(ctx) })
 	state := h.state(ctx)
+	counting.Wait()
 	r.Database = DatabaseReport{
 		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: h.db.engine,
 		PoolerMisused: h.db.poolerMisused.Load(),
 	}
-	r.Queue = &state.queue
 	r.Storage = &StorageReport{
 		FreeBytes: state.space.Free, TotalBytes: state.space.Total, ReserveBytes: state.space.Reserve,
 		Detail: state.storageDetail,
@@ -174,7 +181,6 @@ func (h *health) check(ctx context.Context) databaseState {
 	var checks sync.WaitGroup
 	checks.Go(func() { state.reachable = h.db.read.PingContext(ctx) == nil })
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
-	checks.Go(func() { state.queue = countJobs(ctx, h.db.client) })
 	checks.Go(func() {
 		space, err := checkStorage(ctx, h.audio)
 		state.space, state.storage = space, err == nil
@@ -205,15 +211,55 @@ func checkStorage(ctx context.Context, audio feedback.AudioStore) (audiodir.Spac
 	return audiodir.Space{}, errors.New("the store of recordings has no check")
 }
 
-func countJobs(ctx context.Context, c *jobqueue.Client) (r QueueReport) {
-	stats, err := c.Stats(ctx)
-	if err != nil {
-		return r
+// queueReport returns nil if jobs were never counted.
+func (h *health) queueReport(ctx context.Context) *QueueReport {
+	stats, counted := h.jobs(ctx)
+	if counted.IsZero() {
+		return nil
 	}
+	r := QueueReport{AgeSeconds: time.Since(counted).Seconds()}
 	for _, q := range stats.Queues {
 		r.Waiting += q.Waiting + q.Scheduled
 		r.Running += q.Running
 		r.Failed += q.Failed
 	}
-	return r
+	return &r
+}
+
+// jobs returns the last counts of the queue and when they were counted, the zero time if never. It
+// has them counted again where they are old, and does not wait long for that.
+func (h *health) jobs(ctx context.Context) (stats jobqueue.Stats, counted time.Time) {
+	last := func() (jobqueue.Stats, time.Time) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.stats, h.counted
+	}
+	stats, counted = last()
+	if time.Since(counted) < healthMaxAge {
+		return stats, counted
+	}
+	counting := h.checks.DoChan("jobs", func() (any, error) { return nil, h.count(context.WithoutCancel(ctx)) })
+	wait := countWait
+	if counted.IsZero() {
+		wait = healthTimeout
+	}
+	select {
+	case <-counting:
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+	return last()
+}
+
+func (h *health) count(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	defer cancel()
+	stats, err := h.db.client.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stats, h.counted = stats, time.Now()
+	return nil
 }

@@ -13,6 +13,8 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/s3test"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
@@ -33,6 +35,32 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 	require.Contains(t, report.Storage.Detail, "there is no such bucket")
 	require.NotContains(t, w.Body.String(), s3test.SecretAccessKey)
 	require.NotContains(t, get(h, "/health").Body.String(), "bucket")
+}
+
+// When jobs cannot be counted, the last counts get old: they are neither zero nor missing.
+func TestCountsOfJobsTellTheirAge(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.db")
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer queue.Close()
+	_, err = jobqueue.NewClient(queue).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+	require.NoError(t, err)
+	require.Equal(t, 1, health(t, s.Handler()).Queue.Waiting)
+	write, _ := queue.DB()
+	_, err = write.ExecContext(t.Context(), "drop table jobqueue_job")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		r := health(t, s.Handler())
+		return r.Database.Migrated && r.Queue.Waiting == 1 && r.Queue.AgeSeconds > 2.5
+	}, timeout, 100*time.Millisecond)
+	text := get(s.Handler(), "/metrics").Body.String()
+	require.Contains(t, text, `jobqueue_jobs{queue="default",state="waiting"} 1`)
+	require.Regexp(t, `\njobqueue_counts_age_seconds [2-9]`, text)
 }
 
 // A server whose tables nobody has made yet says so, and not that the database is away.

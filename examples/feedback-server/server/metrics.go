@@ -107,6 +107,8 @@ var (
 		"Size of the file system of the recordings.", nil, nil)
 	storageReserve = prometheus.NewDesc("audio_storage_reserve_bytes",
 		"Free space below which uploads are refused.", nil, nil)
+	queueAge = prometheus.NewDesc("jobqueue_counts_age_seconds",
+		"Time since the jobs were counted: the other metrics of the queue are as old.", nil, nil)
 	queueOldest = prometheus.NewDesc("jobqueue_oldest_seconds",
 		"Time that the oldest waiting job of the database has been due. "+
 			"Every process reports the same.", []string{"queue"}, nil)
@@ -115,14 +117,14 @@ var (
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		speechAvailable, databaseReady, storageFree, storageTotal, storageReserve, queueJobs, queueOldest,
+		speechAvailable, databaseReady, storageFree, storageTotal, storageReserve, queueJobs, queueAge, queueOldest,
 	} {
 		descs <- d
 	}
 }
 
-// Collect implements prometheus.Collector. If the database is unavailable, only the metrics of the
-// queue are missing.
+// Collect implements prometheus.Collector. If the database is unavailable, the metrics of the queue
+// get old.
 func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
@@ -142,10 +144,11 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(storageTotal, float64(space.Total))
 		gauge(storageReserve, float64(space.Reserve))
 	}
-	stats, err := h.db.client.Stats(ctx)
-	if err != nil {
+	stats, counted := h.jobs(ctx)
+	if counted.IsZero() {
 		return
 	}
+	gauge(queueAge, time.Since(counted).Seconds())
 	for _, q := range stats.Queues {
 		gauge(queueJobs, float64(q.Waiting), q.Queue, "waiting")
 		gauge(queueJobs, float64(q.Scheduled), q.Queue, "scheduled")

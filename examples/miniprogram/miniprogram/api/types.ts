@@ -467,6 +467,10 @@ export type ProfileReplacement = {
 };
 
 export type QueueReport = {
+    /**
+     * How long ago they were counted: long if the database is slow or away.
+     */
+    age_seconds: number;
     failed: number;
     running: number;
     waiting: number;
@@ -505,7 +509,7 @@ export type Report = {
      */
     miniapp_auth_configured: boolean;
     /**
-     * For operators.
+     * For operators; absent until the jobs were counted.
      */
     queue?: QueueReport;
     speech: SpeechReport;
