@@ -12,9 +12,9 @@ import (
 )
 
 func check(c *command, args []string) (int, error) {
-	var levels list
+	var levels []string
 	c.sourceFlags()
-	c.flags.Var(&levels, "rule", "`CODE=LEVEL` sets a rule to off, note, warning or error; may be repeated")
+	c.listFlag(&levels, "rule", "`CODE=LEVEL` sets a rule to off, note, warning or error; may be repeated")
 	c.flags.StringVar(&c.failOn, "fail-on", "",
 		"`level` of findings from which the exit code is 1: error, warning or note (default error, or that of the "+
 			"project's rules)")
@@ -73,7 +73,7 @@ func check(c *command, args []string) (int, error) {
 	return exit(r.failed), err
 }
 
-func (c *command) lintOptions(levels list) (o lint.Options, err error) {
+func (c *command) lintOptions(levels []string) (o lint.Options, err error) {
 	if o.Platform, err = c.target(); err != nil {
 		return o, err
 	}

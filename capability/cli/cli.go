@@ -61,23 +61,19 @@ type command struct {
 
 	format    string
 	platform  string
-	manifests list
+	manifests []string
 	config    string
 	tauri     string
 	failOn    string
 	rulesFile string
 }
 
-// list is the value of a flag that may be repeated.
-type list []string
-
-// String returns the values, separated by commas.
-func (l *list) String() string { return strings.Join(*l, ",") }
-
-// Set adds a value.
-func (l *list) Set(s string) error {
-	*l = append(*l, s)
-	return nil
+// listFlag adds a flag that may be repeated.
+func (c *command) listFlag(values *[]string, name, usage string) {
+	c.flags.Func(name, usage, func(value string) error {
+		*values = append(*values, value)
+		return nil
+	})
 }
 
 // commands returns the commands by their names.
@@ -163,7 +159,7 @@ func (c *command) parse(args []string, synopsis string, formats ...string) error
 
 // sourceFlags adds the flags for manifests, platform, configuration and release.
 func (c *command) sourceFlags() {
-	c.flags.Var(&c.manifests, "manifest",
+	c.listFlag(&c.manifests, "manifest",
 		"`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be "+
 			"repeated")
 	c.flags.StringVar(&c.platform, "platform", "",

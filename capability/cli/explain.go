@@ -95,9 +95,8 @@ func explain(c *command, args []string) (int, error) {
 	}
 	f.positional(c, true)
 	if f.command == "" || f.window == "" {
-		return 0,
-			errors.New("explain needs a command and a window, such as: capability explain " +
-				"'plugin:window|close' main")
+		return 0, errors.New("explain needs a command and a window, such as: capability explain " +
+			"'plugin:window|close' main")
 	}
 	command, err := capability.ParseCommand(f.command)
 	if err != nil {
@@ -138,9 +137,8 @@ func who(c *command, args []string) (int, error) {
 		f.positional(c, false)
 	}
 	if (f.command == "") == (f.window == "") {
-		return 0,
-			errors.New("who needs either a command or a window, such as: capability who " +
-				"'plugin:window|close', or: capability who -window main")
+		return 0, errors.New("who needs either a command or a window, such as: capability who " +
+			"'plugin:window|close', or: capability who -window main")
 	}
 	policies, caller, err := c.resolved(f)
 	if err != nil {

@@ -145,9 +145,8 @@ func parseFlag(name string) (*capability.Document, error) {
 // policy resolves the project for a decision.
 func (c *command) policy(p *project, platform capability.Platform) (*capability.Policy, error) {
 	if err := p.Err(platform); err != nil {
-		return nil,
-			fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows them all: %w",
-				err)
+		return nil, fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows "+
+			"them all: %w", err)
 	}
 	policy, found := p.Resolve(capability.ResolveOptions{Platform: platform})
 	if err := found.Err(); err != nil {

@@ -28,22 +28,17 @@ func serveEditor(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	w := &workspace{command: c, options: o, projects: make(map[string]*project), texts: make(map[string]parsed)}
-	err = lsp.Serve(context.Background(), stdio{c.env.Stdin, c.env.Stdout},
-		lsp.Options{Workspace: w, Version: toolVersion()})
+	editor := struct {
+		io.ReadCloser
+		io.Writer
+	}{io.NopCloser(c.env.Stdin), c.env.Stdout}
+	err = lsp.Serve(context.Background(), editor, lsp.Options{Workspace: w, Version: toolVersion()})
 	if errors.Is(err, lsp.ErrNoShutdown) {
 		c.note("%s", err)
 		return exit(true), nil
 	}
 	return ExitClean, err
 }
-
-type stdio struct {
-	io.Reader
-	io.Writer
-}
-
-// Close does nothing: standard input and output belong to the process.
-func (stdio) Close() error { return nil }
 
 // workspace checks the files that an editor has open, each with its application.
 type workspace struct {

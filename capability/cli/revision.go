@@ -107,7 +107,9 @@ func (r *revision) find(name string) (object, error) {
 		switch {
 		case !ok:
 			return object{}, fs.ErrNotExist
-		case next.mode&fs.ModeSymlink == 0:
+		case next.mode == fs.ModeIrregular:
+			return object{}, errors.New("is a submodule, whose files the revision does not have")
+		case next.mode != fs.ModeSymlink:
 			at, folder = next, path.Join(folder, base)
 			continue
 		}

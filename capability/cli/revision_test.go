@@ -183,6 +183,18 @@ func TestRevisionFetchesNothing(t *testing.T) {
 	require.FileExists(t, proof, "Git runs it otherwise")
 }
 
+// What another repository has may grant something too.
+func TestSubmoduleIsNotOverlooked(t *testing.T) {
+	dir := project(t, map[string]string{"tauri.conf.json": "{}"})
+	git := repository(t, dir)
+	git("update-index", "--add", "--cacheinfo", "160000,"+git("rev-parse", "HEAD")+",capabilities")
+	git("commit", "-q", "-m", "submodule")
+	t.Chdir(dir)
+	code, out, errs := run("diff", "main~1", "main")
+	require.Equal(t, cli.ExitUsage, code, out)
+	require.Contains(t, errs, "main:capabilities: is a submodule")
+}
+
 // entry is an object in a folder of a repository.
 type entry struct{ mode, name, id string }
 

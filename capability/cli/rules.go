@@ -133,12 +133,8 @@ func tomlError(err error) error {
 	var unknown *toml.StrictMissingError
 	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
 		row, _ := unknown.Errors[0].Position()
-		return fmt.Errorf(
-			"line %d: there is no setting %q; there are fail-on, severity and ignore with rule, "+
-				"file, text, reason and until",
-			row,
-			strings.Join(unknown.Errors[0].Key(), "."),
-		)
+		return fmt.Errorf("line %d: there is no setting %q; there are fail-on, severity and ignore with rule, "+
+			"file, text, reason and until", row, strings.Join(unknown.Errors[0].Key(), "."))
 	}
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {

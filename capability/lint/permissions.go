@@ -105,14 +105,9 @@ func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
 			return
 		}
 	}
-	l.report(
-		"platform-mismatch",
-		identifierOf(e),
+	l.report("platform-mismatch", identifierOf(e),
 		"%q has an effect on %s only, and the capability is for %s; move it to a capability for the right platform.",
-		e.Identifier,
-		words.Join(x.permissions[0].Permission.Platforms),
-		words.Join(c.Platforms),
-	)
+		e.Identifier, words.Join(x.permissions[0].Permission.Platforms), words.Join(c.Platforms))
 }
 
 // redundant reports bare entries all of which is in a set that is listed too, except those that are
@@ -192,12 +187,8 @@ func (l *linter) denials() {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
 				if once("dead-deny", g) {
-					l.group(
-						"dead-deny",
-						identifierOf(e),
-						quoted(e.Identifier),
-						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.",
-					)
+					l.group("dead-deny", identifierOf(e), quoted(e.Identifier),
+						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.")
 				}
 				continue
 			}
@@ -215,15 +206,10 @@ func (l *linter) denials() {
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
 			if other >= 0 && once("deny-everywhere", g) {
-				l.group(
-					"deny-everywhere",
-					identifierOf(e),
-					quoted(e.Identifier),
+				l.group("deny-everywhere", identifierOf(e), quoted(e.Identifier),
 					"%s [denies|deny] in every window and on every page, not only in those of the capability %q: "+
 						"also where %q allows it; instead of denying here, allow it only where it is needed.",
-					c.Identifier,
-					allowed[other].Capability().Identifier,
-				)
+					c.Identifier, allowed[other].Capability().Identifier)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -51,7 +52,7 @@ func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]string), end: end}
 	stream := jsonrpc2.NewBufferedStream(editor, codec{})
 	conn := jsonrpc2.NewConn(session, stream, jsonrpc2.HandlerWithError(s.handle).SuppressErrClosed(),
-		jsonrpc2.SetLogger(silent{}))
+		jsonrpc2.SetLogger(log.New(io.Discard, "", 0))) // it is the editor that reports what went wrong
 	select {
 	case <-conn.DisconnectNotify():
 	case <-session.Done():
@@ -62,11 +63,6 @@ func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	}
 	return ctx.Err()
 }
-
-// silent drops what the connection would log: it is the editor that reports what went wrong.
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
 
 // file is a file that the editor has open.
 type file struct {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/report"
 )
 
@@ -122,12 +121,4 @@ func TestSARIFNamesFilesByURLs(t *testing.T) {
 		require.NoError(t, report.SARIF(&b, d.Check(), capability.Rules(), report.SARIFOptions{}))
 		require.Contains(t, b.String(), `"uri": "`+want+`"`)
 	}
-}
-
-// Pages from elsewhere need a capability since release 2.11.1, also without a manifest.
-func TestChangesOfAnApplicationWithoutManifest(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	require.NoError(t, report.Changes(&b, []capdiff.Change{{Kind: capdiff.AppUnchecked}}, report.TextOptions{}))
-	require.Contains(t, b.String(), "every window may call them")
 }
