@@ -12,7 +12,7 @@ import (
 // with its square: the bound is ten times what it takes on one processor.
 func TestLearningFromRepeatedWordsIsCheap(t *testing.T) {
 	t.Parallel()
-	repeated := strings.Repeat("la ", MaxSessionText/3)
+	repeated := strings.Repeat("la ", MaxPageText/3)
 	names := ""
 	for i := range 60 {
 		names += "la la L" + strings.Repeat("a", i+1) + " la la "

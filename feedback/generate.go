@@ -198,7 +198,7 @@ func (s *Service) describe(ctx context.Context, session Session, in *SummaryInpu
 	if in.Words, err = s.store.Words(ctx, session.TeacherID); err != nil {
 		return err
 	}
-	last, err := s.store.Records(ctx, session.TeacherID,
+	last, _, err := s.store.Records(ctx, session.TeacherID,
 		RecordFilter{ProfileID: uuid.NullUUID{UUID: p.ID, Valid: true}}, nil, 1)
 	if len(last) > 0 {
 		in.LastRecord = last[0].Content

@@ -232,7 +232,7 @@ func TestSummaryOfALongLesson(t *testing.T) {
 		want += text + "\n"
 	}
 	for i := range 5 {
-		add(strings.Repeat(fmt.Sprint(i), feedback.MaxSessionText/2))
+		add(strings.Repeat(fmt.Sprint(i), feedback.MaxPageText/2))
 	}
 	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 	require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestSummaryOfALongLesson(t *testing.T) {
 	require.Equal(t, strings.TrimSuffix(want, "\n"), s.heard.Lessons[0].Text)
 
 	for range 4 {
-		add(strings.Repeat("8", feedback.MaxSessionText/2))
+		add(strings.Repeat("8", feedback.MaxPageText/2))
 	}
 	_, err = e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 	require.ErrorIs(t, err, feedback.ErrInvalid)

@@ -12,7 +12,11 @@ const (
 	maxPageSize     = 200
 )
 
-// Page selects a part of a list.
+// MaxPageText limits the texts in an answer, in bytes: a page with more ends early, after at least
+// one item, and a session or a lesson is read without some of its segments.
+const MaxPageText = 256 << 10
+
+// Page selects a part of a list, which may end before Limit, see [MaxPageText].
 type Page struct {
 	Limit  int    // 1 to 200; 0 means 50
 	Cursor string // [List.NextCursor] of the previous page; "" for the first page
@@ -69,11 +73,11 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// cut returns the first limit items as a page; an item more means that there is a next page.
-func cut[T any](items []T, limit int, key func(T) cursor) List[T] {
-	if len(items) <= limit {
-		return List[T]{Items: items}
+// listOf returns a page of items; more means that there is a next page.
+func listOf[T any](items []T, more bool, key func(T) cursor) List[T] {
+	list := List[T]{Items: items}
+	if more {
+		list.NextCursor = key(items[len(items)-1]).String()
 	}
-	items = items[:limit]
-	return List[T]{Items: items, NextCursor: key(items[limit-1]).String()}
+	return list
 }

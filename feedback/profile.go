@@ -195,11 +195,11 @@ func (s *Service) Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilt
 	if c != nil {
 		after = &ProfileKey{Name: c.Key[0], ID: c.ID}
 	}
-	items, err := s.store.Profiles(ctx, teacher, f, after, limit+1)
+	items, more, err := s.store.Profiles(ctx, teacher, f, after, limit)
 	if err != nil {
 		return List[Profile]{}, err
 	}
-	return cut(items, limit, func(p Profile) cursor {
+	return listOf(items, more, func(p Profile) cursor {
 		return cursor{List: "profiles", Key: []string{p.Name}, ID: p.ID}
 	}), nil
 }

@@ -108,11 +108,11 @@ func (s *Service) Records(ctx context.Context, teacher uuid.UUID, f RecordFilter
 	if err != nil {
 		return List[Record]{}, err
 	}
-	items, err := s.store.Records(ctx, teacher, f, after, limit+1)
+	items, more, err := s.store.Records(ctx, teacher, f, after, limit)
 	if err != nil {
 		return List[Record]{}, err
 	}
-	return cut(items, limit, func(r Record) cursor {
+	return listOf(items, more, func(r Record) cursor {
 		return cursor{List: "records", Key: []string{r.Date, r.CreatedAt.Format(time.RFC3339Nano)}, ID: r.ID}
 	}), nil
 }

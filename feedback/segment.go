@@ -260,7 +260,7 @@ func (s *Service) deleteUnused(ctx context.Context, key string, err error) {
 }
 
 // Segments lists the segments of a lesson by sequence. A page ends early if it has more than
-// [MaxSessionText] bytes of text. Errors: [ErrNotFound], [ErrInvalid].
+// [MaxPageText] bytes of text. Errors: [ErrNotFound], [ErrInvalid].
 func (s *Service) Segments(ctx context.Context, teacher, lesson uuid.UUID, p Page) (List[Segment], error) {
 	limit, err := p.limit()
 	if err != nil {
@@ -281,11 +281,9 @@ func (s *Service) Segments(ctx context.Context, teacher, lesson uuid.UUID, p Pag
 	if err != nil {
 		return List[Segment]{}, err
 	}
-	list := List[Segment]{Items: items}
-	if more {
-		last := strconv.Itoa(items[len(items)-1].Sequence)
-		list.NextCursor = cursor{List: "segments", Key: []string{last}, ID: lesson}.String()
-	}
+	list := listOf(items, more, func(g Segment) cursor {
+		return cursor{List: "segments", Key: []string{strconv.Itoa(g.Sequence)}, ID: lesson}
+	})
 	return list, s.withProgress(ctx, pointers(items)...)
 }
 

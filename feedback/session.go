@@ -69,14 +69,13 @@ type Lesson struct {
 	Segments []Segment     // by sequence; none if Truncated
 
 	// Truncated means that Segments has been left out: a session is read with at most
-	// [MaxSessionText] bytes of text and [MaxSessionSegments] segments, and those of its last
+	// [MaxPageText] bytes of text and [MaxSessionSegments] segments, and those of its last
 	// lessons come first. [Service.Segments] reads them in pages.
 	Truncated bool
 }
 
 // Limits of what is read with a session or a lesson.
 const (
-	MaxSessionText     = 256 << 10 // bytes
 	MaxSessionSegments = 1000
 
 	MaxLessons = 1000 // of a session

@@ -43,8 +43,10 @@ type Store interface {
 	// Profile returns one profile, or [ErrNotFound].
 	Profile(ctx context.Context, teacher, id uuid.UUID) (Profile, error)
 	// Profiles returns up to limit profiles ordered by name (by code point), then identifier,
-	// starting after a key if it is not nil.
-	Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilter, after *ProfileKey, limit int) ([]Profile, error)
+	// starting after a key if it is not nil, and whether there are more. It returns fewer, but at
+	// least one, if they have more than [MaxPageText] bytes of text.
+	Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilter, after *ProfileKey, limit int) (
+		_ []Profile, more bool, err error)
 	// DeleteProfile deletes a profile with its records, sessions, lessons and segments and those of
 	// the teacher's words that its name contains, and gives the outbox a [TaskDeleteAudio] for each
 	// recording.
@@ -69,12 +71,14 @@ type Store interface {
 	// Record returns one record, or [ErrNotFound].
 	Record(ctx context.Context, teacher, id uuid.UUID) (Record, error)
 	// Records returns up to limit records ordered by date, time of creation and identifier, all
-	// descending, starting after a key if it is not nil.
-	Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, after *RecordKey, limit int) ([]Record, error)
+	// descending, starting after a key if it is not nil, and whether there are more. It returns
+	// fewer, but at least one, if they have more than [MaxPageText] bytes of text.
+	Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, after *RecordKey, limit int) (
+		_ []Record, more bool, err error)
 	// DeleteRecord deletes one record, or fails with [ErrNotFound].
 	DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error
 
-	// Sessions and lessons are returned with segments up to [MaxSessionText] and
+	// Sessions and lessons are returned with segments up to [MaxPageText] and
 	// [MaxSessionSegments]: beginning with the last lesson, each is left out and marked as
 	// truncated that would exceed one of them.
 	//
@@ -99,7 +103,7 @@ type Store interface {
 	SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text string, at time.Time) error
 	// Changes returns the lessons and segments that changed after the revision since, ordered by
 	// revision, and the revision up to which they are complete: the session's, or a smaller one
-	// if the segments have more than [MaxSessionText] bytes of text. At least one is returned if
+	// if the segments have more than [MaxPageText] bytes of text. At least one is returned if
 	// there are any.
 	Changes(ctx context.Context, teacher, session uuid.UUID, since int64) (_ []Event, revision int64, err error)
 
@@ -123,7 +127,7 @@ type Store interface {
 	InsertSegment(ctx context.Context, s Segment, next bool) (_ Segment, created bool, err error)
 	// Segments returns up to limit segments of a lesson by sequence, after a sequence (negative:
 	// from the first), and whether there are more. It returns fewer, but at least one, if they have
-	// more than [MaxSessionText] bytes of text.
+	// more than [MaxPageText] bytes of text.
 	Segments(ctx context.Context, teacher, lesson uuid.UUID, after, limit int) (_ []Segment, more bool, err error)
 	// Segment returns one segment, or [ErrNotFound].
 	Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error)

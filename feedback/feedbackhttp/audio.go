@@ -39,7 +39,8 @@ func (s *server) registerAudio(api huma.API) {
 	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
 	op := s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/audio-segments/{segment_id}/audio", OperationID: "get-segment-audio",
-		Tags: []string{segmentsTag}, Summary: "Listen to a segment",
+		Metadata: lasting,
+		Tags:     []string{segmentsTag}, Summary: "Listen to a segment",
 		Description: "The recording as it was sent, or as a WAV file if raw samples were. Ranges are supported.",
 		Errors:      []int{http.StatusNotFound},
 		Parameters: []*huma.Param{pathParam("segment_id"), {

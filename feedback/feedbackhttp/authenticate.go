@@ -29,7 +29,7 @@ func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	annotate(ctx.Context(), "teacher_id", teacher)
-	leave, err := s.requests.enter(teacher)
+	leave, err := s.enter(ctx, teacher)
 	if err != nil {
 		httpapi.Refuse(s.api, ctx, err)
 		return

@@ -40,7 +40,8 @@ func (s *server) registerEvents(api huma.API) {
 	}
 	op := s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/feedback-sessions/{session_id}/events", OperationID: "follow-session",
-		Tags: []string{sessionsTag}, Summary: "Follow a session",
+		Metadata: endless,
+		Tags:     []string{sessionsTag}, Summary: "Follow a session",
 		Description: "Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. " +
 			"A client that reconnects with the last id as Last-Event-ID receives what it missed; it may receive " +
 			"again what it has. The first id comes without an event, for connections that are lost early. " +
@@ -59,6 +60,11 @@ func (s *server) registerEvents(api huma.API) {
 		}},
 	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
+		leave, err := s.streams.enter(teacher(ctx.Context()))
+		if err != nil {
+			return 0, nil, err
+		}
+		defer leave()
 		id, err := pathID(ctx, "session_id")
 		if err != nil {
 			return 0, nil, err
@@ -80,11 +86,6 @@ func (s *server) registerEvents(api huma.API) {
 		if err != nil {
 			return 0, nil, err
 		}
-		leave, err := s.streams.enter(teacher(ctx.Context()))
-		if err != nil {
-			return 0, nil, err
-		}
-		defer leave()
 		h := w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")

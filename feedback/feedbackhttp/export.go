@@ -32,7 +32,8 @@ const maxExports = 32
 func (s *server) registerExport(api huma.API) {
 	op := s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/export", OperationID: "export",
-		Tags: []string{exportTag}, Summary: "Download everything",
+		Metadata: lasting,
+		Tags:     []string{exportTag}, Summary: "Download everything",
 		Description: "A ZIP file with all data of the teacher: students, records, words and defaults as JSON, and a " +
 			"folder for each session with its texts as JSON and its recordings; README.txt in it explains. What " +
 			"changes meanwhile may be in it or not. If it cannot be completed, the connection is cut, and the " +

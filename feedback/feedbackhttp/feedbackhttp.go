@@ -19,6 +19,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
@@ -42,10 +43,13 @@ type Config struct {
 	// its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
-	// MaxRequests is how many requests of one teacher this process serves at once, MaxStreams how
-	// many of them may be streams of events, and MaxStreamsInAll how many streams all teachers may
-	// have. Others are answered 429. They default to 64, 8 and 1000; negative means no limit.
-	MaxRequests, MaxStreams, MaxStreamsInAll int
+	// MaxRequests is how many requests of one teacher this process serves at once, and
+	// MaxRequestsInAll how many of all teachers, not counting what lasts and holds little memory:
+	// uploads, downloads and summaries. It bounds the memory of answers, each of less than 2 MiB,
+	// that clients do not read. MaxStreams and MaxStreamsInAll are the same for streams of events,
+	// which count for no other limit. Others are answered 429, those of MaxRequestsInAll after
+	// waiting for a moment. They default to 8, 64, 8 and 1000; negative means no limit.
+	MaxRequests, MaxRequestsInAll, MaxStreams, MaxStreamsInAll int
 
 	// Stopping, if not nil, is closed when the server begins to shut down: streams of events end
 	// then, which http.Server.Shutdown would wait for, and clients continue them elsewhere.
@@ -80,7 +84,8 @@ func Register(api huma.API, c Config) {
 	group := huma.NewGroup(api)
 	s := &server{
 		api: api, svc: c.Service, authenticate: c.Authenticate,
-		requests: newGate(cmp.Or(c.MaxRequests, 64), -1),
+		requests: newGate(cmp.Or(c.MaxRequests, 8), -1),
+		answers:  newAnswers(cmp.Or(c.MaxRequestsInAll, 64)),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
 		exports:  newGate(1, maxExports),
 		stopping: c.Stopping,
@@ -118,7 +123,8 @@ type server struct {
 	svc          *feedback.Service // nil without a database
 	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 	requests     *gate
-	streams      *gate // are requests, too
+	answers      *semaphore.Weighted // are requests, too: those that do not last
+	streams      *gate
 	exports      *gate // are requests, too
 	stopping     <-chan struct{}
 }

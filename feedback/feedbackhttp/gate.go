@@ -1,11 +1,15 @@
 package feedbackhttp
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/internal/httpapi"
 )
@@ -32,7 +36,7 @@ func (g *gate) enter(teacher uuid.UUID) (leave func(), err error) {
 	case g.each >= 0 && g.of[teacher] >= g.each:
 		return nil, tooMany("the same teacher's other requests are still running; wait for their answers")
 	case g.all >= 0 && g.total >= g.all:
-		return nil, tooMany("the server has as many of these requests as it takes; try again")
+		return nil, busy()
 	}
 	g.of[teacher]++
 	g.total++
@@ -45,6 +49,46 @@ func (g *gate) enter(teacher uuid.UUID) (leave func(), err error) {
 		}
 	}, nil
 }
+
+// durationKey is a key of an operation's metadata. Its values are the marks of operations that last
+// and hold little memory.
+const durationKey = "duration"
+
+var (
+	lasting = map[string]any{durationKey: "lasting"} // for seconds or minutes
+	endless = map[string]any{durationKey: "endless"} // until the client goes away
+)
+
+// maxWait is how long a request waits for the answers to others.
+const maxWait = 2 * time.Second
+
+func newAnswers(n int) *semaphore.Weighted {
+	if n < 0 {
+		return semaphore.NewWeighted(math.MaxInt64)
+	}
+	return semaphore.NewWeighted(int64(n))
+}
+
+// enter admits a request of a teacher, until the caller calls leave when the answer is written.
+func (s *server) enter(ctx huma.Context, teacher uuid.UUID) (leave func(), err error) {
+	duration := ctx.Operation().Metadata[durationKey]
+	if duration == endless[durationKey] {
+		return func() {}, nil // these have a gate of their own
+	}
+	leaveRequests, err := s.requests.enter(teacher)
+	if err != nil || duration == lasting[durationKey] {
+		return leaveRequests, err
+	}
+	wait, cancel := context.WithTimeout(ctx.Context(), maxWait)
+	defer cancel()
+	if s.answers.Acquire(wait, 1) != nil {
+		leaveRequests()
+		return nil, busy()
+	}
+	return func() { s.answers.Release(1); leaveRequests() }, nil
+}
+
+func busy() error { return tooMany("the server has as many of these requests as it takes; try again") }
 
 func tooMany(detail string) *httpapi.Problem {
 	return httpapi.Error(http.StatusTooManyRequests, "too_many_requests", detail).WithRetryAfter(5 * time.Second)

@@ -45,7 +45,7 @@ func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 func (s *server) registerGenerate(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-sessions/{session_id}/generate",
-		OperationID: "generate-feedback", Tags: []string{sessionsTag},
+		OperationID: "generate-feedback", Tags: []string{sessionsTag}, Metadata: lasting,
 		Summary: "Summarise the lessons into feedback text",
 		Description: "Uses every transcribed segment of the lessons that are not applied, or of those named, and " +
 			"saves the result as generated_text; feedback_text is not changed. Concurrent requests for the same " +

@@ -153,7 +153,8 @@ func TestRequestsOfATeacherAreLimited(t *testing.T) {
 	e.teacher = stranger
 	synctest.Test(t, func(t *testing.T) {
 		e.handler = feedbackhttp.Handler(feedbackhttp.Config{
-			Service: e.svc, Authenticate: teacherOf, MaxRequests: 4, MaxStreams: 2, MaxStreamsInAll: 3,
+			Service: e.svc, Authenticate: teacherOf, MaxRequests: 4, MaxRequestsInAll: 5,
+			MaxStreams: 2, MaxStreamsInAll: 3,
 		})
 		open := func(teacher uuid.UUID, session string) (a *httptest.ResponseRecorder, end func()) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -180,21 +181,30 @@ func TestRequestsOfATeacherAreLimited(t *testing.T) {
 		end1()
 		_, end4 := open(otherTeacher, other)
 
-		// Requests whose bodies do not arrive.
+		// Requests whose bodies do not arrive: four of one teacher, one of another.
 		body, finish := io.Pipe()
 		var slow []chan int
-		for range 3 {
+		for i := range 5 {
 			done := make(chan int, 1)
 			slow = append(slow, done)
 			go func() {
 				r := httptest.NewRequestWithContext(t.Context(), "POST", "/api/v1/profiles", body)
 				r.Header.Set("Content-Type", "application/json")
+				if i == 4 {
+					r.Header.Set("X-Teacher", otherTeacher.String())
+				}
 				done <- e.send(r).Code
 			}()
+			synctest.Wait()
+			if i == 3 {
+				e.do("GET", "/profiles", nil).want(429, "too_many_requests")
+				e.do("GET", "/profiles", nil, "X-Teacher", otherTeacher.String()).want(200)
+			}
 		}
-		synctest.Wait()
+		e.teacher = otherTeacher
 		e.do("GET", "/profiles", nil).want(429, "too_many_requests")
-		e.do("GET", "/profiles", nil, "X-Teacher", otherTeacher.String()).want(200)
+		e.upload(uuid.NewString(), recording("x")).want(404)
+		e.teacher = stranger
 		finish.Close()
 		for _, done := range slow {
 			<-done

@@ -88,7 +88,8 @@ func (s *server) registerUpload(api huma.API) {
 	segment := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[wire.AudioSegment](api)}}
 	op := s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-lessons/{lesson_id}/segments", OperationID: "upload-segment",
-		Tags: []string{segmentsTag}, Summary: "Upload a segment of a lesson's recording",
+		Metadata: lasting,
+		Tags:     []string{segmentsTag}, Summary: "Upload a segment of a lesson's recording",
 		Description: "As a form with the recording in the part \"file\" (or \"audio\"), parts in any order, or with " +
 			"the recording as the body. The type is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, " +
 			"webm, flac, AMR; mov, mka, caf and aiff if the server converts recordings; raw samples if declared. " +

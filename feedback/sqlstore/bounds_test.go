@@ -25,7 +25,7 @@ func (f *fixture) lessonWithTexts(s feedback.Session, texts ...string) feedback.
 
 func sessionsBounded(t *testing.T, f *fixture) {
 	s := f.session(f.profile("Ming"))
-	half := strings.Repeat("课", feedback.MaxSessionText/6) // three bytes each
+	half := strings.Repeat("课", feedback.MaxPageText/6) // three bytes each
 	old := f.lessonWithTexts(s, half, "a few more")
 	large := f.lessonWithTexts(s, half, half, "a few more")
 	fits := f.lessonWithTexts(s, half)
@@ -67,9 +67,40 @@ func sessionsBounded(t *testing.T, f *fixture) {
 	}
 }
 
+// pagesBounded: a page of long texts ends early, and has one item at least.
+func pagesBounded(t *testing.T, f *fixture) {
+	longest := strings.Repeat("画", 20_000)
+	p := f.profile("Ming")
+	for range 6 {
+		require.NoError(t, f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+			Date: "2026-05-31", Content: longest, CreatedAt: f.tick()}))
+	}
+	records, more, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 200)
+	require.NoError(t, err)
+	require.Len(t, records, 4) // of 60 kB each
+	require.True(t, more)
+	last := records[3]
+	after := &feedback.RecordKey{Date: last.Date, CreatedAt: last.CreatedAt, ID: last.ID}
+	records, more, err = f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, after, 200)
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	require.False(t, more)
+
+	p.Grade, p.Subject, p.Term, p.GuardianTitle = longest[:300], longest[:300], longest[:300], longest[:300]
+	for range 200 {
+		p.ID, p.Name = newID(), longest[:300]
+		require.NoError(t, f.Store.InsertProfile(t.Context(), p))
+	}
+	profiles, more, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{}, nil, 200)
+	require.NoError(t, err)
+	require.Greater(t, len(profiles), 100)
+	require.Less(t, len(profiles), 140)
+	require.True(t, more)
+}
+
 func segmentsPaged(t *testing.T, f *fixture) {
 	s := f.session(f.profile("Ming"))
-	big := strings.Repeat("x", feedback.MaxSessionText)
+	big := strings.Repeat("x", feedback.MaxPageText)
 	l := f.lessonWithTexts(s, "a", "b", big, big, "c")
 	pages := func(limit int) (pages [][]int) {
 		for after, more := -1, true; more; {
@@ -101,7 +132,7 @@ func segmentsPaged(t *testing.T, f *fixture) {
 
 func changesBounded(t *testing.T, f *fixture) {
 	s := f.session(f.profile("Ming"))
-	big := strings.Repeat("x", feedback.MaxSessionText)
+	big := strings.Repeat("x", feedback.MaxPageText)
 	l := f.lessonWithTexts(s, "a", big, big, "b")
 	end, err := f.Store.Session(t.Context(), f.teacher, s.ID)
 	require.NoError(t, err)
@@ -124,7 +155,7 @@ func changesBounded(t *testing.T, f *fixture) {
 				order, size = append(order, e.Segment.Text[:1]), size+len(e.Segment.Text)
 			}
 		}
-		require.LessOrEqual(t, size, feedback.MaxSessionText+1)
+		require.LessOrEqual(t, size, feedback.MaxPageText+1)
 		since = revision
 	}
 	require.Equal(t, []string{"a", "x", "x", "b", "lesson"}, order)

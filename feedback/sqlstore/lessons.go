@@ -57,7 +57,7 @@ func withSegments(ctx context.Context, q querier, sized []sizedLesson) ([]feedba
 		if l.Counts.Total == 0 {
 			continue
 		}
-		if segments+l.Counts.Total > feedback.MaxSessionSegments || text+l.text > feedback.MaxSessionText {
+		if segments+l.Counts.Total > feedback.MaxSessionSegments || text+l.text > feedback.MaxPageText {
 			sized[i].Truncated = true
 			continue
 		}

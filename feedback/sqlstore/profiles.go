@@ -101,7 +101,7 @@ func (s *Store) Profile(ctx context.Context, teacher, id uuid.UUID) (feedback.Pr
 // Profiles implements [feedback.Store].
 func (s *Store) Profiles(
 	ctx context.Context, teacher uuid.UUID, f feedback.ProfileFilter, after *feedback.ProfileKey, limit int,
-) ([]feedback.Profile, error) {
+) (_ []feedback.Profile, more bool, err error) {
 	var a args
 	query := `select ` + profileColumns + ` from feedback_profiles where teacher_id = ` + a.add(teacher)
 	if f.Query != "" {
@@ -116,9 +116,13 @@ func (s *Store) Profiles(
 	if after != nil {
 		query += ` and (name, profile_id) > (` + a.add(after.Name) + `, ` + a.add(after.ID) + `)`
 	}
-	query += ` order by name, profile_id limit ` + a.add(limit)
-	items, err := all(ctx, s.db, scanProfile(teacher), query, a...)
-	return items, wrap("list profiles", err)
+	query += ` order by name, profile_id limit ` + a.add(limit+1)
+	items, more, err := upTo(ctx, s.db, limit, scanProfile(teacher), textOfProfile, query, a...)
+	return items, more, wrap("list profiles", err)
+}
+
+func textOfProfile(p feedback.Profile) int {
+	return len(p.Name) + len(p.Grade) + len(p.Subject) + len(p.Term) + len(p.GuardianTitle)
 }
 
 // DeleteProfile implements [feedback.Store].

@@ -52,7 +52,7 @@ func profilesSearch(t *testing.T, f *fixture) {
 		"ωMEGA": {"Ωmega"}, "%": {"100%"}, "_": {"a_b"}, `\`: {`back\slash`}, "明": {"小明"}, "nobody": {},
 		"0%": {"100%"}, "a%b": {},
 	} {
-		got, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Query: query}, nil, 100)
+		got, _, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Query: query}, nil, 100)
 		require.NoError(t, err)
 		require.Equal(t, want, names(got), "query %q", query)
 	}
@@ -60,12 +60,12 @@ func profilesSearch(t *testing.T, f *fixture) {
 	other.Grade, other.Subject = "4", "Music"
 	_, err := f.Store.ReplaceProfile(t.Context(), other)
 	require.NoError(t, err)
-	got, err := f.Store.Profiles(t.Context(), f.teacher,
+	got, _, err := f.Store.Profiles(t.Context(), f.teacher,
 		feedback.ProfileFilter{Query: "ming", Grade: "4", Subject: "Music"}, nil, 100)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Equal(t, other.ID, got[0].ID)
-	got, err = f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Grade: "4", Subject: "music"}, nil, 100)
+	got, _, err = f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Grade: "4", Subject: "music"}, nil, 100)
 	require.NoError(t, err)
 	require.Empty(t, got, "subjects match exactly")
 }
@@ -76,12 +76,11 @@ func profilesPages(t *testing.T, f *fixture) {
 	}
 	var walked []feedback.Profile
 	var after *feedback.ProfileKey
-	for {
-		page, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{}, after, 2)
+	for more := true; more; {
+		var page []feedback.Profile
+		var err error
+		page, more, err = f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{}, after, 2)
 		require.NoError(t, err)
-		if len(page) == 0 {
-			break
-		}
 		walked = append(walked, page...)
 		last := page[len(page)-1]
 		after = &feedback.ProfileKey{Name: last.Name, ID: last.ID}

@@ -166,7 +166,7 @@ func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Rec
 // Records implements [feedback.Store].
 func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
-) ([]feedback.Record, error) {
+) (_ []feedback.Record, more bool, err error) {
 	var a args
 	query := `select ` + recordColumns + ` from feedback_records where teacher_id = ` + a.add(teacher)
 	if f.ProfileID.Valid {
@@ -176,9 +176,10 @@ func (s *Store) Records(
 		query += ` and (feedback_date, created_at, record_id) < (` +
 			a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
 	}
-	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit)
-	items, err := all(ctx, s.db, scanRecord(teacher), query, a...)
-	return items, wrap("list records", err)
+	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit+1)
+	items, more, err := upTo(ctx, s.db, limit, scanRecord(teacher),
+		func(r feedback.Record) int { return len(r.Content) }, query, a...)
+	return items, more, wrap("list records", err)
 }
 
 // DeleteRecord implements [feedback.Store].

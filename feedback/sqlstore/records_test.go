@@ -21,7 +21,7 @@ func recordsRoundTrip(t *testing.T, f *fixture) {
 		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
 		CreatedAt: f.tick()}
 	require.NoError(t, f.insert(r))
-	got, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
+	got, _, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
 	require.Equal(t, []feedback.Record{r}, got)
 	one, err := f.Store.Record(t.Context(), f.teacher, r.ID)
@@ -48,13 +48,13 @@ func recordsPages(t *testing.T, f *fixture) {
 	walk := func(filter feedback.RecordFilter) (ids []uuid.UUID) {
 		var after *feedback.RecordKey
 		for {
-			page, err := f.Store.Records(t.Context(), f.teacher, filter, after, 2)
+			page, more, err := f.Store.Records(t.Context(), f.teacher, filter, after, 2)
 			require.NoError(t, err)
-			if len(page) == 0 {
-				return ids
-			}
 			for _, r := range page {
 				ids = append(ids, r.ID)
+			}
+			if !more {
+				return ids
 			}
 			last := page[len(page)-1]
 			after = &feedback.RecordKey{Date: last.Date, CreatedAt: last.CreatedAt, ID: last.ID}
@@ -112,10 +112,10 @@ func otherTeacher(t *testing.T, f *fixture) {
 	f.Tasks(t)
 	other, ctx, at := uuid.New(), t.Context(), f.tick()
 
-	profiles, err := f.Store.Profiles(ctx, other, feedback.ProfileFilter{}, nil, 10)
+	profiles, _, err := f.Store.Profiles(ctx, other, feedback.ProfileFilter{}, nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, profiles)
-	records, err := f.Store.Records(ctx, other,
+	records, _, err := f.Store.Records(ctx, other,
 		feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: p.ID, Valid: true}}, nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, records)

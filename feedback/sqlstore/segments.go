@@ -30,6 +30,8 @@ func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	return s, err
 }
 
+func textOfSegment(s feedback.Segment) int { return len(s.Text) + len(s.Details) + len(s.Error) }
+
 var errSegment = feedback.NotFound("segment")
 
 // InsertSegment implements [feedback.Store].
@@ -120,7 +122,7 @@ func (s *Store) Segments(
 	if _, err := lessonSession(ctx, s.db, teacher, lesson); err != nil {
 		return nil, false, wrap("list segments", err)
 	}
-	segments, more, err = segmentsUpTo(ctx, s.db, limit, `
+	segments, more, err = upTo(ctx, s.db, limit, scanSegment, textOfSegment, `
 		select `+segmentColumns+` from feedback_segments where lesson_id = $1 and sequence > $2
 		order by sequence limit $3`, lesson, after, limit+1)
 	return segments, more, wrap("list segments", err)

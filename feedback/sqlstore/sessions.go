@@ -189,7 +189,7 @@ func (s *Store) Changes(
 		return nil, revision, wrap("read changes", err)
 	}
 	const changed = ` where session_id = $1 and revision > $2 and revision <= $3`
-	segments, more, err := segmentsUpTo(ctx, q, feedback.MaxSessionSegments,
+	segments, more, err := upTo(ctx, q, feedback.MaxSessionSegments, scanSegment, textOfSegment,
 		`select `+segmentColumns+` from feedback_segments`+changed+` order by revision`, session, since, revision)
 	if err != nil {
 		return nil, 0, wrap("read changes", err)

@@ -187,30 +187,33 @@ func all[T any](
 	return items, rows.Err()
 }
 
-// segmentsUpTo returns the segments of a query, which selects segmentColumns, as long as they have
-// at most [feedback.MaxSessionText] bytes of text and details and at most limit of them; at least
-// one. more means that the query has others.
-func segmentsUpTo(
-	ctx context.Context, q querier, limit int, query string, args ...any,
-) (segments []feedback.Segment, more bool, err error) {
+// upTo returns the rows of a query as long as there are at most limit of them and they have at most
+// [feedback.MaxPageText] bytes by size and rowSize; at least one. more means that the query has
+// others, which are not read.
+func upTo[T any](
+	ctx context.Context, q querier, limit int, scan func(row) (T, error), size func(T) int, query string, args ...any,
+) (items []T, more bool, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, false, err
 	}
 	defer rows.Close()
-	for size := 0; rows.Next(); {
-		s, err := scanSegment(rows)
+	for bytes := 0; rows.Next(); {
+		item, err := scan(rows)
 		if err != nil {
 			return nil, false, err
 		}
-		size += len(s.Text) + len(s.Details)
-		if len(segments) == limit || len(segments) > 0 && size > feedback.MaxSessionText {
-			return segments, true, nil
+		bytes += size(item) + rowSize
+		if len(items) == limit || len(items) > 0 && bytes > feedback.MaxPageText {
+			return items, true, nil
 		}
-		segments = append(segments, s)
+		items = append(items, item)
 	}
-	return segments, false, rows.Err()
+	return items, false, rows.Err()
 }
+
+// rowSize is about what identifiers and times of a row take in an answer, in bytes.
+const rowSize = 500
 
 // one returns a single row, or notFound.
 func one[T any](

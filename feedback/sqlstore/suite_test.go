@@ -70,6 +70,7 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"changes come in the order of revisions":                   changesInOrder,
 		"sessions of a student are listed":                         sessionsListed,
 		"sessions are read up to a size":                           sessionsBounded,
+		"records and profiles are paged up to a size":              pagesBounded,
 		"segments are paged up to a size":                          segmentsPaged,
 		"changes are read up to a size":                            changesBounded,
 		"usage is counted with what is stored":                     usageCounted,

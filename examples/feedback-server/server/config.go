@@ -107,9 +107,10 @@ type Config struct {
 
 	// Limits of what runs at once in this process; 0 means the default of package feedbackhttp, -1
 	// none.
-	LimitRequests     int `env:"LIMIT_REQUESTS"`       // of one teacher
-	LimitStreams      int `env:"LIMIT_STREAMS"`        // of events, of one teacher
-	LimitStreamsInAll int `env:"LIMIT_STREAMS_IN_ALL"` // of events, of all teachers
+	LimitRequests      int `env:"LIMIT_REQUESTS"`        // of one teacher
+	LimitRequestsInAll int `env:"LIMIT_REQUESTS_IN_ALL"` // of all teachers, without uploads and downloads
+	LimitStreams       int `env:"LIMIT_STREAMS"`         // of events, of one teacher
+	LimitStreamsInAll  int `env:"LIMIT_STREAMS_IN_ALL"`  // of events, of all teachers
 
 	ASRProvider       string        `env:"ASR_PROVIDER"` // local (default) or cloud
 	LocalASRURL       string        `env:"LOCAL_ASR_URL"`

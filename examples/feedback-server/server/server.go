@@ -169,7 +169,8 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		})
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
-			MaxRequests: c.LimitRequests, MaxStreams: c.LimitStreams, MaxStreamsInAll: c.LimitStreamsInAll,
+			MaxRequests: c.LimitRequests, MaxRequestsInAll: c.LimitRequestsInAll,
+			MaxStreams: c.LimitStreams, MaxStreamsInAll: c.LimitStreamsInAll,
 			Stopping: serving.Done(),
 		})
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
