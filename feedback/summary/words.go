@@ -1,6 +1,10 @@
 package summary
 
 import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"lessonkit.example/feedback/internal/script"
@@ -23,3 +27,268 @@ func countWords(s string) int {
 	}
 	return n
 }
+
+// word is a word of a text, or a character of an unspaced script, with the marks around it.
+type word struct {
+	text  string
+	low   string // text in lower case, with straight apostrophes
+	kind  kind
+	wide  bool   // of an unspaced script
+	space bool   // there is a space before it
+	open  string // marks before it, such as opening quotes
+	mark  string // marks after it
+	end   end    // what ends after it
+}
+
+// end is what ends after a word.
+type end byte
+
+const (
+	inside   end = iota
+	clause       // such as at a comma
+	sentence     // such as at a full stop
+	question
+)
+
+// kind groups words that correct each other: of "Thursday, no, Friday" both are days.
+type kind byte
+
+const (
+	plain kind = iota
+	number
+	day
+	month
+	partOfDay
+	name
+)
+
+var kinds = func() map[string]kind {
+	m := map[string]kind{}
+	for k, list := range map[kind]string{
+		number: `zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+			sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
+			half quarter once twice first second third fourth fifth sixth seventh eighth ninth tenth`,
+		day: `monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
+			fridays saturdays sundays tomorrow weekend`,
+		month: `january february march april may june july august september october november december`,
+		partOfDay: `morning afternoon evening lunchtime midday noon am pm`,
+	} {
+		for _, w := range strings.Fields(list) {
+			m[w] = k
+		}
+	}
+	return m
+}()
+
+const numerals = "零〇一二两三四五六七八九十百千万半"
+
+// weekday matches a Chinese weekday, of which the last character is a number or one of these.
+var weekday = regexp.MustCompile(`^(?:星期|礼拜|周)[一二三四五六日天末]`)
+
+// parse returns the words of a lesson. A line without marks is a sentence.
+func parse(text string) []word {
+	var words []word
+	for _, line := range paragraphs(text) {
+		for _, s := range sentences(line) {
+			if !isNoise(s) {
+				words = append(words, parseSentence(s)...)
+			}
+		}
+	}
+	return words
+}
+
+func parseSentence(s string) []word {
+	tokens := joined(s, script.Tokenize(s))
+	if len(tokens) == 0 {
+		return nil
+	}
+	pauses := spacesArePauses(tokens)
+	words := make([]word, len(tokens))
+	last := 0
+	for i, t := range tokens {
+		w := &words[i]
+		w.text, w.wide = s[t.Start:t.End], t.Char
+		w.low = strings.ReplaceAll(strings.ToLower(w.text), "’", "'")
+		w.kind = kindOf(*w, i == 0)
+		gap := s[last:t.Start]
+		last = t.End
+		at := len(strings.TrimRightFunc(gap, func(r rune) bool { return strings.ContainsRune("“‘「『（([【《£$¥€#", r) }))
+		if i > 0 && !strings.ContainsFunc(gap[:at], unicode.IsSpace) && strings.HasSuffix(gap, "\"") {
+			at = len(gap)
+		}
+		w.open, w.space = gap[at:], strings.Contains(gap, " ")
+		if i == 0 {
+			w.open = strings.TrimLeft(gap, " -—>")
+			continue
+		}
+		before := &words[i-1]
+		before.mark = strings.TrimSpace(gap[:at])
+		switch {
+		case strings.ContainsAny(before.mark, ",，;；：—–…") || strings.ContainsAny(before.mark, ":-.") && w.space:
+			before.end = clause
+		case before.mark == "" && w.open == "" && w.space && pauses && (before.wide || w.wide):
+			before.end = clause
+		}
+	}
+	w := &words[len(words)-1]
+	w.mark, w.end = strings.TrimSpace(s[last:]), sentence
+	if strings.ContainsAny(w.mark, "?？") {
+		w.end = question
+	}
+	return words
+}
+
+// joined joins the characters of a Chinese number or weekday to one token.
+func joined(s string, tokens []script.Token) []script.Token {
+	var out []script.Token
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		if t.Char {
+			if m := weekday.FindString(s[t.Start:]); m != "" {
+				t.End = t.Start + len(m)
+			}
+			for i+1 < len(tokens) && tokens[i+1].Start < t.End {
+				i++
+			}
+			for isNumeral(s[t.Start:t.End]) && i+1 < len(tokens) && tokens[i+1].Start == t.End &&
+				isNumeral(s[tokens[i+1].Start:tokens[i+1].End]) {
+				i++
+				t.End = tokens[i].End
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func isNumeral(s string) bool { return strings.Trim(s, numerals) == "" }
+
+func kindOf(w word, first bool) kind {
+	r, _ := utf8.DecodeRuneInString(w.text)
+	switch {
+	case unicode.IsDigit(r), w.wide && isNumeral(w.text):
+		return number
+	case w.wide && weekday.MatchString(w.text):
+		return day
+	case kinds[w.low] != plain:
+		return kinds[w.low]
+	case !first && unicode.IsUpper(r) && len(w.text) > 2 && !strings.ContainsAny(w.low, "'’"):
+		return name
+	}
+	return plain
+}
+
+// spacesArePauses reports whether spaces between characters are the speaker's pauses. Otherwise the
+// transcriber writes one after every word, and they are close together.
+func spacesArePauses(tokens []script.Token) bool {
+	chars, spaces := 0, 1
+	for i, t := range tokens {
+		if !t.Char {
+			continue
+		}
+		chars++
+		if i > 0 && tokens[i-1].Char && tokens[i-1].End != t.Start {
+			spaces++
+		}
+	}
+	return chars >= 3*spaces
+}
+
+// plainText returns words in lower case without marks, and the start of each in it.
+func plainText(words []word) (string, []int) {
+	var b strings.Builder
+	starts := make([]int, len(words))
+	for i, w := range words {
+		if i > 0 && !w.wide && !words[i-1].wide {
+			b.WriteByte(' ')
+		}
+		starts[i] = b.Len()
+		b.WriteString(w.low)
+	}
+	return b.String(), starts
+}
+
+// parts divides words after those with at least this end.
+func parts(words []word, at end) [][]word {
+	var out [][]word
+	from := 0
+	for i, w := range words {
+		if w.end >= at || i+1 == len(words) {
+			out = append(out, words[from:i+1])
+			from = i + 1
+		}
+	}
+	return out
+}
+
+// write returns words as text with the marks and capital letters of its script.
+func write(words []word, names []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		first := i == 0 || words[i-1].end >= sentence
+		if i > 0 && (w.space && !w.wide || first) && !(words[i-1].wide || isWideMark(b.String())) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.open)
+		b.WriteString(capital(w, first, names))
+		b.WriteString(markAfter(words, i))
+	}
+	return b.String()
+}
+
+func isWideMark(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return isWide(r)
+}
+
+var fullWidth = strings.NewReplacer(",", "，", "?", "？", "!", "！", ";", "；", ":", "：", "...", "……", ".", "。")
+
+// markAfter returns the mark after words[i]: its own, or one of its script.
+func markAfter(words []word, i int) string {
+	w := words[i]
+	wide := w.wide || i > 0 && words[i-1].wide && (!unicode.IsLetter(rune(w.low[0])) || i > 1 && words[i-2].wide) ||
+		i+1 < len(words) && words[i+1].wide
+	mark := w.mark
+	switch {
+	case w.end == inside:
+		return mark
+	case w.end == clause && mark == "":
+		mark = ","
+	case w.end >= sentence && strings.Trim(mark, ",，、：:;；-—–… ") == "":
+		mark = script.FullStop(w.text)
+		if wide {
+			mark = "。"
+		}
+	}
+	if wide {
+		return fullWidth.Replace(mark)
+	}
+	return mark
+}
+
+// capital returns a word with a capital letter where it has one: at the start of a sentence, in
+// the names of days, months, languages and the given people, and as I.
+func capital(w word, first bool, names []string) string {
+	if w.wide || w.text != w.low {
+		return w.text
+	}
+	for _, n := range names {
+		if strings.EqualFold(n, w.text) || strings.EqualFold(n+"'s", w.low) {
+			return n + w.text[len(n):]
+		}
+	}
+	_, isMonth := slices.BinarySearch(capitals, strings.TrimSuffix(w.low, "s"))
+	if first || isMonth || w.low == "i" || strings.HasPrefix(w.low, "i'") {
+		r, n := utf8.DecodeRuneInString(w.text)
+		if unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r) {
+			return string(unicode.ToUpper(r)) + w.text[n:]
+		}
+	}
+	return w.text
+}
+
+// capitals are words that always have a capital letter, sorted. March and May are also verbs.
+var capitals = strings.Fields(`april august christmas december easter english february french friday german
+	january july june latin monday november october saturday september spanish sunday thursday tuesday
+	wednesday`)

@@ -1,0 +1,313 @@
+package summary
+
+import (
+	"sort"
+	"strings"
+)
+
+// clean returns the words of a lesson without what the speaker did not want to say: fillers,
+// repeated words, what was corrected or withdrawn, and what was said to others. In doubt a word
+// stays.
+func clean(text string) []word {
+	words := divide(parse(text))
+	words = withoutFillers(words)
+	words = withoutRepeats(words)
+	words = corrected(words)
+	words = withoutFillers(words)
+	words = withoutFalseStarts(withoutRepeats(words))
+	words = withoutUnsaid(words)
+	words = withoutAsides(words)
+	words = withoutFillers(words)
+	return withoutRepeatedSentences(withoutRepeats(words))
+}
+
+// The lengths of what is divided in a text without marks, in words.
+const (
+	minClause   = 5
+	minSentence = 8
+	longClause  = 20
+)
+
+// divide ends clauses and sentences of long stretches without marks before words that usually begin
+// one.
+func divide(words []word) []word {
+	for _, c := range parts(words, clause) {
+		if len(c) <= longClause {
+			continue
+		}
+		text, at := plainText(c)
+		begins := map[int]end{}
+		for _, m := range starts.FindAllStringIndex(text, -1) {
+			begins[tokenAt(at, m[0])] = clause
+		}
+		for _, m := range breaks.FindAllStringIndex(text, -1) {
+			begins[tokenAt(at, m[0])] = sentence
+		}
+		since := 0
+		for i := range c {
+			e := begins[i]
+			if e == sentence && since >= minSentence || e != inside && since >= minClause {
+				c[i-1].end = e
+				since = 0
+			}
+			since++
+		}
+	}
+	return words
+}
+
+// tokenAt returns the index of the last word that starts at or before an offset.
+func tokenAt(starts []int, offset int) int { return sort.SearchInts(starts, offset+1) - 1 }
+
+// withoutFillers leaves out fillers: clauses that consist of them, and those within clauses.
+func withoutFillers(words []word) []word {
+	drop := make([]reason, len(words))
+	at := 0
+	for _, c := range parts(words, clause) {
+		text, starts := plainText(c)
+		if fillerClause.MatchString(text) {
+			mark(drop[at:at+len(c)], filler)
+		}
+		for _, rule := range wordRules {
+			for _, m := range rule.FindAllStringSubmatchIndex(text, -1) {
+				from, to := m[0], m[1]
+				if len(m) > 2 && m[2] >= 0 {
+					from, to = m[2], m[3]
+				}
+				if from < to {
+					mark(drop[at+tokenAt(starts, from):at+tokenAt(starts, to-1)+1], filler)
+				}
+			}
+		}
+		at += len(c)
+	}
+	return without(words, drop)
+}
+
+// withoutAsides leaves out clauses and sentences that are said to others, and short orders to
+// somebody by name.
+func withoutAsides(words []word) []word {
+	drop := make([]reason, len(words))
+	at := 0
+	for _, s := range parts(words, sentence) {
+		text, _ := plainText(s)
+		if aside.MatchString(text) || isOrder(s) {
+			mark(drop[at:at+len(s)], filler)
+		}
+		from := at
+		before := false // the clause before was an aside
+		for _, c := range parts(s, clause) {
+			text, _ := plainText(c)
+			is := aside.MatchString(text) || before && len(c) <= 2 && c[0].kind == name
+			if is {
+				mark(drop[from:from+len(c)], filler)
+			}
+			before = is
+			from += len(c)
+		}
+		at += len(s)
+	}
+	return without(words, drop)
+}
+
+// isOrder reports whether a short sentence has an aside and otherwise only names and asides, as in
+// "Sit down please, Tom, not you."
+func isOrder(s []word) bool {
+	if len(s) > 10 {
+		return false
+	}
+	found := false
+	for _, c := range parts(s, clause) {
+		text, _ := plainText(c)
+		switch {
+		case aside.MatchString(text) || fillerClause.MatchString(text):
+			found = found || aside.MatchString(text)
+		case len(c) == 1 && !c[0].wide && c[0].text != c[0].low:
+		default:
+			return false
+		}
+	}
+	return found
+}
+
+// withoutUnsaid obeys "don't write this": it leaves out the rest of the sentence if what was said
+// points forward, or else the clauses before, as far as the one that has a subject.
+func withoutUnsaid(words []word) []word {
+	drop := make([]reason, len(words))
+	at := 0
+	for _, s := range parts(words, sentence) {
+		from := at
+		clauses := parts(s, clause)
+		for i, c := range clauses {
+			text, _ := plainText(c)
+			rest, _ := plainText(words[from : at+len(s)])
+			switch {
+			case unsaidNext.MatchString(rest):
+				mark(drop[from:at+len(s)], spoken)
+			case !unsaid.MatchString(text):
+			case i == 0 && len(clauses) > 1 && pointsForward(clauses):
+				mark(drop[from:at+len(s)], spoken)
+			default:
+				mark(drop[from:from+len(c)], spoken)
+				mark(drop[subjectBefore(words, from):from], spoken)
+			}
+			from += len(c)
+		}
+		at += len(s)
+	}
+	return without(words, drop)
+}
+
+// pointsForward reports whether an instruction at the start of a sentence is about its rest: not if
+// that goes on with the lesson, or is what a family must know.
+func pointsForward(clauses [][]word) bool {
+	for _, c := range clauses[1:] {
+		if text, _ := plainText(c); placeOf(text) != inLesson {
+			return false
+		}
+	}
+	text, _ := plainText(clauses[1])
+	return !starts.MatchString(text) || !strings.HasPrefix(text, starts.FindString(text)) ||
+		strings.HasPrefix(text, "but ") || strings.HasPrefix(text, "because ")
+}
+
+// subjectBefore returns where the clauses before words[at] start, as far as the one with a subject
+// and not beyond the sentence.
+func subjectBefore(words []word, at int) int {
+	from := at
+	for from > 0 && (from == at || words[from-1].end < sentence) {
+		from--
+		for from > 0 && words[from-1].end == inside {
+			from--
+		}
+		if hasSubject(words[from:at]) {
+			break
+		}
+	}
+	return from
+}
+
+var subjects = wordSet(`he she they we i it his her their the this today there my our his
+	他 她 它 我 孩子 今天 妈妈 爸爸 老师 课上`)
+
+var subordinators = wordSet(`because since when which who that if so 因为 所以 如果 而且 还`)
+
+// hasSubject reports whether a clause does not depend on the one before.
+func hasSubject(c []word) bool {
+	i := 0
+	for i+1 < len(c) && conjunctions[c[i].low] {
+		i++
+	}
+	text, _ := plainText(c[i:min(i+2, len(c))])
+	first := c[i].low
+	if subordinators[first] || subordinators[text] {
+		return false
+	}
+	return subjects[first] || subjects[text] || c[i].kind == name || c[i].kind == day ||
+		!c[i].wide && c[i].text != c[i].low
+}
+
+var conjunctions = wordSet(`and but so then also 但是 不过 然后`)
+
+func wordSet(text string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		m[w] = true
+	}
+	return m
+}
+
+// withoutRepeatedSentences leaves out a sentence that was said before in the lesson.
+func withoutRepeatedSentences(words []word) []word {
+	drop := make([]reason, len(words))
+	seen := map[string]bool{}
+	at := 0
+	for _, s := range parts(words, sentence) {
+		text, _ := plainText(s)
+		if seen[text] {
+			mark(drop[at:at+len(s)], spoken)
+		}
+		seen[text] = true
+		at += len(s)
+	}
+	return without(words, drop)
+}
+
+// reason is why a word is left out.
+type reason byte
+
+const (
+	kept   reason = iota
+	filler        // the commas around it go, too, where they only set it off
+	spoken        // corrected, repeated or withdrawn
+)
+
+func mark(drop []reason, why reason) {
+	for i := range drop {
+		drop[i] = why
+	}
+}
+
+// without returns the words that are kept. What ends after the last of those that are not kept
+// ends after the word before them.
+func without(words []word, drop []reason) []word {
+	out := words[:0:0]
+	for i := 0; i < len(words); i++ {
+		if drop[i] == kept {
+			out = append(out, words[i])
+			continue
+		}
+		from := i
+		for i+1 < len(words) && drop[i+1] != kept {
+			i++
+		}
+		if i+1 < len(words) && from < i+1 {
+			words[i+1].space = words[i+1].space || words[from].space
+		}
+		if len(out) == 0 {
+			continue
+		}
+		last, gone := &out[len(out)-1], words[i]
+		switch {
+		case gone.end >= sentence && last.end < sentence:
+			last.end, last.mark = sentence, strings.Trim(gone.mark, "?？,，、—–-")
+		case gone.end >= sentence || last.end >= sentence || drop[i] == spoken:
+		case i+1 < len(words) && (gone.end == clause || last.end == clause):
+			if endsClause(out, words[i+1]) {
+				if last.end = clause; last.mark == "" {
+					last.mark = gone.mark
+				}
+			} else if gone.end == clause {
+				last.end, last.mark = inside, ""
+			}
+		}
+	}
+	return out
+}
+
+// endsClause reports whether a clause may end after the last word and before the next one, where a
+// filler was.
+func endsClause(before []word, next word) bool {
+	n := 0
+	for n < len(before) && (n == 0 || before[len(before)-1-n].end == inside) {
+		n++
+	}
+	last := before[len(before)-1]
+	if proclitics[last.low] {
+		return false
+	}
+	if last.wide {
+		return n >= 4
+	}
+	return n >= 3 && clauseStarts[next.low]
+}
+
+// clauseStarts are words with which a clause often begins.
+var clauseStarts = wordSet(`and but so then because which he she they we i it his her the there this that what
+	please for in on at by if when as`)
+
+// proclitics are words and characters with which no clause ends.
+var proclitics = wordSet(`a an the of to for in on at by with from into and or if as than but so because
+	my your his her its our their this these very not only i we he she they it's is are was were be been
+	can will would must should could may do does did don't has have had he's she's they're we're that
+	要 请 把 被 让 给 跟 和 与 从 在 对 向 比 用 为 是 的 得 这 那 第 很 更 最 不 没 再 先 都 也 就 才 会 能 可 想 该 因 所 如 但`)

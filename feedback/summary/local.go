@@ -1,0 +1,63 @@
+package summary
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"lessonkit.example/feedback"
+)
+
+// errNoWords is returned for transcripts without words.
+var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", feedback.ErrNothingTranscribed)
+
+// Local is a [feedback.Summarizer] that works in this process: it turns what a teacher dictates
+// into text and keeps everything that was said, in the teacher's words. It leaves out fillers,
+// repeated words, false starts and what was said to others, applies corrections in speech
+// ("Thursday, no, Friday"), and obeys "don't write this"; where that is in doubt, the words stay.
+// It supports Chinese and English, with or without punctuation; of other languages, it
+// normalizes spaces and end marks. Names are not removed, since the text does not leave the process.
+//
+// The text has a paragraph for each lesson, then one for homework and one for notices, such as the
+// times of lessons, concerts, fees and what to bring. The zero value is ready to use.
+type Local struct {
+	// MaxWords is the length above which the text is shortened by whole sentences, counted as word
+	// processors do: each Chinese character and each English word is one. Homework, notices and
+	// sentences with numbers, dates or times stay, however low the limit. Defaults to 600.
+	MaxWords int
+}
+
+var _ feedback.Summarizer = Local{}
+
+// Summarize implements [feedback.Summarizer]. A text that was shortened has a
+// [feedback.WarningShortened], which names what was left out.
+func (l Local) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
+	text, left, err := l.text(ctx, in.Transcripts, in.Names)
+	if err != nil {
+		return feedback.Summary{}, err
+	}
+	s := feedback.Summary{Text: text, Source: feedback.SummaryLocal}
+	if len(left) > 0 {
+		warnShortened(&s, left)
+	}
+	return s, nil
+}
+
+// text returns the text of lessons, and the sentences that were left out to shorten it.
+func (l Local) text(ctx context.Context, transcripts, names []string) (text string, left []string, err error) {
+	var all []piece
+	for i, t := range transcripts {
+		if err := ctx.Err(); err != nil {
+			return "", nil, err
+		}
+		all = append(all, pieces(clean(t), i)...)
+	}
+	if len(all) == 0 {
+		return "", nil, errNoWords
+	}
+	rest, out := shorten(all, cmp.Or(max(l.MaxWords, 0), 600))
+	for _, p := range out {
+		left = append(left, write(p.words, names))
+	}
+	return compose(rest, names), left, nil
+}

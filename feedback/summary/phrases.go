@@ -1,0 +1,77 @@
+package summary
+
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+)
+
+//go:embed phrases.txt
+var phraseText string
+
+// phrases are the rules of phrases.txt by section, each as written there.
+var phrases = func() map[string][]string {
+	m := map[string][]string{}
+	section := ""
+	for line := range strings.Lines(phraseText) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || line[0] == '#':
+		case isSection.MatchString(line):
+			section = isSection.FindStringSubmatch(line)[1]
+		default:
+			m[section] = append(m[section], macros.Replace(line))
+		}
+	}
+	return m
+}()
+
+var isSection = regexp.MustCompile(`^\[([a-z ]+)\]`)
+
+var macros = strings.NewReplacer(
+	"{n}", `(?:\d[\d.,:]*|[零〇一二两三四五六七八九十百千万半]+|one|two|three|four|five|six|seven|eight|nine|ten|`+
+		`eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|half|a)`,
+	"{day}", `(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d+(?:st|nd|rd|th)\b|`+
+		`\b(?:january|february|april|june|july|august|september|october|november|december)\b|`+
+		`(?:周|星期|礼拜)[一二三四五六日天末]|[\d一二三四五六七八九十]+[号月日])`,
+	"{end}", `[啊呀吧了啦哈呢哦嘛的]*`,
+)
+
+// The rules that match anywhere.
+var (
+	wordRules   = compileEach("words")
+	homework    = anyOf("homework", "", "")
+	notHomework = anyOf("not homework", "", "")
+	notice      = anyOf("notices", "", "")
+	notNotice   = anyOf("not notices", "", "")
+	starts      = anyOf("starts", "", "")
+	breaks      = anyOf("breaks", "", "")
+)
+
+// The rules that match a whole clause, a sentence or its start.
+var (
+	fillerClause = anyOf("clauses", "^(?:", " ?)+$")
+	aside        = anyOf("asides", "^", "$")
+	unsaid       = anyOf("unsaid", "^", "$")
+	retracted    = anyOf("retracted", "^", "$")
+	unsaidNext   = anyOf("unsaid next", "^", "")
+	opener       = anyOf("openers", "^", "")
+	strongTerm   = anyOf("strong", "^(", `)(?:$|[^a-z'])`)
+	weakTerm     = anyOf("weak", "^(", `)(?:$|[^a-z'])`)
+	linkTerm     = anyOf("link", "^(", `)(?:$|[^a-z'])`)
+)
+
+// anyOf returns an expression for one of the rules of a section.
+func anyOf(section, before, after string) *regexp.Regexp {
+	re := regexp.MustCompile(before + "(?:" + strings.Join(phrases[section], "|") + ")" + after)
+	re.Longest()
+	return re
+}
+
+func compileEach(section string) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, p := range phrases[section] {
+		out = append(out, regexp.MustCompile(p))
+	}
+	return out
+}

@@ -1,0 +1,261 @@
+package summary
+
+import "slices"
+
+// corrected applies corrections in speech: of "on Thursday, no, Friday" only Friday remains.
+func corrected(words []word) []word {
+	out := make([]word, 0, len(words))
+	drop := []reason{}
+	for i := 0; i < len(words); i++ {
+		t := termAt(words, i)
+		if t.to == 0 {
+			out, drop = append(out, words[i]), append(drop, kept)
+			continue
+		}
+		next := words[t.to:min(len(words), t.to+maxRepair)]
+		from := t.reparandum(out, next)
+		switch {
+		case from >= 0:
+			n := shortRepair(out[from:], next)
+			if n > 0 { // only the start of what was said is corrected: "ten times, no, five"
+				copyKind(out[from:from+n], next[:n])
+				i = t.to + n - 1
+				if i+1 == len(words) || words[i].end != inside {
+					out[len(out)-1].end, out[len(out)-1].mark = words[i].end, words[i].mark
+				}
+				continue
+			}
+			mark(drop[from:], spoken)
+		case t.retracts:
+			mark(drop[clauseBefore(out):], spoken)
+		default:
+			out, drop = append(out, words[i]), append(drop, kept)
+			continue
+		}
+		for _, w := range words[i:t.to] {
+			w.end, w.mark = inside, ""
+			out, drop = append(out, w), append(drop, spoken)
+		}
+		i = t.to - 1
+	}
+	return without(out, drop)
+}
+
+// maxRepair is the length in words of what corrects and is corrected.
+const maxRepair = 16
+
+// term is what stands between what is corrected and what corrects it.
+type term struct {
+	from, to int
+	strong   bool // it is nothing else
+	alone    bool // marks set it off
+	retracts bool // also without a correction
+	question bool // it follows one
+}
+
+// termAt returns the term at words[i], with to 0 if there is none.
+func termAt(words []word, i int) term {
+	t := term{from: i, alone: i == 0 || words[i-1].end != inside}
+	t.question = i > 0 && words[i-1].end == question
+	j := i
+	for j < len(words) && j-i < maxRepair {
+		text, starts := plainText(words[j:min(len(words), j+8)])
+		n := 0
+		if m := strongTerm.FindStringSubmatch(text); m != nil {
+			n = tokenAt(starts, len(m[1])-1) + 1
+			t.strong = t.strong || t.alone || len(m[1]) > len("不对")
+			t.retracts = t.retracts || retracted.MatchString(m[1])
+		}
+		if m := weakTerm.FindStringSubmatch(text); m != nil {
+			n = max(n, tokenAt(starts, len(m[1])-1)+1)
+		}
+		if n == 0 {
+			if m := linkTerm.FindStringSubmatch(text); m != nil && j > i {
+				j += tokenAt(starts, len(m[1])-1) + 1
+			}
+			break
+		}
+		j += n
+	}
+	if j > i {
+		t.to = j
+	}
+	return t
+}
+
+// reparandum returns where the words that next corrects start in before, or -1.
+func (t term) reparandum(before, next []word) int {
+	if t.question || len(next) == 0 || len(before) == 0 {
+		return -1
+	}
+	found, best := -1, 0.0
+	ends := 0
+	for p := len(before) - 1; p >= max(0, len(before)-maxRepair); p-- {
+		if before[p].end >= sentence {
+			if ends++; p < len(before)-1 || ends > 1 {
+				break
+			}
+		}
+		a := align(before[p:], next)
+		if a.score > best && t.accepts(a, before) {
+			found, best = p, a.score
+		}
+	}
+	return found
+}
+
+// accepts reports whether the words before a term and after it are alike enough to be a correction.
+func (t term) accepts(a alignment, before []word) bool {
+	switch {
+	case t.strong:
+		return true
+	case t.alone:
+		return a.differ && a.score >= 1 || a.typed
+	}
+	last := before[len(before)-1]
+	return a.typed && (last.kind != plain || units[last.low])
+}
+
+// units are words after a number in what is corrected without a pause.
+var units = wordSet(`pm am pounds dollars minutes times o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午`)
+
+// alignment compares words with others that may correct them.
+type alignment struct {
+	score  float64
+	typed  bool // words of one kind differ, such as days
+	differ bool // words differ
+}
+
+func align(a, b []word) alignment {
+	var r alignment
+	for i := 0; i < min(len(a), len(b)); i++ {
+		switch {
+		case a[i].low == b[i].low:
+			r.score++
+		case a[i].kind != plain && a[i].kind == b[i].kind:
+			r.score++
+			r.typed, r.differ = true, true
+		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low != b[1].low):
+			return alignment{}
+		default:
+			r.score -= 0.5
+			r.differ = true
+		}
+		if b[i].end != inside {
+			break
+		}
+	}
+	return r
+}
+
+// shortRepair returns how many words a correction has, if it is shorter than what it corrects and
+// a clause of its own, or 0.
+func shortRepair(corrected, next []word) int {
+	for i, w := range next {
+		if i == len(corrected)-1 || w.kind == plain || w.kind != corrected[i].kind {
+			return 0
+		}
+		if w.end != inside {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func copyKind(to, from []word) {
+	for i, w := range from {
+		to[i].text, to[i].low = w.text, w.low
+	}
+}
+
+// clauseBefore returns where the last clause of words starts.
+func clauseBefore(words []word) int {
+	i := len(words)
+	for i > 0 && (i == len(words) || words[i-1].end == inside) {
+		i--
+	}
+	return i
+}
+
+// maxRepeat is the length in words of what is looked for at once again.
+const maxRepeat = 8
+
+// withoutRepeats leaves out words that are said again at once, as by a speaker who stutters or
+// begins again. Repetitions for emphasis, numbers and rhythms are no such.
+func withoutRepeats(words []word) []word {
+	drop := make([]reason, len(words))
+	for i := 0; i < len(words); i++ {
+		for n := min(maxRepeat, (len(words)-i)/2); n > 0; n-- {
+			if isRepeat(words[i:i+n], words[i+n:i+2*n]) {
+				mark(drop[i:i+n], spoken)
+				i += n - 1
+				break
+			}
+		}
+	}
+	return without(words, drop)
+}
+
+func isRepeat(a, b []word) bool {
+	function, different := false, map[string]bool{}
+	for i, w := range a {
+		if w.low != b[i].low || w.end >= sentence {
+			return false
+		}
+		function = function || stuttered[w.low]
+		if w.kind != number {
+			different[w.low] = true
+		}
+	}
+	long := len(a) >= 4 && len(different) >= 3
+	first := a[0]
+	switch {
+	case emphatic[first.low]:
+		return false
+	case len(a) == 1 && first.wide:
+		return stutteredChars[first.low]
+	case len(a) == 1:
+		return function
+	case len(a) == 2 && first.wide:
+		text := a[0].low + a[1].low
+		return function && !slices.ContainsFunc(a, func(w word) bool { return w.kind == number }) && !emphatic[text] ||
+			restarted[text]
+	}
+	return function || long
+}
+
+// stuttered are words and characters one of which at least is in what a speaker who stutters says
+// again. Alone only some characters are, because others begin or end many words.
+var (
+	stuttered = wordSet(`a an the of to for in at with from and or if as but so because then my your his her its our
+		their this these i we he she they it it's is are was were be can will would must should could do does did
+		don't has have had he's she's they're we're that's i'm you there when what which who into by not there's
+		also just
+		我 你 他 她 它 们 这 那 就 都 也 还 跟 和 把 被 给 让 从 在 是 的 第`)
+	stutteredChars = wordSet(`我 你 他 她 它 这 那 就 也 跟 把 被 给 让 从 呃 嗯`)
+	restarted      = wordSet(`今天 明天 昨天 然后 但是 所以 因为 首先 最后 现在 下次 上次 老师 孩子 如果 还有 可以 没有 应该 觉得 后来
+		其实 接着 我们 作业 节奏 左手 右手 不过 而且 回家 下周 上周 大概 一共`)
+	emphatic = wordSet(`that had 真的 是的 好的 慢的`)
+)
+
+// withoutFalseStarts leaves out a clause that breaks off and is begun again: "She was the, she
+// played".
+func withoutFalseStarts(words []word) []word {
+	drop := make([]reason, len(words))
+	at := 0
+	for _, s := range parts(words, sentence) {
+		clauses := parts(s, clause)
+		for i, c := range clauses[:len(clauses)-1] {
+			last := c[len(c)-1].low
+			broken := proclitics[last] || c[len(c)-1].mark == "-"
+			next := clauses[i+1][0].low
+			if broken && len(c) <= 6 && (c[0].low == next || last != "" && c[len(c)-1].mark == "-" &&
+				len(next) > len(last) && next[:len(last)] == last) {
+				mark(drop[at:at+len(c)], spoken)
+			}
+			at += len(c)
+		}
+		at += len(clauses[len(clauses)-1])
+	}
+	return without(words, drop)
+}
