@@ -67,8 +67,8 @@ type SummaryWarning string
 const (
 	// WarningFallback: another summarizer failed; the text consists of the lessons' own sentences.
 	WarningFallback SummaryWarning = "summary_service_failed"
-	// WarningShortened: the lessons were too long; the text is based on their most important
-	// sentences.
+	// WarningShortened: the lessons were too long; the warning names the sentences that the text
+	// leaves out.
 	WarningShortened SummaryWarning = "lessons_shortened"
 	// WarningIncomplete: the text may end early, at the length limit of the service.
 	WarningIncomplete SummaryWarning = "summary_incomplete"

@@ -14,7 +14,7 @@ import (
 // A transcriber may transcribe noise as a remark or a mark.
 func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 	t.Parallel()
-	local := summary.Extractive{}
+	local := summary.Local{}
 	for _, s := range []feedback.Summarizer{local, summary.Fallback(local, local, nil)} {
 		e := newEnv(t, func(c *feedback.Config) { c.Summarizer = s })
 		l := e.lesson()
@@ -29,7 +29,7 @@ func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 
 func TestGenerateTakesALessonThatIsNamedTwiceOnce(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = summary.Extractive{} })
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = summary.Local{} })
 	l := e.lesson()
 	_, task := e.add(l, "x")
 	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))

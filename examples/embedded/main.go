@@ -80,7 +80,7 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 		Store:       store,
 		Audio:       audio,
 		Transcriber: transcriber{recognizer},
-		Summarizer:  summary.Extractive{},
+		Summarizer:  summary.Local{},
 	})
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 //
 // It makes up to four attempts after 429, 5xx and broken connections, each of at most a minute, and
 // waits as long as Retry-After requires, for at most two minutes in all. Transcripts of more than
-// 20,000 words are shortened by [Extractive].
+// 20,000 words are shortened by [Local].
 //
 // Names of people in the input are sent as placeholders and restored in the answer: whole names,
 // their parts, the short forms usual in Chinese, and names with a Korean particle. Not recognised
@@ -146,7 +146,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if err := ctx.Err(); err != nil {
 		return feedback.Summary{}, err
 	}
-	transcripts, shortened, err := c.input(ctx, textsOf(in.Lessons))
+	transcripts, left, err := c.input(ctx, textsOf(in.Lessons))
 	if err != nil {
 		return feedback.Summary{}, err
 	}
@@ -160,8 +160,8 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	}
 	text, known := n.restore(a.text)
 	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
-	if shortened {
-		warn(&out, feedback.WarningShortened)
+	if len(left) > 0 {
+		warnShortened(&out, left)
 	}
 	if a.truncated {
 		warn(&out, feedback.WarningIncomplete)
@@ -172,8 +172,9 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	return out, nil
 }
 
-// input returns the transcripts that contain words, shortened if they are too long.
-func (c *Chat) input(ctx context.Context, transcripts []string) (out []string, shortened bool, err error) {
+// input returns the transcripts that contain words, shortened if they are too long, and the
+// sentences that were left out.
+func (c *Chat) input(ctx context.Context, transcripts []string) (out, left []string, err error) {
 	words := 0
 	for _, t := range transcripts {
 		if !isNoise(t) {
@@ -182,11 +183,11 @@ func (c *Chat) input(ctx context.Context, transcripts []string) (out []string, s
 		}
 	}
 	if words == 0 {
-		return nil, false, errNoWords
+		return nil, nil, errNoWords
 	}
 	if words <= c.maxInputWords {
-		return out, false, nil
+		return out, nil, nil
 	}
-	text, err := Extractive{MaxWords: c.maxInputWords}.extract(ctx, out)
-	return []string{text}, true, err
+	text, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, out, nil)
+	return []string{text}, left, err
 }

@@ -197,9 +197,14 @@ func TestLongLessonsAreShortened(t *testing.T) {
 		})
 		c, _ := newChat(t, ChatConfig{Client: client})
 		c.maxInputWords = 200
-		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(lessons(t)[0].transcript)})
+		var text string
+		for i := range 100 {
+			text += "We drew an apple and a p" + strings.Repeat("e", i+1) + "ar. "
+		}
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(text)})
 		require.NoError(t, err)
-		require.Contains(t, s.Warning, "too long")
+		require.Contains(t, s.Warning, "were left out")
+		require.Contains(t, s.Warning, "We drew")
 	})
 }
 

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 )
@@ -9,22 +10,23 @@ import (
 // repeated words, what was corrected or withdrawn, and what was said to others. In doubt a word
 // stays.
 func clean(text string) []word {
-	words := divide(parse(text))
-	words = withoutFillers(words)
-	words = withoutRepeats(words)
-	words = corrected(words)
+	words := withoutHesitations(divide(parse(text)))
+	words = corrected(withoutRepeats(words))
 	words = withoutFillers(words)
 	words = withoutFalseStarts(withoutRepeats(words))
 	words = withoutUnsaid(words)
 	words = withoutAsides(words)
 	words = withoutFillers(words)
-	return withoutRepeatedSentences(withoutRepeats(words))
+	if words = withoutRepeatedSentences(withoutRepeats(words)); len(words) == 0 {
+		return parse(text) // "Okay." is all that was said
+	}
+	return words
 }
 
 // The lengths of what is divided in a text without marks, in words.
 const (
 	minClause   = 5
-	minSentence = 8
+	minSentence = 3
 	longClause  = 20
 )
 
@@ -46,6 +48,9 @@ func divide(words []word) []word {
 		since := 0
 		for i := range c {
 			e := begins[i]
+			if i > 0 && (proclitics[c[i-1].low] || objects[c[i-1].low]) {
+				e = inside
+			}
 			if e == sentence && since >= minSentence || e != inside && since >= minClause {
 				c[i-1].end = e
 				since = 0
@@ -56,32 +61,58 @@ func divide(words []word) []word {
 	return words
 }
 
+// objects are characters that a clause may have before 他 or 我.
+var objects = wordSet(`教 带 帮 叫 醒 问 诉 夸 陪 请 看 像 了 和 其`)
+
 // tokenAt returns the index of the last word that starts at or before an offset.
 func tokenAt(starts []int, offset int) int { return sort.SearchInts(starts, offset+1) - 1 }
+
+// withoutHesitations leaves out sounds such as "um".
+func withoutHesitations(words []word) []word {
+	drop := make([]reason, len(words))
+	at := 0
+	for _, c := range parts(words, clause) {
+		markMatches(drop[at:at+len(c)], c, hesitations)
+		at += len(c)
+	}
+	return without(words, drop)
+}
 
 // withoutFillers leaves out fillers: clauses that consist of them, and those within clauses.
 func withoutFillers(words []word) []word {
 	drop := make([]reason, len(words))
 	at := 0
 	for _, c := range parts(words, clause) {
-		text, starts := plainText(c)
-		if fillerClause.MatchString(text) {
-			mark(drop[at:at+len(c)], filler)
+		d := drop[at : at+len(c)]
+		if text, _ := plainText(c); fillerClause.MatchString(text) {
+			mark(d, filler)
 		}
-		for _, rule := range wordRules {
-			for _, m := range rule.FindAllStringSubmatchIndex(text, -1) {
-				from, to := m[0], m[1]
-				if len(m) > 2 && m[2] >= 0 {
-					from, to = m[2], m[3]
-				}
-				if from < to {
-					mark(drop[at+tokenAt(starts, from):at+tokenAt(starts, to-1)+1], filler)
-				}
-			}
+		markMatches(d, c, wordRules)
+		if at == 0 || words[at-1].end >= sentence {
+			markMatches(d, c, openings)
 		}
 		at += len(c)
 	}
 	return without(words, drop)
+}
+
+// markMatches marks what rules match in a clause: their group, if they have one.
+func markMatches(drop []reason, c []word, rules []*regexp.Regexp) {
+	text, starts := plainText(c)
+	if c[len(c)-1].end == clause {
+		text += ","
+	}
+	for _, rule := range rules {
+		for _, m := range rule.FindAllStringSubmatchIndex(text, -1) {
+			from, to := m[0], m[1]
+			if len(m) > 2 && m[2] >= 0 {
+				from, to = m[2], m[3]
+			}
+			if from < to {
+				mark(drop[tokenAt(starts, from):tokenAt(starts, to-1)+1], filler)
+			}
+		}
+	}
 }
 
 // withoutAsides leaves out clauses and sentences that are said to others, and short orders to
@@ -89,20 +120,18 @@ func withoutFillers(words []word) []word {
 func withoutAsides(words []word) []word {
 	drop := make([]reason, len(words))
 	at := 0
+	before := false // the clause before was an aside
 	for _, s := range parts(words, sentence) {
 		text, _ := plainText(s)
-		if aside.MatchString(text) || isOrder(s) {
-			mark(drop[at:at+len(s)], filler)
-		}
+		whole := aside.MatchString(text) || isOrder(s)
 		from := at
-		before := false // the clause before was an aside
 		for _, c := range parts(s, clause) {
 			text, _ := plainText(c)
-			is := aside.MatchString(text) || before && len(c) <= 2 && c[0].kind == name
-			if is {
+			before = whole || aside.MatchString(text) ||
+				before && len(c) <= 8 && followUp.MatchString(text) && placeOf(text) == inLesson
+			if before {
 				mark(drop[from:from+len(c)], filler)
 			}
-			before = is
 			from += len(c)
 		}
 		at += len(s)
@@ -117,9 +146,12 @@ func isOrder(s []word) bool {
 		return false
 	}
 	found := false
-	for _, c := range parts(s, clause) {
+	clauses := parts(s, clause)
+	for i, c := range clauses {
 		text, _ := plainText(c)
 		switch {
+		case group.MatchString(text) && len(clauses) > 1 && (i == 0 || i == len(clauses)-1):
+			return true
 		case aside.MatchString(text) || fillerClause.MatchString(text):
 			found = found || aside.MatchString(text)
 		case len(c) == 1 && !c[0].wide && c[0].text != c[0].low:
@@ -174,17 +206,25 @@ func pointsForward(clauses [][]word) bool {
 // subjectBefore returns where the clauses before words[at] start, as far as the one with a subject
 // and not beyond the sentence.
 func subjectBefore(words []word, at int) int {
-	from := at
-	for from > 0 && (from == at || words[from-1].end < sentence) {
+	from, end := at, at
+	for from > 0 && (from == end || words[from-1].end < sentence) {
 		from--
 		for from > 0 && words[from-1].end == inside {
 			from--
 		}
-		if hasSubject(words[from:at]) {
+		if c := words[from:at]; hasSubject(c) || c[0].wide && !isShortOf(c) {
 			break
 		}
+		at = from
 	}
 	return from
+}
+
+// isShortOf reports whether a Chinese clause without a subject goes on with that of the clause
+// before: it is short and begins with what somebody does.
+func isShortOf(c []word) bool {
+	text, _ := plainText(c)
+	return countWords(text) <= 6 && !strings.HasPrefix(text, "有")
 }
 
 var subjects = wordSet(`he she they we i it his her their the this today there my our his
@@ -297,13 +337,14 @@ func endsClause(before []word, next word) bool {
 		return false
 	}
 	if last.wide {
-		return n >= 4
+		text, _ := plainText(before[len(before)-n:])
+		return countWords(text) >= 4 || last.end == clause && countWords(text) > 1
 	}
 	return n >= 3 && clauseStarts[next.low]
 }
 
 // clauseStarts are words with which a clause often begins.
-var clauseStarts = wordSet(`and but so then because which he she they we i it his her the there this that what
+var clauseStarts = wordSet(`no sorry wait actually make or and but so then because which he she they we i it his her the there this that what
 	please for in on at by if when as`)
 
 // proclitics are words and characters with which no clause ends.

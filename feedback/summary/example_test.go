@@ -11,20 +11,22 @@ import (
 	"lessonkit.example/feedback/summary"
 )
 
-func ExampleExtractive() {
-	s, err := summary.Extractive{MaxWords: 20}.Summarize(context.Background(), feedback.SummaryInput{
-		Lessons: []feedback.SummaryLesson{{Text: `okay sit down please
-is the window open
-hold the bow parallel to the bridge
-a crooked bow gives a scratchy sound
-who wants some water
-homework is long bows in front of the mirror`}},
+func ExampleLocal() {
+	s, err := summary.Local{}.Summarize(context.Background(), feedback.SummaryInput{
+		Lessons: []feedback.SummaryLesson{{Text: "Um, Emma's bow is, uh, much straighter now. Tom, sit down please! " +
+			"The concert is on Thursday, no, on Friday. For next week, page 12. " +
+			"She is, she is very proud. I think that's it."}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(s.Text)
-	// Output: hold the bow parallel to the bridge. homework is long bows in front of the mirror.
+	// Output:
+	// Emma's bow is much straighter now. She is very proud.
+	//
+	// For next week, page 12.
+	//
+	// The concert is on Friday.
 }
 
 func ExampleFallback() {
@@ -36,7 +38,7 @@ func ExampleFallback() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	summarizer := summary.Fallback(chat, summary.Extractive{}, nil)
+	summarizer := summary.Fallback(chat, summary.Local{}, nil)
 	s, err := summarizer.Summarize(context.Background(), feedback.SummaryInput{
 		Lessons: []feedback.SummaryLesson{{Text: "今天学画苹果\n注意投影"}},
 	})

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 var warnings = map[feedback.SummaryWarning]string{
 	feedback.WarningFallback: "The summary service could not be used; " +
 		"this text consists of the lesson's own sentences.",
-	feedback.WarningShortened:   "The lessons were too long; the text is based on their most important sentences.",
+	feedback.WarningShortened:   "The lessons were too long; sentences were left out.",
 	feedback.WarningIncomplete:  "The text may be incomplete: it reached the length limit of the summary service.",
 	feedback.WarningUnknownName: "The text mentions a person whose name could not be restored.",
 }
@@ -21,6 +22,24 @@ var warnings = map[feedback.SummaryWarning]string{
 func warn(s *feedback.Summary, code feedback.SummaryWarning) {
 	s.Warning = strings.TrimSpace(s.Warning + " " + warnings[code])
 	s.WarningCodes = append(s.WarningCodes, code)
+}
+
+// warnShortened adds a warning that names the sentences that were left out: the starts of some, and
+// how many there are.
+func warnShortened(s *feedback.Summary, left []string) {
+	const maxNamed, maxRunes = 20, 60
+	text := fmt.Sprintf("The text was long; %d sentences were left out:", len(left))
+	for _, l := range left[:min(len(left), maxNamed)] {
+		if r := []rune(l); len(r) > maxRunes {
+			l = string(r[:maxRunes]) + "…"
+		}
+		text += "\n- " + l
+	}
+	if more := len(left) - maxNamed; more > 0 {
+		text += fmt.Sprintf("\n- and %d more", more)
+	}
+	s.Warning = strings.TrimSpace(s.Warning + " " + text)
+	s.WarningCodes = append(s.WarningCodes, feedback.WarningShortened)
 }
 
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then

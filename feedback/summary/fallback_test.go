@@ -25,15 +25,15 @@ func TestFallback(t *testing.T) {
 		return feedback.Summary{Text: "remote", Source: feedback.SummaryRemote}, nil
 	})
 
-	s, err := Fallback(works, Extractive{}, log).Summarize(t.Context(), input)
+	s, err := Fallback(works, Local{}, log).Summarize(t.Context(), input)
 	require.NoError(t, err)
 	require.Equal(t, feedback.Summary{Text: "remote", Source: feedback.SummaryRemote}, s)
 	require.Empty(t, logged.String())
 
-	s, err = Fallback(fails, Extractive{}, log).Summarize(t.Context(), input)
+	s, err = Fallback(fails, Local{}, log).Summarize(t.Context(), input)
 	require.NoError(t, err)
 	require.Equal(t, feedback.Summary{
-		Text: secret + ".", Source: feedback.SummaryLocal,
+		Text: "The secret sentence about Ana.", Source: feedback.SummaryLocal,
 		Warning:      warnings[feedback.WarningFallback],
 		WarningCodes: []feedback.SummaryWarning{feedback.WarningFallback},
 	}, s)
@@ -57,7 +57,7 @@ func TestFallbackHasTimeLeft(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		s, err := Fallback(hangs, Extractive{}, nil).Summarize(ctx, input)
+		s, err := Fallback(hangs, Local{}, nil).Summarize(ctx, input)
 		require.NoError(t, err)
 		require.Equal(t, feedback.SummaryLocal, s.Source)
 	})

@@ -38,7 +38,7 @@ func pieces(words []word, lesson int) []piece {
 		clauses := parts(s, clause)
 		at := places(clauses)
 		if text, _ := plainText(s); len(clauses) <= 3 && at[0] == inLesson && before != inLesson &&
-			countWords(text) <= 10 && !opener.MatchString(text) {
+			countWords(text) <= 12 && !opener.MatchString(text) {
 			at[0] = before // "Hands separately." after homework
 			at = continued(clauses, at)
 		}
@@ -74,9 +74,14 @@ func places(clauses [][]word) []place {
 			}
 		}
 	}
+	for i := range len(clauses) - 1 { // "also, we need new strings, please buy some"
+		if text, _ := plainText(clauses[i]); at[i] == inLesson && adds.MatchString(text) {
+			at[i] = at[i+1]
+		}
+	}
 	at = continued(clauses, at)
 	for i := len(clauses) - 2; i >= 0; i-- {
-		if at[i] == inLesson && at[i+1] != inLesson && leadsOn(clauses[i]) {
+		if at[i] == inLesson && at[i+1] != inLesson && leadsOn(clauses[i], clauses[i+1]) {
 			at[i] = at[i+1]
 		}
 	}
@@ -86,7 +91,8 @@ func places(clauses [][]word) []place {
 // continued gives clauses without a place of their own the place of the one before.
 func continued(clauses [][]word, at []place) []place {
 	for i := 1; i < len(clauses); i++ {
-		if text, _ := plainText(clauses[i]); at[i] == inLesson && at[i-1] != inLesson && !opener.MatchString(text) {
+		text, _ := plainText(clauses[i])
+		if at[i] == inLesson && at[i-1] != inLesson && (!clauses[i][0].wide || !opener.MatchString(text)) {
 			at[i] = at[i-1]
 		}
 	}
@@ -95,11 +101,15 @@ func continued(clauses [][]word, at []place) []place {
 
 var conditions = wordSet(`if because since when as unless after before although 如果 因为 由于 要是`)
 
-// leadsOn reports whether a clause says nothing without the next one: it is short, or a condition.
-func leadsOn(c []word) bool {
+// leadsOn reports whether a clause says nothing without the next one: it is short, or a condition,
+// or the next one is an amount.
+func leadsOn(c, next []word) bool {
 	first, _ := plainText(c[:min(2, len(c))])
 	text, _ := plainText(c)
-	return countWords(text) <= 4 || conditions[c[0].low] || conditions[first]
+	if first := next[0].low; !next[0].wide && !conjunctions[first] && !subjects[first] && first != "please" {
+		return true // "the next lesson is online, on Tuesday at six"
+	}
+	return countWords(text) <= 4 && !hasSubject(c) || c[0].wide && countWords(text) <= 6 || len(next) <= 3 && next[0].kind == number || conditions[c[0].low] || conditions[first]
 }
 
 // whole makes a sentence of clauses: it starts without "and" and ends with an end mark.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"lessonkit.example/feedback"
 )
@@ -32,7 +33,7 @@ var _ feedback.Summarizer = Local{}
 // Summarize implements [feedback.Summarizer]. A text that was shortened has a
 // [feedback.WarningShortened], which names what was left out.
 func (l Local) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	text, left, err := l.text(ctx, in.Transcripts, in.Names)
+	text, left, err := l.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
 	if err != nil {
 		return feedback.Summary{}, err
 	}
@@ -60,4 +61,13 @@ func (l Local) text(ctx context.Context, transcripts, names []string) (text stri
 		left = append(left, write(p.words, names))
 	}
 	return compose(rest, names), left, nil
+}
+
+// textsOf returns the text of each lesson.
+func textsOf(lessons []feedback.SummaryLesson) []string {
+	out := make([]string, len(lessons))
+	for i, l := range lessons {
+		out[i] = l.Text
+	}
+	return out
 }

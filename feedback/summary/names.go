@@ -156,7 +156,7 @@ func takesParticle(name string, after rune) bool {
 func pattern(form string) string {
 	const apostrophes = "'’‘＇"
 	var b strings.Builder
-	if stopwords[strings.ToLower(form)] || utf8.RuneCountInString(form) < 3 {
+	if commonWords[strings.ToLower(form)] || utf8.RuneCountInString(form) < 3 {
 		b.WriteString("(?-i:")
 	} else {
 		b.WriteString("(?i:")

@@ -39,6 +39,8 @@ var macros = strings.NewReplacer(
 
 // The rules that match anywhere.
 var (
+	hesitations = compileEach("hesitations")
+	openings    = compileEach("opening")
 	wordRules   = compileEach("words")
 	homework    = anyOf("homework", "", "")
 	notHomework = anyOf("not homework", "", "")
@@ -52,9 +54,12 @@ var (
 var (
 	fillerClause = anyOf("clauses", "^(?:", " ?)+$")
 	aside        = anyOf("asides", "^", "$")
+	followUp     = anyOf("follow up", "", "")
+	group        = anyOf("group", "^", "$")
 	unsaid       = anyOf("unsaid", "^", "$")
 	retracted    = anyOf("retracted", "^", "$")
 	unsaidNext   = anyOf("unsaid next", "^", "")
+	adds         = regexp.MustCompile(`^(?:还有|另外|对了|also\b|and also\b)`)
 	opener       = anyOf("openers", "^", "")
 	strongTerm   = anyOf("strong", "^(", `)(?:$|[^a-z'])`)
 	weakTerm     = anyOf("weak", "^(", `)(?:$|[^a-z'])`)

@@ -1,6 +1,9 @@
 package summary
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // corrected applies corrections in speech: of "on Thursday, no, Friday" only Friday remains.
 func corrected(words []word) []word {
@@ -101,7 +104,28 @@ func (t term) reparandum(before, next []word) int {
 			found, best = p, a.score
 		}
 	}
+	if found < 0 && t.strong && t.alone {
+		return bareRepair(before, next)
+	}
 	return found
+}
+
+// bareRepair returns where the words start that a clause of one to three words replaces, after the
+// last word with which no clause ends: of "in the hall, I mean, church" it is "hall".
+func bareRepair(before, next []word) int {
+	n := 0
+	for n < len(next) && next[n].end == inside {
+		n++
+	}
+	for i := len(before) - 1; i > 0 && len(before)-i <= 3; i-- {
+		if before[i-1].end != inside {
+			break
+		}
+		if proclitics[before[i-1].low] && !proclitics[before[i].low] && n < 3 && !proclitics[next[0].low] {
+			return i
+		}
+	}
+	return -1
 }
 
 // accepts reports whether the words before a term and after it are alike enough to be a correction.
@@ -117,7 +141,7 @@ func (t term) accepts(a alignment, before []word) bool {
 }
 
 // units are words after a number in what is corrected without a pause.
-var units = wordSet(`pm am pounds dollars minutes times o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午`)
+var units = wordSet(`pm am pounds dollars minutes times o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午 前`)
 
 // alignment compares words with others that may correct them.
 type alignment struct {
@@ -178,7 +202,7 @@ func clauseBefore(words []word) int {
 }
 
 // maxRepeat is the length in words of what is looked for at once again.
-const maxRepeat = 8
+const maxRepeat = 20
 
 // withoutRepeats leaves out words that are said again at once, as by a speaker who stutters or
 // begins again. Repetitions for emphasis, numbers and rhythms are no such.
@@ -207,7 +231,7 @@ func isRepeat(a, b []word) bool {
 			different[w.low] = true
 		}
 	}
-	long := len(a) >= 4 && len(different) >= 3
+	long := len(a) >= 4 && len(different) >= 3 || len(different) >= 3 && a[len(a)-1].end == clause
 	first := a[0]
 	switch {
 	case emphatic[first.low]:
@@ -238,6 +262,9 @@ var (
 	emphatic = wordSet(`that had 真的 是的 好的 慢的`)
 )
 
+// unfinished are words after which a speaker who pauses begins again.
+var unfinished = wordSet(`still just also really even always 的 把 跟 和 是 在 被 让 给 很 比 从`)
+
 // withoutFalseStarts leaves out a clause that breaks off and is begun again: "She was the, she
 // played".
 func withoutFalseStarts(words []word) []word {
@@ -246,12 +273,17 @@ func withoutFalseStarts(words []word) []word {
 	for _, s := range parts(words, sentence) {
 		clauses := parts(s, clause)
 		for i, c := range clauses[:len(clauses)-1] {
-			last := c[len(c)-1].low
-			broken := proclitics[last] || c[len(c)-1].mark == "-"
-			next := clauses[i+1][0].low
-			if broken && len(c) <= 6 && (c[0].low == next || last != "" && c[len(c)-1].mark == "-" &&
-				len(next) > len(last) && next[:len(last)] == last) {
-				mark(drop[at:at+len(c)], spoken)
+			from := at
+			for from < at+len(c)-1 && conjunctions[words[from].low] {
+				from++
+			}
+			last, next := c[len(c)-1], clauses[i+1][0].low
+			switch {
+			case len(c) > 6:
+			case last.mark == "-" && strings.HasPrefix(next, last.low): // "pra- practise"
+				mark(drop[at+len(c)-1:at+len(c)], spoken)
+			case (unfinished[last.low] || !last.wide && proclitics[last.low]) && words[from].low == next:
+				mark(drop[from:at+len(c)], spoken)
 			}
 			at += len(c)
 		}

@@ -9,34 +9,6 @@ import (
 	"lessonkit.example/feedback/internal/script"
 )
 
-// unit is a part of a transcript that a summary can contain: a sentence, an utterance, or a piece
-// of a long one.
-type unit struct {
-	text   string // verbatim but for spaces
-	lesson int    // index of the transcript
-	words  int    // by countWords
-
-	// glued means that this unit continues the sentence of the unit before it, after gap.
-	gap   string
-	glued bool
-}
-
-// maxUnit is the greatest length in words of a sentence that is not cut into pieces.
-const maxUnit = 40
-
-// split returns the units of a transcript in order.
-func split(text string, lesson int) []unit {
-	var units []unit
-	for _, paragraph := range paragraphs(text) {
-		for _, sentence := range sentences(paragraph) {
-			if !isNoise(sentence) {
-				units = append(units, cut(sentence, lesson)...)
-			}
-		}
-	}
-	return units
-}
-
 // paragraphs returns the lines of text with normalized spaces. A line that continues in the next
 // one is joined with it.
 func paragraphs(text string) []string {

@@ -70,7 +70,7 @@ var kinds = func() map[string]kind {
 			half quarter once twice first second third fourth fifth sixth seventh eighth ninth tenth`,
 		day: `monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
 			fridays saturdays sundays tomorrow weekend`,
-		month: `january february march april may june july august september october november december`,
+		month:     `january february march april may june july august september october november december`,
 		partOfDay: `morning afternoon evening lunchtime midday noon am pm`,
 	} {
 		for _, w := range strings.Fields(list) {
@@ -90,13 +90,22 @@ func parse(text string) []word {
 	var words []word
 	for _, line := range paragraphs(text) {
 		for _, s := range sentences(line) {
-			if !isNoise(s) {
-				words = append(words, parseSentence(s)...)
+			if isNoise(s) {
+				continue
 			}
+			next := parseSentence(s)
+			if n := len(words); n > 0 && len(next) > 0 && words[n-1].mark == "" && continuesLine[next[0].low] {
+				words[n-1].end = clause
+				next[0].space = true
+			}
+			words = append(words, next...)
 		}
 	}
 	return words
 }
+
+// continuesLine are words with which a line goes on with the sentence of the line before.
+var continuesLine = wordSet(`which who with without because and but so or where except`)
 
 func parseSentence(s string) []word {
 	tokens := joined(s, script.Tokenize(s))
@@ -127,7 +136,7 @@ func parseSentence(s string) []word {
 		switch {
 		case strings.ContainsAny(before.mark, ",，;；：—–…") || strings.ContainsAny(before.mark, ":-.") && w.space:
 			before.end = clause
-		case before.mark == "" && w.open == "" && w.space && pauses && (before.wide || w.wide):
+		case before.mark == "" && w.open == "" && w.space && pauses && before.wide && w.wide:
 			before.end = clause
 		}
 	}
@@ -231,7 +240,7 @@ func write(words []word, names []string) string {
 			b.WriteByte(' ')
 		}
 		b.WriteString(w.open)
-		b.WriteString(capital(w, first, names))
+		b.WriteString(capital(w, first && !(i+1 < len(words) && words[i+1].wide), names))
 		b.WriteString(markAfter(words, i))
 	}
 	return b.String()
@@ -248,7 +257,7 @@ var fullWidth = strings.NewReplacer(",", "，", "?", "？", "!", "！", ";", "�
 func markAfter(words []word, i int) string {
 	w := words[i]
 	wide := w.wide || i > 0 && words[i-1].wide && (!unicode.IsLetter(rune(w.low[0])) || i > 1 && words[i-2].wide) ||
-		i+1 < len(words) && words[i+1].wide
+		w.end < sentence && i+1 < len(words) && words[i+1].wide
 	mark := w.mark
 	switch {
 	case w.end == inside:
@@ -292,3 +301,16 @@ func capital(w word, first bool, names []string) string {
 var capitals = strings.Fields(`april august christmas december easter english february french friday german
 	january july june latin monday november october saturday september spanish sunday thursday tuesday
 	wednesday`)
+
+// letters returns s in lower case without spaces and punctuation.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// commonWords are words that are also names, which only their capital letter tells apart.
+var commonWords = wordSet("will may can do an so art mark rose grace hope faith joy summer bill ray sky jack dean")

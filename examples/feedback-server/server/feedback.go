@@ -69,7 +69,7 @@ func newAudio(c Config) (feedback.AudioStore, error) {
 // newSummarizer returns a client of the configured endpoint, which falls back to summaries made in
 // this process. Without an endpoint all summaries are made in this process.
 func newSummarizer(c Config, traces *tracing, log *slog.Logger) (feedback.Summarizer, error) {
-	local := summary.Extractive{}
+	local := summary.Local{}
 	if c.SummaryAPIURL == "" {
 		return local, nil
 	}

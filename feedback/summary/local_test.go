@@ -1,0 +1,148 @@
+package summary
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+func summarize(t testing.TB, lessons ...string) string {
+	s, err := Local{}.Summarize(context.Background(), feedback.SummaryInput{Lessons: lessonsOf(lessons...)})
+	require.NoError(t, err)
+	require.Equal(t, feedback.SummaryLocal, s.Source)
+	return s.Text
+}
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"lines get marks and capitals", "today we draw an apple\ni mind the shadow on monday", "Today we draw an apple. I mind the shadow on Monday."},
+		{"Chinese lines get marks", "今天画苹果\n注意投影", "今天画苹果。注意投影。"},
+		{"pauses become commas", "今天我们画了一个苹果 然后画影子", "今天我们画了一个苹果，然后画影子。"},
+		{"marks of the script", "今天画苹果,很好看! 你喜欢吗?", "今天画苹果，很好看！你喜欢吗？"},
+		{"marks are kept", "We draw. Why? It is 3.5 m (or 4/5), and £5!", "We draw. Why? It is 3.5 m (or 4/5), and £5!"},
+		{"fillers", "Um, we, uh, played, you know, the minuet.", "We played the minuet."},
+		{"Chinese fillers", "嗯，今天呢，那个，我们学了音阶，呃，还有练习曲。", "今天我们学了音阶，还有练习曲。"},
+		{"words that are also fillers", "我喜欢那个曲子。最难的就是那个，不是这个。", "我喜欢那个曲子。最难的就是那个，不是这个。"},
+		{"words that are also English fillers", "You know the song. It sounds like a bell. She did well.",
+			"You know the song. It sounds like a bell. She did well."},
+		{"stutters", "She she was, she was very very good at the the end.", "She was very very good at the end."},
+		{"Chinese stutters", "他他他的左手，左手的伴奏很好很好，慢慢地弹。", "他的左手的伴奏很好很好，慢慢地弹。"},
+		{"words that repeat a syllable", "爸爸妈妈天天看看，正在在家学会会计。", "爸爸妈妈天天看看，正在在家学会会计。"},
+		{"a false start", "She was the, she played it well.", "She played it well."},
+		{"a day", "It is on Thursday, no, Friday.", "It is on Friday."},
+		{"a day without marks", "星期四不对星期五演出", "星期五演出。"},
+		{"a number", "Play page 12, sorry, page 14.", "Play page 14."},
+		{"across sentences", "We saw 12 birds. No wait, 14 birds.", "We saw 14 birds."},
+		{"only the start", "她弹了五遍，不对，六遍。", "她弹了六遍。"},
+		{"the rest stays", "She plays it ten times, no, five.", "She plays it five times."},
+		{"no correction", "Did he practise? No, he was ill. 手型不对，手腕要放松。", "Did he practise? No, he was ill. 手型不对，手腕要放松。"},
+		{"withdrawn", "She sang. He was lazy, scratch that. They danced.", "She sang. They danced."},
+		{"the clause before is not written", "他学了音阶，他妈妈病了，这个不要写。", "他学了音阶。"},
+		{"the sentence before is not written", "She sang. He cried. Don't write that.", "She sang."},
+		{"what follows is not written", "Off the record, he cried all day. She sang.", "She sang."},
+		{"an exercise is not to be written", "这个字不要写得太大。", "这个字不要写得太大。"},
+		{"to others", "She sang. Sit down please, Tom, not you. 等一下我接个电话。", "She sang."},
+		{"nothing else", "Okay.", "Okay."},
+		{"to the recorder", "She sang. I think that's it. Okay, stop. 好，就这样，拜拜。", "She sang."},
+		{"said twice", "Mind the shadow. We draw.\nmind the shadow!", "Mind the shadow. We draw."},
+		{"the frame", "下节课改到周五。她唱了歌。回家每天练十遍。", "她唱了歌。\n\n回家每天练十遍。\n\n下节课改到周五。"},
+		{"the English frame", "There is no lesson on Friday. For homework, page 3. She sang, and please bring a hat.",
+			"She sang.\n\nFor homework, page 3.\n\nThere is no lesson on Friday. Please bring a hat."},
+		{"past homework is no homework", "我们检查了上周的作业。She did her homework.", "我们检查了上周的作业。She did her homework."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, summarize(t, c.in))
+		})
+	}
+}
+
+func TestHomeworkOfSeveralLessonsComesOnce(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "She sang.\n\nShe danced.\n\nFor homework, page 3.",
+		summarize(t, "She sang. For homework, page 3.", "For homework, page 3. She danced."))
+}
+
+func TestTranscriptsWithoutWordsAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, in := range [][]string{nil, {""}, {" \n", "[Music]", "……"}} {
+		_, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(in...)})
+		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+	}
+}
+
+func TestCancelledContextEndsTheWork(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Local{}.Summarize(ctx, feedback.SummaryInput{Lessons: lessonsOf("some words")})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestLongLessonsLoseOnlyWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	var lesson strings.Builder
+	for i := range 100 {
+		lesson.WriteString("We drew an apple and a p" + strings.Repeat("e", i%20+1) + "r of " + strings.Repeat("o", i/20+1) + ". ")
+	}
+	kept := []string{"On Friday she sang.", "It took 25 minutes.", "Homework is the blue book.", "Please bring a hat."}
+	s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{
+		Lessons: lessonsOf("She came. " + lesson.String() + strings.Join(kept, " ")),
+	})
+	require.NoError(t, err)
+	require.LessOrEqual(t, countWords(s.Text), 600)
+	require.Greater(t, countWords(s.Text), 550)
+	require.True(t, strings.HasPrefix(s.Text, "She came."))
+	for _, k := range kept {
+		require.Contains(t, s.Text, k)
+	}
+	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened}, s.WarningCodes)
+	require.Contains(t, s.Warning, "were left out:\n- We drew an apple")
+}
+
+// digits returns the digits of s.
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// FuzzLocal checks that a text has no digit that was not said, and, if nothing is corrected, has
+// all that were.
+func FuzzLocal(f *testing.F) {
+	f.Add("um at 4, no, at 5: page 12 to 14")
+	f.Add("嗯第3页，不对，第4页\n回家练10遍")
+	f.Add("1, 2. 3 no 4\n五不对六。p.m. J. 3.5… “好。” [x")
+	f.Fuzz(func(t *testing.T, in string) {
+		text, left, err := Local{}.text(context.Background(), []string{in}, nil)
+		if err != nil {
+			return
+		}
+		require.Empty(t, left)
+		said := map[rune]int{}
+		for _, r := range digits(in) {
+			said[r]++
+		}
+		for _, r := range digits(text) {
+			said[r]--
+			require.GreaterOrEqual(t, said[r], 0, "%q is not in %q", r, in)
+		}
+	})
+}
+
+func TestHoursWithoutMarks(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"um we we played page 12 no page 14 you know and ", "我们我们练了十二遍不对十四遍然后"} {
+		_, _, err := Local{}.text(t.Context(), []string{strings.Repeat(s, 50_000/len(s))}, nil)
+		require.NoError(t, err)
+	}
+}
