@@ -16,8 +16,8 @@ var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", f
 // into text and keeps everything that was said, in the teacher's words. It leaves out fillers,
 // repeated words, false starts and what was said to others, applies corrections in speech
 // ("Thursday, no, Friday"), and obeys "don't write this"; where that is in doubt, the words stay.
-// It supports Chinese and English, with or without punctuation; of other languages, it
-// normalizes spaces and end marks. Names are not removed, since the text does not leave the process.
+// It supports Chinese and English, with or without punctuation; of other languages, it normalizes
+// spaces and end marks. Names are not removed, since the text does not leave the process.
 //
 // The text has a paragraph for each lesson, then one for homework and one for notices, such as the
 // times of lessons, concerts, fees and what to bring. The zero value is ready to use.
