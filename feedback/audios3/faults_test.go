@@ -3,11 +3,14 @@ package audios3_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -256,5 +259,34 @@ func TestClocksThatDiffer(t *testing.T) {
 			require.Equal(t, time.Minute, e.RetryAfter(), by)
 		}
 		require.Empty(t, objects(t, dir))
+	}
+}
+
+func TestDamagedObjectsAreNotReadToTheEnd(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	dir := server.Bucket(t, "audio")
+	s := open(t, server.Endpoint, "audio")
+	audio := feedbacktest.MP3(strings.Repeat("a recording ", 50_000))
+	kept, err := keep(t.Context(), s, audio)
+	require.NoError(t, err)
+	require.Equal(t, audio, readAll(t, s, kept.Key))
+	object, err := os.OpenFile(filepath.Join(dir, kept.Key), os.O_WRONLY, 0) // which has the sum as an attribute
+	require.NoError(t, err)
+	_, err = object.WriteAt([]byte("another"), 300_000)
+	require.NoError(t, errors.Join(err, object.Close()))
+
+	f, err := s.Open(t.Context(), kept.Key)
+	require.NoError(t, err)
+	defer f.Close()
+	head := make([]byte, 1000) // as of a transcriber that finds out the duration
+	_, err = f.(io.ReaderAt).ReadAt(head, 0)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = f.Seek(0, io.SeekStart)
+		require.NoError(t, err)
+		read, err := io.ReadAll(f)
+		require.ErrorIs(t, err, feedback.ErrStorage)
+		require.Less(t, len(read), len(audio))
 	}
 }

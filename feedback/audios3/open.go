@@ -2,8 +2,11 @@ package audios3
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"sync"
 
@@ -37,7 +40,15 @@ type file struct {
 	offset int64         // of the next Read
 	body   io.ReadCloser // nil if there is no request; else it is at bodyAt
 	bodyAt int64
+
+	sum     string    // with which the object was stored; "" if it was copied there by others
+	hash    hash.Hash // of what was read from the start on
+	hashed  int64     // how much that is
+	damaged error     // once all of it was read
 }
+
+// sumMetadata is the name of an object's metadata with its SHA-256, as HTTP headers are written.
+const sumMetadata = "Sha256"
 
 func (f *file) Size() int64 { return f.size }
 
@@ -57,7 +68,7 @@ func (f *file) request() error {
 		return storageError("open", err)
 	}
 	if f.offset == 0 {
-		f.size = object.Size
+		f.size, f.sum = object.Size, object.UserMetadata[sumMetadata]
 	}
 	f.body, f.bodyAt = body, f.offset
 	return nil
@@ -109,6 +120,9 @@ func (f *file) read(p []byte) (int, error) {
 }
 
 func (f *file) readOnce(p []byte) (int, error) {
+	if f.damaged != nil {
+		return 0, f.damaged
+	}
 	if f.offset >= f.size {
 		return 0, io.EOF
 	}
@@ -121,6 +135,9 @@ func (f *file) readOnce(p []byte) (int, error) {
 		}
 	}
 	n, err := f.body.Read(p)
+	if f.verify(p[:n]); f.damaged != nil {
+		return 0, f.damaged
+	}
 	f.offset += int64(n)
 	f.bodyAt += int64(n)
 	if err == io.EOF && f.offset < f.size {
@@ -130,6 +147,22 @@ func (f *file) readOnce(p []byte) (int, error) {
 		f.closeBody()
 	}
 	return n, err
+}
+
+// verify hashes p, which was read at the offset, if it continues what was read from the start on.
+// Before the end is returned, the sum of all is compared.
+func (f *file) verify(p []byte) {
+	if f.offset == 0 {
+		f.hash, f.hashed = sha256.New(), 0
+	}
+	if f.offset != f.hashed || f.sum == "" {
+		return
+	}
+	f.hash.Write(p)
+	f.hashed += int64(len(p))
+	if f.hashed == f.size && hex.EncodeToString(f.hash.Sum(nil)) != f.sum {
+		f.damaged = storageError("read", errors.New("the object is not what was stored: its SHA-256 is another"))
+	}
 }
 
 func (f *file) closeBody() {

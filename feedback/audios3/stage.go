@@ -115,7 +115,8 @@ func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error)
 // and because the key is new: an object that a lost answer was about has the same content.
 func (s *Store) put(ctx context.Context, key, contentType string, content *io.SectionReader, sum string) error {
 	// Otherwise the client ignores the sum and divides the body into chunks that it hashes itself.
-	options := minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true}
+	options := minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true,
+		UserMetadata: map[string]string{sumMetadata: sum}}
 	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+key, content, content.Size(), "", sum, options)
 	if err != nil {
 		return storageError("keep", err)
