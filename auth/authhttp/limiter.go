@@ -43,8 +43,8 @@ type bucket struct {
 	at     time.Time // when tokens was right
 }
 
-// NewLimiter returns a limiter with the limit of c, for a program that asks for a secret of its own.
-// [Register] makes its own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now.
+// NewLimiter returns a limiter for a program that asks for a secret of its own; [Register] makes its
+// own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now of c.
 func NewLimiter(c Config) *Limiter {
 	l := &Limiter{
 		burst: float64(c.LoginBurst), now: c.Now, trusted: c.TrustedProxies,
@@ -70,8 +70,8 @@ func (l *Limiter) Client(r *http.Request) netip.Addr {
 	return l.trusted.Client(r.RemoteAddr, r.Header["X-Forwarded-For"])
 }
 
-// Take counts an attempt by the client of r as failed, unless giveBack is called when it has not. If
-// the client has failed too often, wait is positive: refuse the attempt without trying it.
+// Take counts an attempt by the client of r as failed, unless giveBack is called when it has not.
+// If the client has failed too often, wait is positive: refuse the attempt without trying it.
 func (l *Limiter) Take(r *http.Request) (giveBack func(), wait time.Duration) {
 	return l.take(l.Client(r))
 }
@@ -133,8 +133,8 @@ func (l *Limiter) bucket(client netip.Prefix, share float64, now time.Time) *buc
 	return e.Value.(*bucket)
 }
 
-// networkOf returns the network that identifies the client at addr: that of so many bits if it is an
-// IPv6 address. All unknown addresses are one client.
+// networkOf returns the network that identifies the client at addr: that of so many bits if it is
+// an IPv6 address. All unknown addresses are one client.
 func networkOf(addr netip.Addr, bits int) netip.Prefix {
 	if !addr.Is6() {
 		bits = addr.BitLen()

@@ -7,9 +7,9 @@
 // that dies leaves nothing. Kept audio is as durable as the storage makes an object before it
 // acknowledges it.
 //
-// The sum is stored with the object. Who reads a recording from its start to its end gets an error in
-// place of the last bytes if they do not add up to it. Parts of a recording, and objects that other
-// programs have copied into the bucket, are not verified.
+// The sum is stored with the object. Who reads a recording from its start to its end gets an error
+// in place of the last bytes if they do not add up to it. Parts of a recording, and objects that
+// other programs have copied into the bucket, are not verified.
 //
 // Keys are those of package audiodir, below a prefix. The credentials must allow GetObject,
 // PutObject, DeleteObject and ListBucket; without ListBucket, S3 does not tell that an object is

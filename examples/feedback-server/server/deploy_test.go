@@ -32,6 +32,9 @@ type composeService struct {
 	Volumes     []string
 	Ports       []string
 	Deploy      struct{ Replicas int }
+	Networks    map[string]struct {
+		IPv4Address string `yaml:"ipv4_address"`
+	}
 }
 
 // placeholders are variables that the operator sets, with an example of each.
@@ -70,6 +73,8 @@ func TestComposeFile(t *testing.T) {
 	}
 	require.Equal(t, "db2", compose.Services["db1"].Environment["OTHER"])
 	require.Equal(t, "db1", compose.Services["db2"].Environment["OTHER"])
+	require.Equal(t, compose.Services["proxy"].Networks["default"].IPv4Address,
+		compose.Services["api"].Environment["TRUSTED_PROXIES"], "no other container is believed")
 	require.Equal(t, 3, compose.Services["api"].Deploy.Replicas)
 	require.Equal(t, 3, compose.Services["worker"].Deploy.Replicas)
 
@@ -121,7 +126,8 @@ func TestComposeProxy(t *testing.T) {
 	require.NoError(t, err)
 	for line := range strings.Lines(string(other)) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "timeout ") || strings.HasPrefix(line, "option ") {
+		name, _, _ := strings.Cut(line, " ")
+		if slices.Contains([]string{"timeout", "option", "http-response"}, name) {
 			require.Contains(t, string(text), "\t"+line+"\n")
 		}
 	}
@@ -230,6 +236,7 @@ func TestKubernetesManifest(t *testing.T) {
 	require.Equal(t, objects["Deployment feedback-api"].Spec.Template.Metadata.Labels, selector)
 	require.Contains(t, objects, "Cluster feedback-db")
 	require.Contains(t, objects, "Ingress feedback")
+	require.Contains(t, objects, "NetworkPolicy feedback-api", "other pods could name any client in X-Forwarded-For")
 }
 
 // secretOf returns examples of the variables that the manifest's head lists for a secret.

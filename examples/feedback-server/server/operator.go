@@ -12,7 +12,7 @@ import (
 	"lessonkit.example/auth/authhttp"
 )
 
-// operator knows who sends the operator's password by HTTP Basic authentication, with any user name.
+// operator tells who has the operator's password, by HTTP Basic authentication with any user name.
 type operator struct {
 	password string // if empty, nobody is the operator
 	attempts *authhttp.Limiter
@@ -31,8 +31,8 @@ func newOperator(c Config, log *slog.Logger) *operator {
 	})}
 }
 
-// signIn reports whether a request has the password, and logs a wrong one. A client that has sent too
-// many must wait for as many seconds, in which no password is compared. It compares hashes, in
+// signIn reports whether a request has the password, and logs a wrong one. A client that has sent
+// too many must wait for as many seconds, in which no password is compared. It compares hashes, in
 // constant time, so that the time tells neither the password nor its length.
 func (o *operator) signIn(r *http.Request) (ok bool, wait int) {
 	_, given, sent := r.BasicAuth()

@@ -126,6 +126,10 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 			c := feedbackclient.Development("http://"+address+proxy.path, "someone")
 			require.Eventually(t, func() bool { _, err := c.Me(t.Context()); return err == nil }, timeout,
 				50*time.Millisecond, "haproxy first checks the server")
+			answer, err := http.Get("http://" + address + proxy.path + "/health")
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			require.Equal(t, "max-age=31536000", answer.Header.Get("Strict-Transport-Security"))
 			p, err := c.EnsureProfile(t.Context(), "Someone")
 			require.NoError(t, err)
 			session, err := c.OpenSession(t.Context(), p.ID)
