@@ -80,11 +80,11 @@ func sqliteUnavailable(code int) bool {
 	return false
 }
 
-// IsNotMigrated reports whether err is due to a table or column that does not exist.
+// IsNotMigrated reports whether err is due to a schema, table or column that does not exist.
 func IsNotMigrated(err error) bool {
-	const undefinedTable, undefinedColumn = "42P01", "42703"
+	const undefinedTable, undefinedColumn, invalidSchema = "42P01", "42703", "3F000"
 	code := pgCode(err)
-	return code == undefinedTable || code == undefinedColumn || isMissingTable(err)
+	return code == undefinedTable || code == undefinedColumn || code == invalidSchema || isMissingTable(err)
 }
 
 // isMissingTable reports whether SQLite misses a table or a column.
