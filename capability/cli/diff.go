@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -71,7 +72,7 @@ func diff(c *command, args []string) (int, error) {
 func (c *command) loadRevision(r *revision, folder string) (*project, error) {
 	places, err := placesIn(r, folder, r.shownName)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("in the revision %s: %w", r.name, err)
 	}
 	projects, err := c.projects(r, places, r.shownName)
 	if err != nil {

@@ -95,10 +95,9 @@ func (r *revision) find(name string) (object, error) {
 	if !fs.ValidPath(name) || len(name) > maxPath {
 		return object{}, fs.ErrInvalid
 	}
-	at, folder, links := r.top, ".", 0
+	at, links := r.top, 0
 	for rest := name; rest != "" && rest != "."; {
-		var base string
-		base, rest, _ = strings.Cut(rest, "/")
+		base, after, _ := strings.Cut(rest, "/")
 		tree, err := r.tree(at)
 		if err != nil {
 			return object{}, err
@@ -110,18 +109,18 @@ func (r *revision) find(name string) (object, error) {
 		case next.mode == fs.ModeIrregular:
 			return object{}, errors.New("is a submodule, whose files the revision does not have")
 		case next.mode != fs.ModeSymlink:
-			at, folder = next, path.Join(folder, base)
+			at, rest = next, after
 			continue
 		}
 		_, target, err := r.read(next.id, "blob")
 		if err != nil {
 			return object{}, err
 		}
-		rest = path.Join(folder, string(target), rest)
-		if links++; path.IsAbs(string(target)) || !fs.ValidPath(rest) || len(rest) > maxPath || links > maxLinks {
+		name = path.Join(strings.TrimSuffix(name, rest), string(target), after)
+		if links++; path.IsAbs(string(target)) || !fs.ValidPath(name) || len(name) > maxPath || links > maxLinks {
 			return object{}, errors.New("is a link that leads out of the revision")
 		}
-		at, folder = r.top, "."
+		at, rest = r.top, name
 	}
 	return at, nil
 }
