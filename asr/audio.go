@@ -23,11 +23,12 @@ type Audio struct {
 	// empty, the recogniser detects the language.
 	Language string
 	// Words are names and terms that are likely in the recording, the most important first, for
-	// recognisers that take such hints: as a prompt, as far as they fit into 600 bytes, or as a
+	// recognisers that take such hints: in a prompt, as far as they fit into 600 bytes, or as a
 	// list of hot words. They are not logged.
 	Words []string
 	// Prompt is text that precedes the recording or resembles it, for recognisers that take one. It
-	// is sent in place of Words and not logged.
+	// is sent before Words and not logged. Defaults to a sentence in Language, since recognisers of
+	// Whisper's kind punctuate as their prompt does.
 	Prompt string
 	// Size is the number of bytes that Open's reader returns. Recognisers announce it before they
 	// send the recording, so it must be exact.

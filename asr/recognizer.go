@@ -44,6 +44,9 @@ type Transcript struct {
 	Language string
 	// Duration is the length of the recording, or 0 if it is unknown.
 	Duration time.Duration
+	// HeaderDuration is how long the recording is according to its header, if that is much more
+	// than Duration, since the recording was cut off; else 0.
+	HeaderDuration time.Duration
 	// Model is the name of the model that was used, or "".
 	Model string
 }

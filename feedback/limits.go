@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"lessonkit.example/internal/size"
 )
 
 // Limits bound what one teacher may use in a day, so that nobody takes the storage, the transcriber
@@ -54,7 +56,7 @@ func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID) error {
 		return limitReached(now, "%d segments", l.Segments)
 	}
 	if l.Bytes >= 0 && used.Bytes >= l.Bytes {
-		return limitReached(now, "%d bytes of recordings", l.Bytes)
+		return limitReached(now, "%s of recordings", size.Text(l.Bytes))
 	}
 	return nil
 }

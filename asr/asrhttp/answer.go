@@ -51,6 +51,10 @@ func verbose(f *form, t asr.Transcript) any {
 		Start float64 `json:"start"`
 		End   float64 `json:"end"`
 		Text  string  `json:"text"`
+
+		AvgLogProb       float64 `json:"avg_logprob,omitzero"` // where the recogniser tells
+		CompressionRatio float64 `json:"compression_ratio,omitzero"`
+		NoSpeechProb     float64 `json:"no_speech_prob,omitzero"`
 	}
 	type word struct {
 		Word  string  `json:"word"`
@@ -63,7 +67,9 @@ func verbose(f *form, t asr.Transcript) any {
 	if f.segments || !f.words {
 		segments := make([]segment, len(t.Segments))
 		for i, s := range t.Segments {
-			segments[i] = segment{i, s.Start.Seconds(), s.End.Seconds(), s.Text}
+			segments[i] = segment{
+				i, s.Start.Seconds(), s.End.Seconds(), s.Text, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb,
+			}
 		}
 		answer["segments"] = segments
 	}

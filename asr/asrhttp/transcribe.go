@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/internal/size"
 	"lessonkit.example/internal/tempdir"
 )
 
@@ -292,7 +293,7 @@ func (h *Handler) formError(err error) error {
 func (h *Handler) tooLarge() error {
 	return &failure{
 		status: http.StatusRequestEntityTooLarge, param: "file", code: "too_large",
-		message: fmt.Sprintf("the recording is larger than %d bytes", h.cfg.MaxBytes),
+		message: "the recording is larger than " + size.Text(h.cfg.MaxBytes),
 	}
 }
 

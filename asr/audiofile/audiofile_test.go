@@ -58,8 +58,32 @@ func TestInspectReadsEveryContainer(t *testing.T) {
 			require.NoError(t, err, "a file that is cut off is not an error")
 			require.Equal(t, c.format, cut.Format)
 			require.LessOrEqual(t, cut.Duration, info.Duration)
+			require.Zero(t, info.Header)
 		})
 	}
+}
+
+// TestRecordingShorterThanItsHeader says both durations.
+func TestRecordingShorterThanItsHeader(t *testing.T) {
+	t.Parallel()
+	webm, err := os.ReadFile("testdata/opus.webm")
+	require.NoError(t, err)
+	at := bytes.Index(webm, []byte{0x44, 0x89, 0x88}) + 3 // of the duration in milliseconds
+	binary.BigEndian.PutUint64(webm[at:], math.Float64bits(15000))
+	wav := append(audiofile.PCM{Rate: 8000, Channels: 1}.Header(16000*60), make([]byte, 16000*30)...)
+	for _, c := range []struct {
+		data             []byte
+		duration, header time.Duration
+	}{{webm, 3 * time.Second, 15 * time.Second}, {wav, 30 * time.Second, time.Minute}} {
+		info, err := audiofile.Inspect(bytes.NewReader(c.data), int64(len(c.data)))
+		require.NoError(t, err)
+		require.InDelta(t, c.duration.Seconds(), info.Duration.Seconds(), 0.1)
+		require.InDelta(t, c.header.Seconds(), info.Header.Seconds(), 0.1)
+	}
+	info := audiofile.Info{Duration: time.Minute}
+	require.Zero(t, info.Measured(58*time.Second).Header)
+	require.Zero(t, info.Measured(61*time.Second).Header)
+	require.Equal(t, audiofile.Info{Duration: 31 * time.Second, Header: time.Minute}, info.Measured(31*time.Second))
 }
 
 // amr returns frames of the type (RFC 4867) behind a magic number.

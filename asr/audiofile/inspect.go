@@ -19,6 +19,20 @@ type Info struct {
 	// Duration is 0 when it is unknown, as for CAF, AIFF and SILK, or not plausible for the size of
 	// the file.
 	Duration time.Duration
+	// Header is the duration that the header states, if the recording is shorter by more than a
+	// tenth and by more than two seconds: it was cut off. Otherwise it is 0.
+	Header time.Duration
+}
+
+// Measured returns i with the duration that a decoder has found, and with Header if that of i was
+// longer.
+func (i Info) Measured(d time.Duration) Info {
+	header := max(i.Header, i.Duration)
+	i.Duration, i.Header = d, 0
+	if header-d > max(2*time.Second, d/10) {
+		i.Header = header
+	}
+	return i
 }
 
 // minRate is the lowest plausible rate of a recording, in bytes per second: silence needs more, as
@@ -29,8 +43,8 @@ const minRate = 8
 const maxDuration = 1 << 20 * time.Second
 
 // Inspect returns the format and the duration of the recording of size bytes in r. It reads only
-// headers, except that it reads every frame of MP3, AAC and AMR, and every block of WebM without a
-// duration, in pieces of 64 KiB. An error of r is wrapped; one about the content wraps ErrNotAudio.
+// headers, except that it reads every frame of MP3, AAC and AMR, and every block of WebM, in pieces
+// of 64 KiB. An error of r is wrapped; one about the content wraps ErrNotAudio.
 // A file that is cut off is not an error.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	head := make([]byte, min(max(size, 0), HeadSize))
@@ -72,6 +86,9 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	info.Format = f
 	if info.Duration < 0 || info.Duration > maxDuration || info.Duration/time.Second > time.Duration(size/minRate) {
 		info.Duration = 0
+	}
+	if info.Duration == 0 || info.Header > maxDuration {
+		info.Header = 0
 	}
 	return info, nil
 }

@@ -34,13 +34,17 @@ func (s *scanner) wav() (Info, error) {
 			if bytesPerSecond == 0 {
 				return info, errors.New("fmt chunk is missing or has no sample rate")
 			}
-			// A recorder that streams or was stopped writes 0 or all ones.
-			if rest := s.size - body; size > rest || size == 0 {
+			// A recorder that streams or was stopped writes 0 or a number of gigabytes.
+			rest := s.size - body
+			if size == 0 || size >= 1<<30 {
 				size = rest
 			}
 			info.Duration = samplesDuration(uint64(size), bytesPerSecond)
 			if compressed && samples > 0 {
 				info.Duration = samplesDuration(samples, rate)
+			}
+			if size > rest {
+				info = info.Measured(samplesDuration(uint64(rest), bytesPerSecond))
 			}
 			return info, nil
 		}

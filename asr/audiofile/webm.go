@@ -19,13 +19,13 @@ const (
 	ebmlBlock     = 0xA1
 )
 
-// webm reads the duration in the header or, because recorders of browsers write none, the time of
-// the last block.
+// webm reads the time of the last block, because recorders of browsers write no duration, and a
+// recording may be shorter than its header says.
 func (s *scanner) webm() Info {
 	info := Info{}
 	scale, length := uint64(time.Millisecond), float64(0)
 	var cluster, last uint64
-	for off := int64(0); off < s.size && s.err == nil && length == 0; {
+	for off := int64(0); off < s.size && s.err == nil; {
 		id, n := s.vint(off, false)
 		if n == 0 {
 			break
@@ -60,11 +60,15 @@ func (s *scanner) webm() Info {
 		}
 		off = body + int64(size)
 	}
-	if length == 0 {
-		length = float64(last)
+	duration := func(units float64) time.Duration {
+		if ns := units * float64(scale); ns < float64(maxDuration) {
+			return time.Duration(ns)
+		}
+		return 0
 	}
-	if ns := length * float64(scale); ns < float64(maxDuration) {
-		info.Duration = time.Duration(ns)
+	info.Duration = duration(length)
+	if measured := info.Measured(duration(float64(last))); length == 0 || last > 0 && measured.Header > 0 {
+		return measured
 	}
 	return info
 }

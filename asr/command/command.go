@@ -34,9 +34,8 @@ import (
 type Config struct {
 	// Args is the program and its arguments. In each argument, {input} is replaced by the path of
 	// the WAV file, {language} by the language of the recording (or "auto"), {prompt} by
-	// Audio.Prompt, or else by Audio.Words, separated by commas, {dir} by the temporary directory
-	// and {log} by the path of a file in it, whose last lines explain a failure. {input} is
-	// required.
+	// Audio.Prompt and Audio.Words, {dir} by the temporary directory and {log} by the path of a
+	// file in it, whose errors explain a failure. {input} is required.
 	Args []string
 	// Parse parses the standard output of the program line by line. Defaults to Lines.
 	Parse Parser
@@ -193,18 +192,18 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, err
 	}
 	defer src.Close()
-	duration, err := ffmpeg.Convert(work, "command", r.ffmpeg, src, dir, wav, maxDuration)
+	info, err := ffmpeg.Convert(work, "command", r.ffmpeg, src, dir, wav, maxDuration)
 	if err != nil {
 		return asr.Transcript{}, tooLong(work, err, r.base.Timeout())
 	}
-	limit := r.base.TimeLimit(duration)
+	limit := r.base.TimeLimit(info.Duration)
 	work, cancel = context.WithTimeout(work, limit)
 	defer cancel()
-	t, err := r.run(work, audio, dir, wav, duration)
+	t, err := r.run(work, audio, dir, wav, info.Duration)
 	if err != nil {
 		return asr.Transcript{}, tooLong(work, err, limit)
 	}
-	t.Duration, t.Model = duration, r.cfg.Model
+	t.Duration, t.HeaderDuration, t.Model = info.Duration, info.Header, r.cfg.Model
 	if t.Language == "" {
 		t.Language = audio.Language
 	}

@@ -105,7 +105,7 @@ func TestBadAudioIsUnusable(t *testing.T) {
 		"text":     {"this is not a recording", "not audio of a known format"},
 		"playlist": {"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", "not audio of a known format"},
 		"SILK":     {"\x02#!SILK_V3\x0c\x00abcdefghijkl", "set the recorder to mp3, aac or wav"},
-		"damaged":  {"RIFF\xff\xff\xff\x00WAVEfmt \x00\x01 damaged", "ffmpeg cannot decode it"},
+		"damaged":  {"RIFF\xff\xff\xff\x00WAVEfmt \x00\x01 damaged", "it is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

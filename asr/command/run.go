@@ -31,8 +31,9 @@ func (r *Recognizer) run(
 ) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
 	language := cmp.Or(provider.PrimaryLanguage(audio.Language), "auto")
+	prompt := provider.Prompt(audio)
 	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
-		"{prompt}", strings.TrimLeft(provider.Prompt(audio), "- "))
+		"{prompt}", strings.TrimLeft(prompt, "- "))
 	args := make([]string, 0, len(r.cfg.Args))
 	for _, a := range r.cfg.Args[1:] {
 		args = append(args, replace.Replace(a))
@@ -60,6 +61,7 @@ func (r *Recognizer) run(
 	}
 	out.flush()
 	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
+	t = provider.DropEcho(t, prompt)
 	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
 	messages := stderr.String()
 	if err == nil && out.err == nil {

@@ -26,6 +26,10 @@ type reply struct {
 		End     number  `json:"end"`
 		Text    string  `json:"text"`
 		Speaker speaker `json:"speaker"`
+
+		NoSpeechProb     number `json:"no_speech_prob"`
+		AvgLogProb       number `json:"avg_logprob"`
+		CompressionRatio number `json:"compression_ratio"`
 	} `json:"segments"`
 	Sentences []struct { // FunASR's own server, in milliseconds
 		Start number `json:"start"`
@@ -61,6 +65,8 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 	for _, s := range v.Segments {
 		t.Segments = append(t.Segments, asr.Segment{
 			Start: s.Start.seconds(), End: s.End.seconds(), Text: clean(s.Text), Speaker: string(s.Speaker),
+			NoSpeechProb: float64(s.NoSpeechProb), AvgLogProb: float64(s.AvgLogProb),
+			CompressionRatio: float64(s.CompressionRatio),
 		})
 	}
 	if len(v.Segments) == 0 {
@@ -79,7 +85,7 @@ func unexpected(message string) error {
 }
 
 // clean joins the lines of a text, which has one for each segment, and drops markers such as
-// [BLANK_AUDIO].
+// [BLANK_AUDIO] and tags such as <|zh|>.
 func clean(text string) string {
 	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 	for i, line := range lines {
@@ -93,14 +99,16 @@ type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > 1e9 {
+	if err != nil || !(math.Abs(f) <= 1e9) {
 		f = 0
 	}
 	*n = number(f)
 	return nil
 }
 
-func (n number) seconds() time.Duration { return time.Duration(float64(n) * float64(time.Second)) }
+func (n number) seconds() time.Duration {
+	return time.Duration(max(float64(n), 0) * float64(time.Second))
+}
 
 // speaker is a JSON string or number.
 type speaker string
@@ -137,7 +145,7 @@ func errorText(body []byte) string {
 		}
 		return string(body)
 	}
-	for _, name := range []string{"error", "detail", "msg", "message"} {
+	for _, name := range []string{"error", "detail", "msg", "message", "reason"} {
 		raw := v[name]
 		var text string
 		var object struct {

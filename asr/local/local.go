@@ -9,7 +9,8 @@
 //
 // "http://127.0.0.1:8080" is a base: /v1/audio/transcriptions, /inference and /recognition are
 // tried below it. A path that ends in /transcriptions, /inference or /recognition is used as it is.
-// The query holds additional form fields: "?model=large-v3&language=zh&prompt=…".
+// The query holds additional form fields: "?model=large-v3&language=zh&prompt=…". The words of a
+// recording follow that prompt.
 // "http://:KEY@host" sends KEY as a bearer token, "http://user:password@host" uses basic
 // authentication.
 //
@@ -217,7 +218,8 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Sourc
 	}
 	defer dir.Remove() // an open file remains readable
 	wav := filepath.Join(dir.Path, "audio.wav")
-	if _, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir.Path, wav, maxConverted); err != nil {
+	info, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir.Path, wav, maxConverted)
+	if err != nil {
 		if context.Cause(ctx) == errTimeout { // without a class: the server was not asked
 			err = &asr.Error{
 				Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", r.base.Timeout()),
@@ -234,7 +236,11 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Sourc
 		f, err := os.Open(wav)
 		return temporary{f, dir.Path}, err
 	}
-	return provider.Open(op, converted)
+	out, err := provider.Open(op, converted)
+	if err == nil {
+		out.Info.Header = info.Header
+	}
+	return out, err
 }
 
 // temporary is a file in a directory that is deleted when the file is closed, for Windows, which
@@ -290,6 +296,6 @@ func (r *Recognizer) send(
 		return asr.Transcript{}, err
 	}
 	// One server reports its processing time as "duration", so that field is not used.
-	t.Model, t.Duration = to.model, src.Info.Duration
-	return t, nil
+	t.Model, t.Duration, t.HeaderDuration = to.model, src.Info.Duration, src.Info.Header
+	return provider.DropEcho(t, r.prompt(audio)), nil
 }

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 
 	"lessonkit.example/asr"
@@ -44,11 +43,17 @@ func (r *Recognizer) fields(to asked, audio asr.Audio) []field {
 	if language := r.language(audio); language != "" {
 		fields = append(fields, field{"language", language})
 	}
-	extra, prompt := r.target.extra, provider.Prompt(audio)
-	if prompt != "" && !slices.ContainsFunc(extra, func(f field) bool { return f.name == "prompt" }) {
+	if prompt := r.prompt(audio); prompt != "" {
 		fields = append(fields, field{"prompt", prompt})
 	}
-	return append(fields, extra...)
+	return append(fields, r.target.extra...)
+}
+
+// prompt returns the prompt for a recording. That of the URL replaces its own, but not its words.
+func (r *Recognizer) prompt(audio asr.Audio) string {
+	audio.Language = cmp.Or(audio.Language, r.target.language)
+	audio.Prompt = cmp.Or(r.target.prompt, audio.Prompt)
+	return provider.Prompt(audio)
 }
 
 // newRequest returns a POST of a multipart form with a Content-Length. Only the parts of the form

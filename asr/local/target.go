@@ -16,6 +16,7 @@ type target struct {
 	fixed    *endpoint
 	model    string
 	language string
+	prompt   string
 	extra    []field
 	user     *url.Userinfo
 	key      string
@@ -57,6 +58,8 @@ func parseTarget(cfg Config) (target, error) {
 			t.model = query.Get(name)
 		case "language":
 			t.language = query.Get(name)
+		case "prompt":
+			t.prompt = query.Get(name)
 		default:
 			for _, v := range query[name] {
 				t.extra = append(t.extra, field{name, v})

@@ -2,11 +2,15 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
@@ -125,25 +129,61 @@ func Unusable(op, message string) error {
 	return &asr.Error{Op: op, Class: asr.ErrUnusableAudio, Message: message}
 }
 
-// maxPrompt is the size of a prompt made of words, in bytes. Whisper reads no more than 224 tokens,
-// and drops the first ones of a longer prompt.
+// maxPrompt is the size of a prompt in bytes, unless Audio.Prompt alone is longer. Whisper reads no
+// more than 224 tokens, and drops the first ones of a longer prompt.
 const maxPrompt = 600
 
-// Prompt returns audio.Prompt, or else as many of the first of audio.Words as fit, separated by
-// commas.
+// Prompt returns the prompt for recognisers of Whisper's kind: audio.Prompt, or else a sentence in
+// the language of the recording, because they punctuate as their prompt does; then a sentence of as
+// many of the first of audio.Words as fit.
 func Prompt(audio asr.Audio) string {
-	if audio.Prompt != "" {
-		return audio.Prompt
-	}
-	prompt := ""
-	for _, word := range audio.Words {
-		if prompt != "" {
-			word = ", " + word
+	prompt, begin, between, end := audio.Prompt, "", ", ", "."
+	switch tag := strings.ToLower(audio.Language); PrimaryLanguage(tag) {
+	case "zh":
+		begin, between, end = "其中提到：", "、", "。"
+		sentence := "以下是普通话的句子，有标点。"
+		if strings.Contains(tag, "hant") || strings.HasSuffix(tag, "tw") || strings.HasSuffix(tag, "hk") {
+			sentence = "以下是國語的句子，有標點。"
 		}
-		if len(prompt)+len(word) > maxPrompt {
+		prompt = cmp.Or(prompt, sentence)
+	case "en":
+		begin = "It mentions "
+		prompt = cmp.Or(prompt, "These are notes about a lesson, with commas and full stops.")
+	}
+	list := ""
+	for _, word := range audio.Words {
+		if list != "" {
+			word = between + word
+		}
+		if len(prompt)+len(" ")+len(begin)+len(list)+len(word)+len(end) > maxPrompt {
 			break
 		}
-		prompt += word
+		list += word
 	}
-	return prompt
+	if list == "" {
+		return prompt
+	}
+	if last, _ := utf8.DecodeLastRuneInString(prompt); prompt != "" && !unicode.IsPunct(last) {
+		prompt += end
+	}
+	return asr.JoinText(prompt, begin+list+end)
+}
+
+// minEcho is the shortest text, in characters, that is taken for an echo of the prompt.
+const minEcho = 8
+
+// DropEcho removes the segments that repeat a part of the prompt, as recognisers of Whisper's kind
+// do where nobody speaks, or the whole text if there are no segments.
+func DropEcho(t asr.Transcript, prompt string) asr.Transcript {
+	echoes := func(text string) bool {
+		return utf8.RuneCountInString(text) >= minEcho && strings.Contains(prompt, text)
+	}
+	kept := slices.DeleteFunc(slices.Clone(t.Segments), func(s asr.Segment) bool { return echoes(s.Text) })
+	switch {
+	case len(kept) < len(t.Segments):
+		t.Segments, t.Text = kept, asr.JoinSegments(kept)
+	case echoes(t.Text):
+		t.Text, t.Segments = "", nil
+	}
+	return t
 }

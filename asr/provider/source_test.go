@@ -85,16 +85,40 @@ func TestDurationComesFromTheBytesBeforeTheDeclaration(t *testing.T) {
 	}
 }
 
+func TestEchoOfThePromptIsNotText(t *testing.T) {
+	t.Parallel()
+	prompt := provider.Prompt(asr.Audio{Language: "zh", Words: []string{"小明"}})
+	said := asr.Transcript{Text: "以下是普通话的句子，小明练得很好", Segments: []asr.Segment{
+		{Text: "以下是普通话的句子，"}, {Text: "小明练得很好"},
+	}}
+	got := provider.DropEcho(said, prompt)
+	require.Equal(t, asr.Transcript{Text: "小明练得很好", Segments: said.Segments[1:]}, got)
+	require.Empty(t, provider.DropEcho(asr.Transcript{Text: "以下是普通话的句子，有标点。"}, prompt))
+	require.Equal(t, "小明", provider.DropEcho(asr.Transcript{Text: "小明"}, prompt).Text)
+}
+
 func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, provider.Prompt(asr.Audio{}))
-	require.Equal(t, "Siobhan, 小明", provider.Prompt(asr.Audio{Words: []string{"Siobhan", "小明"}}))
-	require.Equal(t, "given", provider.Prompt(asr.Audio{Words: []string{"Siobhan"}, Prompt: "given"}))
+	for _, c := range []struct{ language, prompt, want string }{
+		{"", "", "Siobhan, 小明."},
+		{"", "given", "given. Siobhan, 小明."},
+		{"zh-CN", "", "以下是普通话的句子，有标点。其中提到：Siobhan、小明。"},
+		{"zh-TW", "", "以下是國語的句子，有標點。其中提到：Siobhan、小明。"},
+		{"zh", "钢琴课", "钢琴课。其中提到：Siobhan、小明。"},
+		{"en", "", "These are notes about a lesson, with commas and full stops. It mentions Siobhan, 小明."},
+		{"en", "A lesson!", "A lesson! It mentions Siobhan, 小明."},
+	} {
+		got := provider.Prompt(asr.Audio{Words: []string{"Siobhan", "小明"}, Language: c.language, Prompt: c.prompt})
+		require.Equal(t, c.want, got)
+	}
+	require.Equal(t, "given", provider.Prompt(asr.Audio{Prompt: "given", Language: "zh"}))
+	require.Equal(t, "以下是普通话的句子，有标点。", provider.Prompt(asr.Audio{Language: "zh"}))
 	var words []string
 	for i := range 200 {
 		words = append(words, fmt.Sprintf("Word %03d", i))
 	}
 	prompt := provider.Prompt(asr.Audio{Words: words})
 	require.True(t, strings.HasPrefix(prompt, "Word 000, Word 001"))
-	require.True(t, strings.HasSuffix(prompt, ", Word 059"), prompt)
+	require.True(t, strings.HasSuffix(prompt, ", Word 059."), prompt)
 }

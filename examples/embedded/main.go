@@ -136,12 +136,12 @@ type transcriber struct{ asr.Recognizer }
 func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback.Transcript, error) {
 	transcript, err := t.Recognize(ctx, asr.Audio{
 		Name: a.Name, ContentType: a.ContentType, Language: a.Language, Words: a.Words,
-		Size: a.Size,
+		Size: a.Size, Task: a.Task, SaveTask: a.SaveTask,
 		Open: func() (io.ReadCloser, error) { return a.Open() },
-		Task: a.Task, SaveTask: a.SaveTask,
 	})
 	out := feedback.Transcript{
-		Text: transcript.Punctuated(), Language: transcript.Language, Duration: transcript.Duration,
+		Text: transcript.Punctuated(), Language: transcript.Language,
+		Duration: transcript.Duration, HeaderDuration: transcript.HeaderDuration,
 	}
 	for _, s := range transcript.Sentences() {
 		out.Sentences = append(out.Sentences, feedback.Sentence(s))

@@ -20,6 +20,7 @@ import (
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/internal/size"
 )
 
 const (
@@ -239,7 +240,7 @@ func receive(ctx context.Context, up *feedback.Upload, audio io.Reader) error {
 }
 
 func tooLarge(limit int64) error {
-	message := fmt.Sprintf("the recording is larger than the limit of %d bytes", limit)
+	message := "the recording is larger than the limit of " + size.Text(limit)
 	return &feedback.Error{Kind: feedback.ErrAudioTooLarge, Message: message}
 }
 

@@ -3,6 +3,7 @@
 package ffmpeg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,24 +38,24 @@ var demuxers = map[audiofile.Format]string{
 	audiofile.AIFF: "aiff",
 }
 
-// Convert writes the recording to the file wav as 16 kHz mono and returns its duration. program is
-// ffmpeg, op the operation for errors, and dir a directory for temporary files that the caller
-// removes.
+// Convert writes the recording to the file wav as 16 kHz mono and returns what src.Info is with its
+// real duration. program is ffmpeg, op the operation for errors, and dir a directory for temporary
+// files that the caller removes.
 func Convert(
 	ctx context.Context, op, program string, src *provider.Source, dir, wav string, longest time.Duration,
-) (time.Duration, error) {
+) (audiofile.Info, error) {
 	demuxer := demuxers[src.Info.Format]
 	if src.Info.Format == audiofile.SILK {
-		return 0, provider.Unusable(op, "it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
+		return audiofile.Info{}, provider.Unusable(op, "it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
 			"decode; set the recorder to mp3, aac or wav")
 	}
 	if demuxer == "" {
-		return 0, provider.Unusable(op, fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
+		return audiofile.Info{}, provider.Unusable(op, fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
 	}
 	// ffmpeg must be able to seek in some formats.
 	in := filepath.Join(dir, "input")
 	if err := copyTo(ctx, op, in, src); err != nil {
-		return 0, err
+		return audiofile.Info{}, err
 	}
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-hide_banner", "-v", "error", "-y", "-threads", "1",
 		"-protocol_whitelist", "file", "-f", demuxer, "-i", "file:"+in,
@@ -65,27 +66,27 @@ func Convert(
 	var stderr process.Tail
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	if err := process.Run(cmd); err != nil {
-		return 0, conversionError(ctx, err, process.OneLine(stderr.String(), in))
+		return audiofile.Info{}, conversionError(ctx, err, process.OneLine(stderr.String(), in))
 	}
 	info, err := os.Stat(wav)
 	if err != nil {
-		return 0, &asr.Error{Op: "ffmpeg", Message: "no output file", Err: err}
+		return audiofile.Info{}, &asr.Error{Op: "ffmpeg", Message: "no output file", Err: err}
 	}
 	if info.Size() <= audiofile.HeaderSize {
-		return 0, provider.Unusable(op, "it contains no sound")
+		return audiofile.Info{}, provider.Unusable(op, "it contains no sound")
 	}
 	pcm := audiofile.PCM{Rate: sampleRate, Channels: 1}
 	duration := pcm.Duration(info.Size() - audiofile.HeaderSize)
 	if duration > longest {
-		return 0, provider.Unusable(op, fmt.Sprintf("it is longer than %v", longest))
+		return audiofile.Info{}, provider.Unusable(op, fmt.Sprintf("it is longer than %v", longest))
 	}
-	return duration, nil
+	return src.Info.Measured(duration), nil
 }
 
 // conversionError distinguishes damaged audio from problems of this machine. stderr is the end of
 // what ffmpeg has printed.
 func conversionError(ctx context.Context, err error, stderr string) error {
-	e := &asr.Error{Op: "ffmpeg", Message: stderr}
+	e := &asr.Error{Op: "ffmpeg", Message: "the conversion failed", Err: errors.New(cmp.Or(stderr, err.Error()))}
 	exit, isExit := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -96,9 +97,14 @@ func conversionError(ctx context.Context, err error, stderr string) error {
 		e.Class, e.Err = asr.ErrUnavailable, err
 	case exit.ExitCode() < 0: // killed by a signal, perhaps for lack of memory
 		e.Err = err
-	default:
-		e.Class = asr.ErrUnusableAudio
-		e.Message = strings.TrimSuffix("ffmpeg cannot decode it: "+stderr, ": ")
+	default: // the owner of the recording reads the message
+		e.Class, e.Message = asr.ErrUnusableAudio, "it is damaged"
+		switch {
+		case strings.Contains(stderr, "matches no streams"):
+			e.Message = "it contains no sound"
+		case strings.Contains(stderr, "moov atom not found"):
+			e.Message = "it is incomplete: its end is missing"
+		}
 	}
 	return e
 }

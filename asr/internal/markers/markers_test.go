@@ -13,12 +13,14 @@ func TestOnlyKnownMarkersAreDropped(t *testing.T) {
 	for text, want := range map[string]string{
 		"[BLANK_AUDIO]": "", "(music)": "", "[ Silence ]": "", "*coughs*": "", "♪♪": "", "[_TT_250]": "",
 		"<sil> hello <sil>": "hello", "well done (upbeat music) goodbye": "well done goodbye",
-		"【音乐】画得很好":                      "画得很好",
-		"<|nospeech|> a":                "<|nospeech|> a",
-		"she likes music":               "she likes music",
-		"the second (and last) page":    "the second (and last) page",
-		"f(x) = [1, 2]":                 "f(x) = [1, 2]",
-		"two  spaces stay if no marker": "two  spaces stay if no marker",
+		"【音乐】画得很好":                                 "画得很好",
+		"<|nospeech|> a":                           "a",
+		"<|zh|><|NEUTRAL|><|Speech|><|woitn|>今天练琴": "今天练琴",
+		"<|0.00|> hello<|2.50|>":                   "hello",
+		"she likes music":                          "she likes music",
+		"the second (and last) page":               "the second (and last) page",
+		"f(x) = [1, 2]":                            "f(x) = [1, 2]",
+		"two  spaces stay if no marker":            "two  spaces stay if no marker",
 	} {
 		require.Equal(t, want, markers.Drop(text), text)
 	}

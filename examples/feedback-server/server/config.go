@@ -116,7 +116,7 @@ type Config struct {
 	LocalASRURL       string        `env:"LOCAL_ASR_URL"`
 	LocalASRModel     string        `env:"LOCAL_ASR_MODEL"`
 	LocalASRAPIKey    string        `env:"LOCAL_ASR_API_KEY"`
-	LocalASRConvert   bool          `env:"LOCAL_ASR_CONVERT"`           // by ffmpeg, for servers that decode little
+	LocalASRConvert   *bool         `env:"LOCAL_ASR_CONVERT"`           // by ffmpeg; defaults to whether there is one
 	ASRRequestTimeout time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // defaults to 30 minutes
 	// ASRTimeoutFactor times the duration of a recording is its time limit, which is at least
 	// ASRMinTimeout and at most ASRRequestTimeout. Default to 10 and to 5 minutes.

@@ -43,7 +43,7 @@ func newFeedback(
 // newAudio returns the configured store of recordings: a bucket, which it does not connect to yet,
 // or a directory, which it creates.
 func newAudio(c Config) (feedback.AudioStore, error) {
-	converted := c.ASRProvider == "local" && c.LocalASRConvert
+	converted := c.ASRProvider == "local" && c.converter() != ""
 	if c.AudioStorageURL != "" {
 		audio, err := audios3.New(audios3.Config{
 			URL:             c.AudioStorageURL,
@@ -105,7 +105,8 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 		t.wait.Observe(time.Since(a.UploadedAt).Seconds())
 	}
 	out := feedback.Transcript{
-		Text: transcript.Punctuated(), Language: transcript.Language, Duration: transcript.Duration,
+		Text: transcript.Punctuated(), Language: transcript.Language,
+		Duration: transcript.Duration, HeaderDuration: transcript.HeaderDuration,
 	}
 	for _, s := range transcript.Sentences() {
 		out.Sentences = append(out.Sentences, feedback.Sentence(s))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os/exec"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/cloud"
@@ -30,12 +31,8 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 	if c.LocalASRURL == "" {
 		return noRecognizer{}, nil
 	}
-	converter := ""
-	if c.LocalASRConvert {
-		converter = "ffmpeg"
-	}
 	r, err := local.New(local.Config{
-		FFmpeg:         converter,
+		FFmpeg:         c.converter(),
 		URL:            c.LocalASRURL,
 		Model:          c.LocalASRModel,
 		APIKey:         c.LocalASRAPIKey,
@@ -51,6 +48,21 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 		return nil, fmt.Errorf("LOCAL_ASR_URL: %w", err)
 	}
 	return r, nil
+}
+
+// converter returns the program that converts recordings before they are sent, or "". Without a
+// setting they are converted where ffmpeg is installed: whisper.cpp does not decode what phones
+// record.
+func (c Config) converter() string {
+	const program = "ffmpeg"
+	if c.LocalASRConvert == nil {
+		if _, err := exec.LookPath(program); err != nil {
+			return ""
+		}
+	} else if !*c.LocalASRConvert {
+		return ""
+	}
+	return program
 }
 
 // noRecognizer is used if none is configured: recordings stay in the queue.

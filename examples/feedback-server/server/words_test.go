@@ -27,7 +27,8 @@ func TestWordsReachTheRecogniser(t *testing.T) {
 			fields = r.Fields
 		}
 	}
-	require.Equal(t, "Someone, Watercolour, Siobhan, 小明", fields["prompt"])
+	require.Equal(t, "These are notes about a lesson, with commas and full stops. "+
+		"It mentions Someone, Watercolour, Siobhan, 小明.", fields["prompt"])
 	require.Equal(t, "en", fields["language"])
 	for _, private := range []string{"Someone", "Watercolour", "Siobhan", "小明"} {
 		require.Empty(t, log.grep(private), private)

@@ -17,6 +17,7 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiotype"
+	"lessonkit.example/internal/size"
 )
 
 const (
@@ -62,7 +63,7 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		switch {
 		case got.Size > maxBytes:
 			return Received{}, &feedback.Error{Kind: feedback.ErrAudioTooLarge,
-				Message: fmt.Sprintf("the recording is larger than the limit of %d bytes", maxBytes)}
+				Message: "the recording is larger than the limit of " + size.Text(maxBytes)}
 		case err == io.EOF:
 			done = true
 		case err != nil:
