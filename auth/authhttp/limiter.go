@@ -43,8 +43,8 @@ type bucket struct {
 	at     time.Time // when tokens was right
 }
 
-// NewLimiter returns a limiter for a program that asks for a secret of its own; [Register] makes its
-// own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now of c.
+// NewLimiter returns a limiter for a program that asks for a secret of its own; [Register] makes
+// its own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now of c.
 func NewLimiter(c Config) *Limiter {
 	l := &Limiter{
 		burst: float64(c.LoginBurst), now: c.Now, trusted: c.TrustedProxies,

@@ -366,10 +366,11 @@ func TestAgainstTheService(t *testing.T) {
 	var p *feedbackclient.Problem
 	require.ErrorAs(t, err, &p)
 	require.Equal(t, "stale_version", p.Code)
-	const message = "Ming, 31 May 2026: Ming mixed greens."
+	day, err := time.Parse(time.DateOnly, session.FeedbackDate)
+	require.NoError(t, err)
 	written, err := c.SessionMessage(ctx, session.ID)
 	require.NoError(t, err)
-	require.Equal(t, message, written)
+	require.Equal(t, "Ming, "+day.Format("2 January 2006")+": Ming mixed greens.", written)
 
 	lesson, err := c.StartLesson(ctx, session.ID)
 	require.NoError(t, err)
@@ -398,7 +399,7 @@ func TestAgainstTheService(t *testing.T) {
 	require.Equal(t, record, again)
 	written, err = c.RecordMessage(ctx, record.ID)
 	require.NoError(t, err)
-	require.Equal(t, message, written)
+	require.Equal(t, "Ming, 31 May 2026: Ming mixed greens.", written)
 	for r, err := range c.Records(ctx, profile.ID) {
 		require.NoError(t, err)
 		require.Equal(t, record, r)

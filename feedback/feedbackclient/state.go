@@ -26,6 +26,8 @@ type Health struct {
 		Waiting int `json:"waiting"`
 		Running int `json:"running"`
 		Failed  int `json:"failed"`
+		// AgeSeconds is how long ago the jobs were counted.
+		AgeSeconds float64 `json:"age_seconds"`
 	} `json:"queue"`
 	Storage *struct { // for operators
 		FreeBytes    int64 `json:"free_bytes"`

@@ -111,6 +111,14 @@ var clientCalls = map[string]clientCall{
 		edit := feedbackclient.SessionEdit{FeedbackText: &text, FeedbackDate: &text, IfMatch: `"1"`}
 		return c.SaveSession(ctx, "id", edit)
 	}),
+	"get-session-message": {call: func(ctx context.Context, c client) error {
+		_, err := c.SessionMessage(ctx, "id")
+		return err
+	}},
+	"get-record-message": {call: func(ctx context.Context, c client) error {
+		_, err := c.RecordMessage(ctx, "id")
+		return err
+	}},
 	"generate-feedback": returning(func(c client, ctx context.Context) (feedbackclient.Generated, error) {
 		return c.Generate(ctx, "id", []string{"id"})
 	}),

@@ -52,22 +52,3 @@ func TestSpeechIsMeasured(t *testing.T) {
 	require.Contains(t, w.Body.String(), `speech_wait_seconds_bucket{provider="local",le="30"} 3`)
 	require.Contains(t, w.Body.String(), `speech_wait_seconds_count{provider="local"} 3`, "failures have no text")
 }
-
-func TestPausesEndLines(t *testing.T) {
-	t.Parallel()
-	segment := func(start, end time.Duration, text string) asr.Segment {
-		return asr.Segment{Start: start * time.Millisecond, End: end * time.Millisecond, Text: text}
-	}
-	segments := []asr.Segment{segment(0, 900, "today we"), segment(1000, 2000, "mixed greens"),
-		segment(2500, 3000, "well done")}
-	for want, transcript := range map[string]asr.Transcript{
-		"today we mixed greens\nwell done":  {Text: "today we mixed greens well done", Segments: segments},
-		"today we mixed greens":             {Text: "today we mixed greens"},
-		"Today we mixed greens. Well done.": {Text: "Today we mixed greens. Well done.", Segments: segments},
-	} {
-		m := newMeasuredRecognizer(&hears{answers: []asr.Transcript{transcript}}, "local")
-		got, err := transcriber{m}.Transcribe(t.Context(), feedback.Audio{})
-		require.NoError(t, err)
-		require.Equal(t, want, got.Text)
-	}
-}
