@@ -12,7 +12,7 @@ import (
 func clean(text string) []word {
 	words := withoutHesitations(divide(parse(text)))
 	words = corrected(withoutRepeats(words))
-	words = withoutFillers(words)
+	words = withoutFillers(withoutAsides(words))
 	words = withoutFalseStarts(withoutRepeats(words))
 	words = withoutUnsaid(words)
 	words = withoutAsides(words)
@@ -26,7 +26,7 @@ func clean(text string) []word {
 // The lengths of what is divided in a text without marks, in words.
 const (
 	minClause   = 5
-	minSentence = 3
+	minSentence = 4
 	longClause  = 20
 )
 
@@ -44,6 +44,15 @@ func divide(words []word) []word {
 		}
 		for _, m := range breaks.FindAllStringIndex(text, -1) {
 			begins[tokenAt(at, m[0])] = sentence
+		}
+		for _, m := range unsaidInside.FindAllStringIndex(text, -1) {
+			if what := text[m[0]:m[1]]; !strings.ContainsAny(what, "这那") && strings.ContainsAny(what, "不别") {
+				continue // what is not to be written may be an exercise
+			}
+			begins[tokenAt(at, m[0])] = clause
+			if m[1] < len(text) {
+				begins[tokenAt(at, m[1]-1)+1] = sentence
+			}
 		}
 		since := 0
 		for i := range c {
@@ -84,11 +93,14 @@ func withoutFillers(words []word) []word {
 	at := 0
 	for _, c := range parts(words, clause) {
 		d := drop[at : at+len(c)]
-		if text, _ := plainText(c); fillerClause.MatchString(text) {
+		text, _ := plainText(c)
+		first := at == 0 || words[at-1].end >= sentence
+		if fillerClause.MatchString(text) ||
+			(first || c[len(c)-1].end == question) && openingWords.MatchString(text) {
 			mark(d, filler)
 		}
 		markMatches(d, c, wordRules)
-		if at == 0 || words[at-1].end >= sentence {
+		if first {
 			markMatches(d, c, openings)
 		}
 		at += len(c)
@@ -115,33 +127,49 @@ func markMatches(drop []reason, c []word, rules []*regexp.Regexp) {
 	}
 }
 
-// withoutAsides leaves out clauses and sentences that are said to others, and short orders to
-// somebody by name.
+// withoutAsides leaves out what is said to others and to the recorder.
 func withoutAsides(words []word) []word {
 	drop := make([]reason, len(words))
 	at := 0
 	before := false // the clause before was an aside
 	for _, s := range parts(words, sentence) {
-		text, _ := plainText(s)
-		whole := aside.MatchString(text) || isOrder(s)
-		from := at
+		whole := isAside(s)
 		for _, c := range parts(s, clause) {
 			text, _ := plainText(c)
-			before = whole || aside.MatchString(text) ||
-				before && len(c) <= 8 && followUp.MatchString(text) && placeOf(text) == inLesson
+			before = whole || aside.MatchString(text) || before && len(c) <= 8 && placeOf(text) == inLesson &&
+				(followUp.MatchString(text) || order.MatchString(text))
 			if before {
-				mark(drop[from:from+len(c)], filler)
+				mark(drop[at:at+len(c)], filler)
 			}
-			from += len(c)
+			at += len(c)
 		}
-		at += len(s)
+	}
+	clauses := parts(words, clause)
+	for from := 0; len(clauses) > 0 && isClosing(clauses[0]); clauses = clauses[1:] {
+		mark(drop[from:from+len(clauses[0])], filler)
+		from += len(clauses[0])
+	}
+	for to := len(words); len(clauses) > 0 && isClosing(clauses[len(clauses)-1]); clauses = clauses[:len(clauses)-1] {
+		n := len(clauses[len(clauses)-1])
+		mark(drop[to-n:to], filler)
+		to -= n
 	}
 	return without(words, drop)
 }
 
-// isOrder reports whether a short sentence has an aside and otherwise only names and asides, as in
-// "Sit down please, Tom, not you."
-func isOrder(s []word) bool {
+// isClosing reports whether a clause at the start or the end of a lesson is said to the recorder.
+func isClosing(c []word) bool {
+	text, _ := plainText(c)
+	return closing.MatchString(text) || order.MatchString(text) || aside.MatchString(text) ||
+		fillerClause.MatchString(text) || openingWords.MatchString(text)
+}
+
+// isAside reports whether a sentence has an order or an aside and otherwise only names and fillers,
+// as "Sit down please, Tom, not you.", or is said to several people.
+func isAside(s []word) bool {
+	if text, _ := plainText(s); aside.MatchString(text) || order.MatchString(text) || closing.MatchString(text) {
+		return true
+	}
 	if len(s) > 10 {
 		return false
 	}
@@ -152,8 +180,9 @@ func isOrder(s []word) bool {
 		switch {
 		case group.MatchString(text) && len(clauses) > 1 && (i == 0 || i == len(clauses)-1):
 			return true
-		case aside.MatchString(text) || fillerClause.MatchString(text):
-			found = found || aside.MatchString(text)
+		case aside.MatchString(text) || order.MatchString(text) || closing.MatchString(text):
+			found = true
+		case fillerClause.MatchString(text) || openingWords.MatchString(text):
 		case len(c) == 1 && !c[0].wide && c[0].text != c[0].low:
 		default:
 			return false

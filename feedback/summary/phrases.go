@@ -53,17 +53,21 @@ var (
 // The rules that match a whole clause, a sentence or its start.
 var (
 	fillerClause = anyOf("clauses", "^(?:", " ?)+$")
+	openingWords = anyOf("opening clauses", "^(?:", " ?)+$")
 	aside        = anyOf("asides", "^", "$")
+	order        = anyOf("orders", "^", "$")
+	closing      = anyOf("closings", "^", "$")
 	followUp     = anyOf("follow up", "", "")
 	group        = anyOf("group", "^", "$")
 	unsaid       = anyOf("unsaid", "^", "$")
 	retracted    = anyOf("retracted", "^", "$")
+	unsaidInside = anyOf("unsaid", "", "")
 	unsaidNext   = anyOf("unsaid next", "^", "")
 	adds         = regexp.MustCompile(`^(?:还有|另外|对了|also\b|and also\b)`)
 	opener       = anyOf("openers", "^", "")
-	strongTerm   = anyOf("strong", "^(", `)(?:$|[^a-z'])`)
-	weakTerm     = anyOf("weak", "^(", `)(?:$|[^a-z'])`)
-	linkTerm     = anyOf("link", "^(", `)(?:$|[^a-z'])`)
+	strongTerm   = anyOf("strong", "^(", `)(?:$|\b|[^a-z'])`)
+	weakTerm     = anyOf("weak", "^(", `)(?:$|\b|[^a-z'])`)
+	linkTerm     = anyOf("link", "^(", `)(?:$|\b|[^a-z'])`)
 )
 
 // anyOf returns an expression for one of the rules of a section.

@@ -28,20 +28,27 @@ func corrected(words []word) []word {
 				}
 				continue
 			}
-			mark(drop[from:], spoken)
+			withdraw(out[from:], drop[from:])
 		case t.retracts:
-			mark(drop[clauseBefore(out):], spoken)
+			from = clauseBefore(out)
+			withdraw(out[from:], drop[from:])
 		default:
 			out, drop = append(out, words[i]), append(drop, kept)
 			continue
 		}
-		for _, w := range words[i:t.to] {
-			w.end, w.mark = inside, ""
-			out, drop = append(out, w), append(drop, spoken)
-		}
+		out, drop = append(out, words[i:t.to]...), append(drop, make([]reason, t.to-i)...)
+		withdraw(out[len(out)-(t.to-i):], drop[len(out)-(t.to-i):])
 		i = t.to - 1
 	}
 	return without(out, drop)
+}
+
+// withdraw marks words to be left out, so that nothing ends after them.
+func withdraw(words []word, drop []reason) {
+	mark(drop, spoken)
+	for i := range words {
+		words[i].end, words[i].mark = inside, ""
+	}
 }
 
 // maxRepair is the length in words of what corrects and is corrected.
@@ -137,7 +144,7 @@ func (t term) accepts(a alignment, before []word) bool {
 		return a.differ && a.score >= 1 || a.typed
 	}
 	last := before[len(before)-1]
-	return a.typed && (last.kind != plain || units[last.low])
+	return a.typed && (last.kind != plain || units[last.low] || !last.wide && a.score >= 2)
 }
 
 // units are words after a number in what is corrected without a pause.

@@ -149,8 +149,14 @@ func breaksAfter(p string, mark, end int) bool {
 	if marks != "." {
 		return !unicode.IsLower(after)
 	}
-	word := p[strings.LastIndexAny(p[:mark], " ([\"“")+1 : mark]
+	start := strings.LastIndexAny(p[:mark], " ([\"“：；，。") + 1
+	for start > 0 && !utf8.RuneStart(p[start]) {
+		start++ // LastIndexAny returns the first byte of a mark
+	}
+	word := p[start:mark]
 	switch {
+	case strings.Trim(word, "0123456789") == "" && word != "" && isListStart(p[:start]):
+		return false
 	case strings.EqualFold(word, "no"): // the word "no" ends a sentence, the number sign does not
 		return !unicode.IsDigit(after)
 	case strings.EqualFold(word, "etc"), strings.Contains(word, "."): // p.m., e.g.
@@ -176,4 +182,10 @@ func isNoise(s string) bool {
 		}
 	}
 	return !words
+}
+
+// isListStart reports whether a number after s is that of an item of a list.
+func isListStart(s string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(s))
+	return strings.TrimSpace(s) == "" || strings.ContainsRune(":：;；。", last)
 }

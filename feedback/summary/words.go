@@ -119,6 +119,9 @@ func parseSentence(s string) []word {
 		w := &words[i]
 		w.text, w.wide = s[t.Start:t.End], t.Char
 		w.low = strings.ReplaceAll(strings.ToLower(w.text), "’", "'")
+		if whole := contractions[w.low]; whole != "" {
+			w.text, w.low = w.text[:1]+whole[1:], whole
+		}
 		w.kind = kindOf(*w, i == 0)
 		gap := s[last:t.Start]
 		last = t.End
@@ -134,6 +137,7 @@ func parseSentence(s string) []word {
 		before := &words[i-1]
 		before.mark = strings.TrimSpace(gap[:at])
 		switch {
+		case before.mark == "." && before.kind == number: // of an item of a list
 		case strings.ContainsAny(before.mark, ",，;；：—–…") || strings.ContainsAny(before.mark, ":-.") && w.space:
 			before.end = clause
 		case before.mark == "" && w.open == "" && w.space && pauses && before.wide && w.wide:
@@ -170,6 +174,11 @@ func joined(s string, tokens []script.Token) []script.Token {
 	}
 	return out
 }
+
+// contractions are forms without their apostrophe, as some transcribers write them.
+var contractions = map[string]string{"dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "cant": "can't",
+	"isnt": "isn't", "wasnt": "wasn't", "im": "i'm", "ive": "i've", "hes": "he's", "shes": "she's",
+	"theres": "there's", "thats": "that's", "theyre": "they're", "youre": "you're", "lets": "let's", "whats": "what's"}
 
 func isNumeral(s string) bool { return strings.Trim(s, numerals) == "" }
 
@@ -279,7 +288,7 @@ func markAfter(words []word, i int) string {
 // capital returns a word with a capital letter where it has one: at the start of a sentence, in
 // the names of days, months, languages and the given people, and as I.
 func capital(w word, first bool, names []string) string {
-	if w.wide || w.text != w.low {
+	if w.wide || strings.ToLower(w.text) != w.text {
 		return w.text
 	}
 	for _, n := range names {

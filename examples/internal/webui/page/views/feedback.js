@@ -108,7 +108,7 @@ export function feedbackSection(work, saved) {
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
 		const warnings = (body.warning_codes ?? []).map((/** @type {string} */ code) => words("warning_" + code, body.warning));
 		const left = (body.warning ?? "").split("\n").filter((/** @type {string} */ line) => line.startsWith("- "));
-		say([...warnings, ...left].join("\n") || body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
+		say([...warnings, ...left].join(" ") || body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }), left.length > 0);
 		if (!editor.value.trim()) return use(body.text);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
