@@ -151,18 +151,16 @@ func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped i
 }
 
 // DeleteGroup deletes the jobs of a group (see Group of [Params]) with their arguments, errors and
-// saved states, for example when a user is forgotten whose data they have: those in the history,
-// and those that wait, which never start. Their callbacks are not called. It cancels the jobs that
-// run and returns how many they are. These go to the history when they end: call it again later. It
-// works in several transactions, so when it returns an error, part of the jobs may be gone.
-func (c *Client) DeleteGroup(ctx context.Context, group string) (running int, err error) {
-	if err := driver.CheckName("group", group); err != nil {
-		return 0, err
-	}
+// saved states, in any state and from the history, for example when a user is forgotten whose data
+// they have. No callback is called. A handler that runs ends as if its lease was lost: its result is
+// ignored. It works in several transactions, so when it returns an error, part of the jobs may be
+// gone.
+func (c *Client) DeleteGroup(ctx context.Context, group string) error {
+	err := driver.CheckName("group", group)
 	for deleted := 1; deleted > 0 && err == nil; {
-		deleted, running, err = c.store.DeleteGroup(ctx, group)
+		deleted, err = c.store.DeleteGroup(ctx, group)
 	}
-	return running, failed(err, "delete group %q", group)
+	return failed(err, "delete group %q", group)
 }
 
 // allPages calls change for every page of f, the newest jobs first.

@@ -78,10 +78,9 @@ type Store interface {
 	Stats(ctx context.Context) (Stats, error)
 	// GroupStats counts the members of a group that are unfinished or in the history.
 	GroupStats(ctx context.Context, group string) (GroupStats, error)
-	// DeleteGroup deletes members of a group that do not run, at most a few thousand, and returns
-	// how many; 0 means that there are no more. It does to the running ones what Cancel does,
-	// deletes the errors of their former attempts, and returns how many they are.
-	DeleteGroup(ctx context.Context, group string) (deleted, running int, err error)
+	// DeleteGroup deletes members of a group, in any state, at most a few thousand, and returns how
+	// many; 0 means that there are no more. A worker has lost the lease of one that runs.
+	DeleteGroup(ctx context.Context, group string) (deleted int, err error)
 	// Retry makes a failed, cancelled or scheduled job wait to start now, with all its attempts. It
 	// returns ErrNotFound, ErrState or ErrDuplicate.
 	Retry(ctx context.Context, id int64) error

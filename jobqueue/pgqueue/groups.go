@@ -69,43 +69,23 @@ func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupSta
 	return g, err
 }
 
-const (
-	deleteGroupSQL = `
+const deleteGroupSQL = `
 with done as (
   delete from jobqueue_done
   where ctid = any (array(select ctid from jobqueue_done where in_group = $1 limit $2 for update)) returning id),
-idle as (
-  delete from jobqueue_job where ctid = any (array(
-    select ctid from jobqueue_job where in_group = $1 and coalesce(worker, 0) = 0 limit $2 for update))
-  returning serial_key)
-select (select count(*) from done) + (select count(*) from idle),
-  array(select distinct serial_key from idle where serial_key is not null)`
-
-	// It is a statement of its own, so that it sees the jobs that were claimed while the other
-	// waited for their locks.
-	cancelGroupSQL = `
-update jobqueue_job set cancel = true, errors = null where in_group = $1 and worker <> 0 returning id`
-)
+unfinished as (
+  delete from jobqueue_job
+  where ctid = any (array(select ctid from jobqueue_job where in_group = $1 limit $2 for update)) returning serial_key)
+select (select count(*) from done) + (select count(*) from unfinished),
+  array(select distinct serial_key from unfinished where serial_key is not null)`
 
 // DeleteGroup implements driver.Store.
-func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted, running int, err error) {
+func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
 	defer dberr.Classify(&err)
 	var keys []string
-	var cancelled []int64
-	var b pgx.Batch
-	b.Queue(s.sql(deleteGroupSQL), group, purgeBatch).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&deleted, &keys)
-	})
-	b.Queue(s.sql(cancelGroupSQL), group).Query(func(rows pgx.Rows) (err error) {
-		cancelled, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
-	})
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return 0, 0, err
+	err = s.pool.QueryRow(ctx, s.sql(deleteGroupSQL), group, purgeBatch).Scan(&deleted, &keys)
+	if err == nil {
+		s.promoteAfter(ctx, keys, []string{group})
 	}
-	for _, id := range cancelled {
-		s.signal(driver.Signal{Cancel: id})
-	}
-	s.promoteAfter(ctx, keys, []string{group})
-	return deleted, len(cancelled), nil
+	return deleted, err
 }

@@ -55,50 +55,35 @@ func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupSta
 }
 
 const (
-	deleteGroupDoneSQL = `
-delete from jobqueue_done where id in (select id from jobqueue_done where in_group = ?1 limit ?2)`
-	deleteGroupIdleSQL = `
-delete from jobqueue_job where id in (
-  select id from jobqueue_job where in_group = ?1 and coalesce(worker, 0) = 0 limit ?2)
+	deleteGroupSQL = `
+delete from jobqueue_job where id in (select id from jobqueue_job where in_group = ?1 limit ?2)
 returning coalesce(serial_key, '')`
-	cancelGroupSQL = `update jobqueue_job set cancel = 1, errors = null where in_group = ?1 and worker <> 0 returning id`
+	deleteGroupDoneSQL = `
+delete from jobqueue_done where id in (select id from jobqueue_done where in_group = ?1 limit ?2) returning ''`
 )
 
 // DeleteGroup implements driver.Store.
-func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted, running int, err error) {
+func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
 	defer dberr.Classify(&err)
-	var signals []driver.Signal
-	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
-		result, err := tx.Exec(deleteGroupDoneSQL, group, purgeBatch)
-		if err != nil {
-			return err
-		}
-		done, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
+	var promoted []driver.Signal
+	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		var keys []string
-		rows, err := tx.Query(deleteGroupIdleSQL, group, purgeBatch)
-		if err := each(rows, err, func() error {
-			keys = append(keys, "")
-			return rows.Scan(&keys[len(keys)-1])
-		}); err != nil {
-			return err
+		for _, query := range []string{deleteGroupSQL, deleteGroupDoneSQL} {
+			rows, err := tx.Query(query, group, purgeBatch)
+			if err := each(rows, err, func() error {
+				keys = append(keys, "")
+				return rows.Scan(&keys[len(keys)-1])
+			}); err != nil {
+				return err
+			}
 		}
-		cancelled, err := ids(tx.Query(cancelGroupSQL, group))
-		if err != nil {
-			return err
-		}
-		deleted, running = int(done)+len(keys), len(cancelled)
-		signals, err = s.promote(context.WithoutCancel(ctx), tx, now, rules.Names(keys...), rules.Names(group))
-		for _, id := range cancelled {
-			signals = append(signals, driver.Signal{Cancel: id})
-		}
+		deleted = len(keys)
+		promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, rules.Names(keys...), rules.Names(group))
 		return err
 	})
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	s.emit(signals)
-	return deleted, running, nil
+	s.emit(promoted)
+	return deleted, nil
 }

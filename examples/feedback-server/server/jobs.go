@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -65,8 +64,7 @@ func eraseData(lessons *feedback.Service, db *database) func(context.Context, uu
 		if err := lessons.EraseTeacher(ctx, teacher); err != nil {
 			return err
 		}
-		_, err := db.client.DeleteGroup(ctx, teacherGroup(teacher))
-		return err
+		return db.client.DeleteGroup(ctx, teacherGroup(teacher))
 	}
 }
 
@@ -111,11 +109,7 @@ func newWorker(
 		if _, err := accounts.Identity(ctx, t.TeacherID); !errors.Is(err, auth.ErrNoUser) {
 			return err
 		}
-		running, err := db.client.DeleteGroup(ctx, teacherGroup(t.TeacherID))
-		if err == nil && running > 0 {
-			err = fmt.Errorf("%d recordings of the teacher are still being transcribed", running)
-		}
-		return errors.Join(err, runTask(ctx, job, t))
+		return errors.Join(db.client.DeleteGroup(ctx, teacherGroup(t.TeacherID)), runTask(ctx, job, t))
 	}
 	// failTask runs for every job that has failed permanently, also for one whose last worker died,
 	// and for every job that an operator has cancelled.

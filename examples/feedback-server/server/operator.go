@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"log/slog"
 	"math"
 	"net/http"
@@ -69,16 +68,4 @@ func (o *operator) require(next http.Handler) http.Handler {
 		w.Header().Set("WWW-Authenticate", `Basic realm="operator", charset="UTF-8"`)
 		http.Error(w, "The operator's password is required.", http.StatusUnauthorized)
 	})
-}
-
-// health serves the state on the address for operators.
-func (o *operator) health(h *health) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		report := h.report(r.Context())
-		if !h.detailed(r, o, true) {
-			report = report.withoutDetails()
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(report) // else the client has gone away
-	}
 }

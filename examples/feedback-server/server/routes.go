@@ -22,8 +22,9 @@ const description = "A teacher keeps student profiles, records comments on lesso
 	"summarized, and saves dated feedback records.\n\n" +
 	"Sign in at `POST /api/v1/auth/miniapp/login` and send the token as `Authorization: Bearer …`."
 
-// registerState adds the endpoints for operators and load balancers.
-func registerState(api huma.API, h *health, o *operator) {
+// registerState adds the endpoints for operators and load balancers, with details for operators if
+// they get them here.
+func registerState(api huma.API, h *health, o *operator, here bool) {
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
 		Name: "State", Description: "For operators and load balancers.",
 	})
@@ -35,13 +36,13 @@ func registerState(api huma.API, h *health, o *operator) {
 		Description: "Answers 200 within two seconds while the process serves, also without a database. Details are " +
 			"for operators, with their password by HTTP Basic authentication, and on servers for development. A " +
 			"server with an address for operators gives them there.",
-		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
-			r, _ := humago.Unwrap(ctx)
-			next(huma.WithValue(ctx, detailsKey{}, h.detailed(r, o, h.config.OpsAddr == "")))
-		}},
-	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Report }, error) {
+	}, func(ctx context.Context, in *stateInput) (*struct{ Body Report }, error) {
+		detailed := h.config.DevelopmentSignIn()
+		if !detailed && here {
+			detailed, _ = o.signIn(in.request)
+		}
 		report := h.report(ctx)
-		if detailed, _ := ctx.Value(detailsKey{}).(bool); !detailed {
+		if !detailed {
 			report = report.withoutDetails()
 		}
 		return &struct{ Body Report }{report}, nil
@@ -63,19 +64,12 @@ func registerState(api huma.API, h *health, o *operator) {
 	})
 }
 
-type detailsKey struct{}
+type stateInput struct{ request *http.Request }
 
-// detailed reports whether the sender of a request gets the details, with the password if they are
-// here. In development everybody gets them.
-func (h *health) detailed(r *http.Request, o *operator, here bool) bool {
-	if h.config.DevelopmentSignIn() {
-		return true
-	}
-	if !here {
-		return false
-	}
-	ok, _ := o.signIn(r)
-	return ok
+// Resolve implements huma.Resolver.
+func (in *stateInput) Resolve(ctx huma.Context) []error {
+	in.request, _ = humago.Unwrap(ctx)
+	return nil
 }
 
 // Readiness is the body of GET /readyz.

@@ -181,7 +181,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		mux.Handle("GET /page/", page)
 	}
 	operator := newOperator(c, log)
-	registerState(api, health, operator)
+	registerState(api, health, operator, c.OpsAddr == "")
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
 	wrap := feedbackhttp.WrapOptions{
 		Logger: requestLog, Observe: metrics.observeRequest, Trace: traces.request(),
@@ -199,7 +199,8 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	} else {
 		opsMux := http.NewServeMux()
 		registerOperator(opsMux, "")
-		opsMux.HandleFunc("GET /health", operator.health(health))
+		registerState(feedbackhttp.NewAPI(opsMux, feedbackhttp.APIOptions{Title: title, Version: o.Version}),
+			health, operator, true)
 		ops = feedbackhttp.Wrap(opsMux, wrap)
 	}
 	var handler http.Handler = mux

@@ -187,7 +187,7 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 			return err
 		},
 		"GroupStats":     func(ctx context.Context) error { _, err := c.GroupStats(ctx, "g"); return err },
-		"DeleteGroup":    func(ctx context.Context) error { _, err := c.DeleteGroup(ctx, "g"); return err },
+		"DeleteGroup":    func(ctx context.Context) error { return c.DeleteGroup(ctx, "g") },
 		"Pause":          func(ctx context.Context) error { return c.Pause(ctx, "default", time.Now()) },
 		"Resume":         func(ctx context.Context) error { return c.Resume(ctx, "default") },
 		"Schedules":      func(ctx context.Context) error { _, err := c.Schedules(ctx); return err },
