@@ -166,7 +166,7 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	var result struct {
 		Transcript, Generated, Token string
 		Day                          string // of the phone, which is not the server's
-		Kept, Left, Toasts           []string
+		Kept, Left, Toasts, Copied   []string
 		Before, Uploads              int
 	}
 	url := inVM(t, "pages", &result)
@@ -174,7 +174,11 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	require.Equal(t, 4, result.Uploads, "every recording is uploaded once")
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")
 	require.Empty(t, result.Left)
-	require.Empty(t, result.Toasts)
+	require.Equal(t, []string{"The phone does not let it be copied. Select the text below."}, result.Toasts)
+	require.Len(t, result.Copied, 2, "the text that was being written, and the record")
+	for _, copied := range result.Copied {
+		require.Regexp(t, `小明's .*\n\nShe mixed her own greens today.\n`, copied)
+	}
 	var heard []string
 	for _, n := range []int{0, 1, 2, 0} {
 		data, err := os.ReadFile(recordings(t)[n])

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -174,12 +175,33 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	fill("query", "")
 	shown("Mia")
 
-	// The defaults fill the fields of a new student that are left empty.
-	b.do(chromedp.Click(chromedp.CSS("summary")))
+	// The defaults fill the fields of a new student that are left empty. What the server says of a
+	// field stands beside it. Words to expect are seen and deleted.
+	_, err := c.SaveWords(t.Context(), []string{"了教室", "雨桐"})
+	require.NoError(t, err)
+	b.do(chromedp.Navigate(url + "/#/settings"))
+	b.until(`() => document.querySelector("[name=words]")?.value === "了教室\n雨桐"`, "")
 	fill("lesson_duration_minutes", "45")
-	b.eval(`document.querySelector("details form [name=grade]").value = "Grade 9"`)
+	fill("grade", "Grade 9")
+	fill("message_template", "Dear {guardian},")
+	b.clickButton("Save")
+	b.waitText("Please check: Message to the guardian.")
+	b.until(`() => /unknown placeholder in line 1 at character 6/.test(document.querySelector("textarea + .error")?.innerText)`, "")
+	fill("message_template", "{name}: {text}")
+	fill("summary_instructions", "Be brief.")
 	b.clickButton("Save")
 	b.waitText("Saved.")
+	require.Empty(t, b.eval(`document.querySelector("textarea + .error")?.innerText ?? ""`))
+	defaults, err := c.Defaults(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, feedbackclient.Defaults{Grade: "Grade 9", Subject: "Art", LessonDurationMinutes: 45,
+		MessageTemplate: "{name}: {text}", SummaryInstructions: "Be brief."}, defaults)
+	fill("words", "雨桐")
+	b.eval(`document.querySelector("[name=words]").form.requestSubmit(); ""`)
+	require.Eventually(t, func() bool {
+		words, err := c.Words(t.Context())
+		return err == nil && slices.Equal(words, []string{"雨桐"})
+	}, timeout, 100*time.Millisecond)
 	b.do(chromedp.Navigate(url + "/#/edit/"))
 	b.waitText("Add a student")
 	b.until(`() => Boolean(document.querySelector("[name=guardian_title]"))`, "")
@@ -204,6 +226,44 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	shown("Mia,Ming,陈晨")
 }
 
+// copies lets the page copy into the variable copied.
+const copies = `copied = ""; navigator.clipboard.write = async ([item]) => {
+	copied = await (await item.getType("text/plain")).text();
+};`
+
+// What the guardian gets is copied from the text that is being written and from the record. A
+// browser that refuses, or a page without https, leaves it selected.
+func TestMessageIsCopiedForTheGuardian(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	_, err := c.SaveDefaults(t.Context(), feedbackclient.Defaults{LessonDurationMinutes: 45,
+		MessageTemplate: "About {name}:\n{text}"})
+	require.NoError(t, err)
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.showStudent(url, p.ID)
+	b.clickButton("Copy for the guardian")
+	b.waitText("There is no text yet.")
+	b.eval(copies + `""`)
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "She mixed greens."))
+	b.clickButton("Copy for the guardian") // what was typed a moment ago is in it
+	b.waitText("Copied.")
+	require.Equal(t, "About Ming:\nShe mixed greens.", b.eval(`copied`))
+	b.clickButton("Save as record")
+	b.waitText("The record is saved")
+	b.until(`() => !document.body.innerText.includes("About Ming")`, "")
+	const click = `[...document.querySelectorAll(".records button")].find((b) => b.innerText.includes("guardian")).click(); "" `
+	b.eval(click)
+	b.until(`() => document.querySelector(".records .notice").innerText === copied`, "")
+	for _, clipboard := range []string{`{ write: async () => { throw new DOMException("", "NotAllowedError"); } }`, "undefined"} {
+		b.eval(`getSelection().removeAllRanges(); Object.defineProperty(navigator, "clipboard",
+			{ configurable: true, value: ` + clipboard + ` }); ` + click)
+		b.waitText("The browser does not let this page copy.")
+		b.until(`() => String(getSelection()) === copied`, "")
+		b.clickButton("Close")
+	}
+}
+
 func TestRecordsAreCopiedPrintedAndFiltered(t *testing.T) {
 	t.Parallel()
 	url := development(t, saying("Heard."))
@@ -216,8 +276,7 @@ func TestRecordsAreCopiedPrintedAndFiltered(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.do(chromedp.Navigate(url + "/#sign-in=anna/records"))
 	b.waitText("Painted on 2026-05-30")
-	b.eval(`copied = printed = ""; navigator.clipboard.writeText = async (text) => { copied = text; };
-		print = () => { printed = document.querySelector(".printed").innerText; }; ""`)
+	b.eval(copies + `printed = ""; print = () => { printed = document.querySelector(".printed").innerText; }; ""`)
 	b.clickButton("Copy")
 	b.waitText("Copied.")
 	require.Equal(t, "Painted on 2026-05-31", b.eval(`copied`), "the newest is first")

@@ -9,6 +9,7 @@ interface Segment {
 	error: string | null;
 	/** The error as a stable word, or null if there is none for it. */
 	error_code: string | null;
+	warning_code: string | null;
 	duration_ms: number | null;
 	ahead: number | null;
 	estimated_wait_seconds: number | null;
@@ -201,6 +202,9 @@ type Draw<T> = (data: T, kept: Recording[]) => HTMLElement;
 /** Draws what has the key, which create prepares the first time. */
 type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement;
 
+/** The part of a student's view where the feedback is written. saved is called with a new record. */
+type FeedbackSection = (work: Work, saved: () => Promise<void>) => { element: HTMLElement, leave(): Promise<void> };
+
 type Fields = Record<string, string>;
 type Props = Record<string, any>;
 type Action = () => unknown;
@@ -223,6 +227,9 @@ type Explain = (error: any) => string;
 
 /** Shows a message, which screen readers read when they have finished. Errors stay until the next. */
 type Say = (text: string, error?: boolean) => void;
+
+/** Shows the text in an element and copies it. If the browser refuses, the text is selected there. */
+type Copy = (text: Promise<string>, shown: HTMLElement) => Promise<void>;
 
 /** Asks a question in a dialog. */
 type Ask = (question: string, yes: string, no?: string) => Promise<boolean>;
@@ -253,12 +260,15 @@ type CreateButton = (label: string, action: Action, props?: Props) => HTMLButton
 /** Creates a labelled field. */
 type CreateField = (label: string, control: HTMLElement) => HTMLElement;
 
-/** A labelled input for a field of the interface. */
-type CreateInput = (data: any, name: Key, props?: object) => HTMLElement;
+/** The fields of a template in index.html, with labels, and with data as their values. */
+type CreateFields = (id: string, data?: any) => HTMLElement[];
 
-/** Creates a form. Its action receives the fields by name, trimmed. */
+/**
+ * Creates a form. Its action receives the fields by name, trimmed. What a Problem says of a field
+ * is shown beside it.
+ */
 type CreateForm = (
-	action: (values: Fields) => unknown, props: Props, ...children: Child[]
+	action: (values: Fields) => Promise<unknown>, props: Props, ...children: Child[]
 ) => HTMLFormElement;
 
 type Key = keyof typeof import("./page/i18n/en.json");

@@ -64,6 +64,7 @@ func TestBothLanguagesAreComplete(t *testing.T) {
 	for _, text := range files(t, ".js") {
 		code.WriteString(text)
 	}
+	code.WriteString(get("/").Body.String())
 	value := regexp.MustCompile(`\{\w+\}`)
 	require.Len(t, chinese, len(english))
 	for key, text := range english {

@@ -150,6 +150,10 @@ export class Phone {
         for (const page of this.pages.splice(0)) page.onUnload?.();
         this.open(url);
       },
+      setClipboardData: async ({ data }) => {
+        if (this.clipboard === null) throw { errMsg: "setClipboardData:fail privacy permission is not authorized" };
+        this.clipboard = data;
+      },
       showToast: async ({ title }) => { this.toasts.push(title); },
     };
   }

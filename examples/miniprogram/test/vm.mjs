@@ -69,10 +69,16 @@ const transcript = phone.page.data.lessons[0].transcript;
 await tap("generate");
 const generated = phone.page.data.text;
 type("typeText", "She mixed her own greens today.");
+await tap("copy");
+const copied = [phone.clipboard];
 await tap("save");
 await phone.until("/pages/text/text", (data) => data.saved !== "");
+phone.clipboard = null;
+await tap("copy"); // is refused
+copied.push(phone.page.data.message);
 console.log(JSON.stringify({
-  day: new Date().toLocaleDateString("sv"), transcript, generated, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
+  day: new Date().toLocaleDateString("sv"),
+  transcript, generated, copied, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
   toasts: phone.toasts,
 }));
 process.exit(0);

@@ -5,8 +5,8 @@ export class Problem extends Error {
 	/** @param {number} status @param {ProblemBody} body @param {number} [retryAfter] in seconds */
 	constructor(status, body, retryAfter = 0) {
 		super(body.detail || body.title || "HTTP " + status);
-		/** The names of the fields that break a rule. */
-		this.fields = (body.errors ?? []).map((e) => e.location.replace(/^\w+\./, ""));
+		/** What is wrong with fields, by name. */
+		this.fields = Object.fromEntries((body.errors ?? []).map((e) => [e.location.replace(/^\w+\.|\W.*/g, ""), e.message]));
 		this.status = status;
 		/** Whether the same request may succeed later. */
 		this.temporary = [0, 401, 408, 425, 429].includes(status) || status >= 500;
@@ -97,6 +97,9 @@ export async function all(path, query) {
 	} while (cursor);
 	return items;
 }
+
+/** What the guardian gets of a text. @param {string} path */
+export const messageOf = async (path) => (await request("GET", path + "/message")).body.text;
 
 /** A random name of a request. */
 export function requestKey() {

@@ -4,12 +4,13 @@ import { account, Problem } from "./api.js";
 import { ask, button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
 import { draftKeys, hold, outbox, own, remove, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
+import { settingsView } from "./views/settings.js";
 import { signInByAddress, signInForm, signInView } from "./views/signin.js";
 import { studentView } from "./views/student.js";
 import { editView, studentsView } from "./views/students.js";
 
 /** @type {Record<string, View>} */
-const views = { student: studentView, edit: editView, records: recordsView };
+const views = { student: studentView, edit: editView, records: recordsView, settings: settingsView };
 const main = byId("main");
 const languageKey = "lessonkit-language";
 /** @type {Leave} */
@@ -17,7 +18,7 @@ let leave;
 let shown = 0;
 
 /** Views and the student in the address. What else it says leads home. */
-const address = /^#\/(records|student(?=\/.)|edit(?=\/))\/?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})?$/;
+const address = /^#\/(records|settings|student(?=\/.)|edit(?=\/))\/?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})?$/;
 
 async function end() {
 	const ending = leave;
@@ -71,12 +72,12 @@ async function signOut() {
 }
 
 function drawFrame() {
-	/** @param {string} to @param {string} label */
-	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": location.hash === "#/" + to && "page" }, label);
+	const links = [["#/", t("students")], ["#/records", t("records")], ["#/settings", t("settings")]]
+		.map(([href, label]) => h("a", { href, "aria-current": location.hash === href && "page" }, label));
 	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
 	byId("header").replaceChildren(...h("div", {},
 		h("p.brand", {}, t("title")),
-		account.teacher && h("nav", { "aria-label": t("navigation") }, link("", t("students")), link("records", t("records"))),
+		account.teacher && h("nav", { "aria-label": t("navigation") }, ...links),
 		button(name, async () => {
 			localStorage.setItem(languageKey, lang);
 			await useLanguage(lang);

@@ -14,7 +14,7 @@ export async function useLanguage(wanted) {
 
 /** @type {Translate} */
 export function t(key, values = {}) {
-	return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+	return texts[key].replace(/\{(\w+)\}/g, (all, name) => String(values[name] ?? all));
 }
 
 /** @type {OfCode} */
@@ -73,15 +73,41 @@ export async function once(element, action) {
 /** @type {CreateField} */
 export const field = (label, control) => h("label.field", {}, h("span", {}, label), control);
 
+/** @type {CreateFields} */
+export const fields = (id, data = {}) => [.../** @type {any} */ (byId(id)).content.cloneNode(true).children].map((e) => {
+	if (!e.name) write(e, t(e.dataset.text));
+	else e.value = data[e.name] ?? "";
+	return e.name ? field(t(e.name), e) : e;
+});
+
 /** @type {CreateForm} */
 export function form(action, props, ...children) {
 	const f = h("form", props, ...children);
 	f.addEventListener("submit", (event) => {
 		event.preventDefault();
+		for (const old of f.querySelectorAll(".error")) old.remove();
 		const values = Object.fromEntries([...new FormData(f)].map(([name, v]) => [name, String(v).trim()]));
-		void once(f, () => action(values));
+		void once(f, () => action(values).catch((error) => {
+			for (const [name, message] of Object.entries(error.fields ?? {})) {
+				/** @type {any} */ (f.elements.namedItem(name))?.after(h("span.error", {}, message));
+			}
+			throw error;
+		}));
 	});
 	return f;
+}
+
+/** @type {Copy} */
+export async function copy(text, shown) {
+	// Safari writes at once or not at all, but what is written may arrive later.
+	const writing = (async () => navigator.clipboard.write([
+		new ClipboardItem({ "text/plain": text.then((s) => new Blob([s], { type: "text/plain" })) }),
+	]))().then(() => true, () => false);
+	write(shown, await text);
+	shown.hidden = false;
+	if (await writing) return say(t("copied"));
+	getSelection()?.selectAllChildren(shown);
+	say(t("copyRefused"), true);
 }
 
 let clearing = 0;
@@ -97,12 +123,12 @@ export function say(text, error = false) {
 }
 
 /** @type {Explain} */
-export function explain({ name, code, status = 0, message, retryAfter = 0, fields = [] }) {
+export function explain({ name, code, status = 0, message, retryAfter = 0, fields = {} }) {
 	const known = [code, name, Math.min(status, 500), "other"].find((key) => "error_" + key in texts);
 	return t(/** @type {Key} */ ("error_" + known), {
 		time: new Date(Date.now() + retryAfter * 1000).toLocaleTimeString(language, { timeStyle: "short" }),
 		detail: message,
-		fields: fields.map((/** @type {string} */ f) => words(f, f)).join(", "),
+		fields: Object.keys(fields).map((f) => words(f, f)).join(", "),
 	});
 }
 
@@ -125,8 +151,8 @@ export function ask(question, yes, no = t("cancel")) {
 		const text = h("p", { id: "question" }, question);
 		/** @type {HTMLDialogElement} */
 		const dialog = h("dialog", { "aria-labelledby": "question" }, text, h("div.row", {},
-			button(no, () => { dialog.close(); }),
-			button(yes, () => { dialog.close("yes"); }, { class: "danger" })));
+			button(no, () => dialog.close()),
+			button(yes, () => dialog.close("yes"), { class: "danger" })));
 		dialog.addEventListener("close", () => {
 			dialog.remove();
 			resolve(dialog.returnValue === "yes");

@@ -2,7 +2,7 @@ import { Problem, problemOf } from "./problem.js";
 import type { Request, Transport } from "./transport.js";
 import type {
   AudioSegment, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer, LoginState,
-  ProfileFields, ProfileList, RecordFields, SegmentList, SessionEdit, StudentProfile,
+  MessageText, ProfileFields, ProfileList, RecordFields, SegmentList, SessionEdit, StudentProfile,
 } from "./types.js";
 
 /** Where the session token is kept. */
@@ -101,6 +101,12 @@ export class Client<File> {
 
   generate(sessionID: string): Promise<Generated> {
     return this.call("POST", `/feedback-sessions/${sessionID}/generate`, {});
+  }
+
+  /** Returns what the guardian gets: the text of a session or of a record in the teacher's template. */
+  async message(of: { session: string } | { record: string }): Promise<string> {
+    const path = "session" in of ? "/feedback-sessions/" + of.session : "/feedback-records/" + of.record;
+    return (await this.call<MessageText>("GET", path + "/message")).text;
   }
 
   /** Saves a record and completes its session. With the same key it is saved once. */

@@ -1,20 +1,22 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
-import { account, request, requestKey } from "../api.js";
-import { button, explain, field, h, once, say, t, today, words } from "../dom.js";
+import { account, messageOf, Problem, request, requestKey } from "../api.js";
+import { button, copy, explain, field, h, once, say, t, today, words } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
-/** @param {Work} work @param {() => Promise<void>} saved is called with a new record */
+/** @type {FeedbackSection} */
 export function feedbackSection(work, saved) {
 	const editor = h("textarea", { rows: 12, maxlength: 20000, lang: "" });
 	const date = h("input", { type: "date", required: true, value: today() });
 	const state = h("p.hint.saving", { role: "status" });
 	const choice = h("div.notice", { hidden: true });
+	const message = h("p.text.notice", { hidden: true });
 	const generate = button(t("generate"), generateText);
 	const save = button(t("saveRecord"), saveRecord, { class: "primary" });
 	const element = h("section.card", { "aria-labelledby": "feedback" },
 		h("h2", { id: "feedback" }, t("feedback")), h("div.row", {}, generate), choice,
-		field(t("feedbackText"), editor), state, h("div.row.end", {}, field(t("date"), date), save));
+		field(t("feedbackText"), editor), state, h("div.row.end", {}, field(t("date"), date), save),
+		button(t("copyForGuardian"), () => copy(readMessage(), message)), message);
 
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
@@ -34,6 +36,7 @@ export function feedbackSection(work, saved) {
 
 	function edited() {
 		dirty = true;
+		message.hidden = true;
 		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
 		key = requestKey();
 		localStorage.setItem(draft, JSON.stringify({ text: editor.value, etag: work.etag }));
@@ -75,6 +78,14 @@ export function feedbackSection(work, saved) {
 			if (status === 412) await resolveConflict().catch(() => schedule(5000));
 			else if (temporary) schedule(1000 * (retryAfter || 5));
 		}
+	}
+
+	/** The text as the server has it, in the teacher's template. */
+	async function readMessage() {
+		if (!editor.value.trim()) throw new Problem(409, { code: "nothing_transcribed" });
+		await (saving = saving.then(autosave));
+		if (dirty) throw new Error(t("notSaved"));
+		return messageOf("feedback-sessions/" + (await work.ensure()).session_id);
 	}
 
 	/** Lets the teacher choose between two versions of the text. */
@@ -145,6 +156,7 @@ export function feedbackSection(work, saved) {
 		editor.value = text;
 		date.value = day;
 		chosen = false;
+		message.hidden = true;
 		state.textContent = "";
 	}
 

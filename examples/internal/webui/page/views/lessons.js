@@ -142,9 +142,8 @@ export function lessonsSection(work) {
 		}
 	}
 
-	/** @param {FileList | null} chosen */
-	const addFiles = (chosen) => once(files, async () => {
-		const picked = [...chosen ?? []];
+	const addFiles = () => once(files, async () => {
+		const picked = [...files.files ?? []];
 		if (picked.length === 0) return;
 		const lesson = await ensureLesson();
 		for (const file of picked) {
@@ -211,12 +210,7 @@ export function lessonsSection(work) {
 		event.preventDefault();
 		record.click();
 	});
-	on(files, "change", () => addFiles(files.files));
-	on(element, "dragover", (event) => event.preventDefault());
-	on(element, "drop", (event) => {
-		event.preventDefault();
-		void addFiles(event.dataTransfer.files);
-	});
+	on(files, "change", addFiles);
 	void readOutbox();
 
 	return {

@@ -1,7 +1,7 @@
 // Saved feedback: by student and date.
 
-import { all, request } from "../api.js";
-import { ask, button, byId, field, h, once, say, t } from "../dom.js";
+import { all, messageOf, request } from "../api.js";
+import { ask, button, byId, copy, field, h, once, say, t } from "../dom.js";
 
 /** @type {View} */
 export async function recordsView(root) {
@@ -27,12 +27,13 @@ export function recordList(records, name, heading, deleted) {
 	if (records.length === 0) return h("p.hint", {}, t("noRecords"));
 	return h("ul.list.records", {}, ...records.map((r) => {
 		const title = [r.feedback_date, name(r)].filter(Boolean).join(" · ");
-		const item = h("li.card", {}, h(heading, {}, title), h("p.text", {}, r.content),
+		const path = "feedback-records/" + r.record_id;
+		const content = h("p.text", {}, r.content);
+		const message = h("p.text.notice", { hidden: true });
+		const item = h("li.card", {}, h(heading, {}, title), content,
 			h("div.row", {},
-				button(t("copy"), async () => {
-					await navigator.clipboard.writeText(r.content);
-					say(t("copied"));
-				}, { of: title }),
+				button(t("copy"), () => copy(Promise.resolve(r.content), content), { of: title }),
+				button(t("copyForGuardian"), () => copy(messageOf(path), message), { of: title }),
 				button(t("print"), () => {
 					item.classList.add("printed");
 					print();
@@ -40,11 +41,11 @@ export function recordList(records, name, heading, deleted) {
 				}, { of: title }),
 				button(t("delete"), async () => {
 					if (!await ask(t("deleteRecordQuestion", { title }), t("delete"))) return;
-					await request("DELETE", "feedback-records/" + r.record_id);
+					await request("DELETE", path);
 					await deleted();
 					byId("main").focus();
 					say(t("deleted"));
-				}, { class: "danger", of: title })));
+				}, { class: "danger", of: title })), message);
 		return item;
 	}));
 }

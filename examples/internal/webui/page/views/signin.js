@@ -1,7 +1,7 @@
 // Signing in: by a name on servers for development, or with a session token.
 
 import { account } from "../api.js";
-import { explain, field, form, h, say, t } from "../dom.js";
+import { explain, fields, form, h, say, t } from "../dom.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
@@ -19,18 +19,11 @@ export async function signInView(root) {
 	root.append(h("h1", {}, t("signIn")), h("p.hint", {}, t("signInHint")));
 	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
 	if (health.development_auth_enabled) {
-		root.append(form(({ name = "" }) => byName(name), { class: "card" },
-			h("p", {}, t("developmentHint")),
-			field(t("name"), h("input", {
-				name: "name", required: true, pattern: "[A-Za-z0-9._@+\\-]{1,64}", title: t("nameRule"),
-				autocomplete: "username",
-			})),
-			h("button.primary", {}, t("signInByName"))));
+		root.append(form(({ name = "" }) => byName(name), { class: "card" }, ...fields("teacher")));
 	}
 	root.append(h("div.card", {}, h("p", {}, t("tokenHint")), signInForm()));
 }
 
 /** The form for a session token. */
 export const signInForm = () => form(({ token }) => account.signIn({ Authorization: "Bearer " + token }), {},
-	field(t("token"), h("input", { name: "token", type: "password", required: true, autocomplete: "off" })),
-	h("button", {}, t("signInByToken")));
+	...fields("token"));

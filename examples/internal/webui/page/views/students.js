@@ -1,7 +1,7 @@
-// Students: the list, the form of one, and the defaults of new ones.
+// Students: the list, and the form of one.
 
 import { all, request } from "../api.js";
-import { ask, button, field, form, h, say, t, write } from "../dom.js";
+import { ask, button, field, fields, form, h, say, t, write } from "../dom.js";
 
 /** @type {View} */
 export async function studentsView(root) {
@@ -26,7 +26,7 @@ export async function studentsView(root) {
 			h("a.button.primary", { href: "#/edit/" }, t("addStudent"))),
 		h("div.row.filters", {}, field(t("search"), search),
 			...filters.map((f) => field(t(/** @type {Key} */ (f.name)), f))),
-		count, list, await defaultsForm());
+		count, list);
 	draw();
 }
 
@@ -34,21 +34,6 @@ export async function studentsView(root) {
 export const describe = (p) =>
 	[p.grade, p.subject, p.academic_year, p.term, p.start_time && `${p.start_time}–${p.end_time}`].filter(Boolean)
 		.join(" · ");
-
-/** @type {CreateInput} */
-const input = (data, name, props) => field(t(name), h("input", { name, value: data[name], maxlength: 100, ...props }));
-
-async function defaultsForm() {
-	const { body } = await request("GET", "profile-defaults");
-	return h("details", {}, h("summary", {}, t("defaults")), form(async (v) => {
-		await request("PUT", "profile-defaults", {
-			body: { ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes) },
-		});
-		say(t("saved"));
-	}, { class: "card" }, h("p.hint", {}, t("defaultsHint")), input(body, "grade"), input(body, "subject"),
-	input(body, "lesson_duration_minutes", { type: "number", min: 1, max: 600, required: true }),
-	h("button", {}, t("save"))));
-}
 
 /** The form of a student, of a new one if id is "". @type {View} */
 export async function editView(root, id = "") {
@@ -62,11 +47,7 @@ export async function editView(root, id = "") {
 		const answer = await request(id ? "PUT" : "POST", id ? "profiles/" + id : "profiles", { body });
 		location.hash = "#/student/" + answer.body.profile_id;
 	}, { class: "card" },
-	input(p, "name", { required: true, pattern: ".*\\S.*" }), input(p, "grade"), input(p, "subject"),
-	input(p, "academic_year", { type: "number", min: 1900, max: 2200 }),
-	input(p, "term"), input(p, "guardian_title"),
-	input(p, "start_time", { type: "time" }), input(p, "end_time", { type: "time" }),
-	h("p.hint", {}, t("emptyFields")),
+	...fields("profile", p),
 	h("div.row", {}, h("button.primary", {}, t("save")),
 		h("a.button", { href: id ? "#/student/" + id : "#/" }, t("cancel")))));
 	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));

@@ -2,7 +2,7 @@
 // selection and playback.
 
 import { request } from "../api.js";
-import { arrange, button, explain, h, minutes, t, write } from "../dom.js";
+import { arrange, button, explain, h, minutes, t, words, write } from "../dom.js";
 import { audio, remove } from "../outbox.js";
 
 /** @param {Work} work */
@@ -56,16 +56,19 @@ export function transcript(work) {
 	function segmentView({ segment_id, sequence, duration_ms }) {
 		const label = t("part", { n: sequence + 1 }) + (duration_ms ? " · " + minutes(duration_ms / 1000) : "");
 		const text = h("p.text", {});
+		const warning = h("p.notice", {});
 		const retry = button(t("retry"), async () => {
 			await request("POST", `audio-segments/${segment_id}/retry`);
 			row.focus();
 			await work.refresh();
 		}, { of: label });
 		const listen = button(t("listen"), () => play(segment_id, row), { class: "quiet", of: label });
-		const row = h("li", { tabindex: -1 }, text,
+		const row = h("li", { tabindex: -1 }, text, warning,
 			h("div.row", {}, h("span.hint.grow", {}, label), retry, listen));
-		return ({ state, text: said, error, error_code: code, audio_deleted_at }) => {
+		return ({ state, text: said, error, error_code: code, warning_code, audio_deleted_at }) => {
 			row.className = state;
+			warning.hidden = !said || !warning_code;
+			write(warning, words("warning_" + warning_code, ""));
 			listen.hidden = !!audio_deleted_at;
 			retry.hidden = state !== "failed";
 			write(text, state === "transcribed" ? said || t("warning_no_speech")

@@ -14,7 +14,7 @@ interface Lesson {
 }
 
 Page({
-  data: { session: "", student: "", date: "", lessons: [] as Lesson[], text: "", saved: "" },
+  data: { session: "", student: "", date: "", lessons: [] as Lesson[], text: "", saved: "", message: "" },
   timer: 0,
   visible: false,
 
@@ -74,7 +74,22 @@ Page({
   },
 
   typeText(event: WechatMiniprogram.Input) {
-    this.setData({ text: event.detail.value });
+    this.setData({ text: event.detail.value, message: "" });
+  },
+
+  /** Shows what the guardian gets, and copies it. */
+  async copy() {
+    const { session, date, text, saved } = this.data;
+    try {
+      if (!saved) await client.saveSession(session, { feedback_text: text, feedback_date: date });
+      const message = await client.message(saved ? { record: saved } : { session });
+      this.setData({ message });
+      await wx.setClipboardData({ data: message }).catch(() => {
+        throw new Error("The phone does not let it be copied. Select the text below.");
+      });
+    } catch (error) {
+      report(error);
+    }
   },
 
   async save() {
