@@ -117,19 +117,25 @@ func (b *browser) showStudent(url, profile string) {
 func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	t.Parallel()
 	url := development(t, saying("Heard.", func(n int32, w http.ResponseWriter, _ *http.Request) bool {
-		refused := n <= 2 // with times of segments, and then without
-		if refused {
+		switch n {
+		case 1:
+			fmt.Fprintf(w, `{"text":%q}`, strings.Repeat("Thanks for watching! ", 20)) // as of silence
+		case 2:
 			http.Error(w, `{"error":{"message":"no speech in it"}}`, http.StatusUnprocessableEntity)
 		}
-		return refused
+		return n <= 2
 	}))
 	c, p := withStudent(t, url, "anna")
 	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.showStudent(url, p.ID)
+	b.waitText("Parts of this may not have been said.")
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
 	b.waitText("Could not be recognised – The recording cannot be used")
 	b.clickButton("Try again")
 	b.waitText("Heard.")
+	require.Equal(t, "1", b.eval(`String(document.body.innerText.split("may not have been said").length - 1)`))
+	b.screenshot("doubtful")
 	b.clickButton("Finish the lesson")
 	b.waitText("Lesson 1 · finished")
 	b.clickButton("Mark as applied")
@@ -256,6 +262,7 @@ func TestMessageIsCopiedForTheGuardian(t *testing.T) {
 	b.eval(click)
 	b.until(`() => document.querySelector(".records .notice").innerText === copied`, "")
 	for _, clipboard := range []string{`{ write: async () => { throw new DOMException("", "NotAllowedError"); } }`, "undefined"} {
+		b.until(`() => !document.querySelector("[aria-busy=true]")`, "")
 		b.eval(`getSelection().removeAllRanges(); Object.defineProperty(navigator, "clipboard",
 			{ configurable: true, value: ` + clipboard + ` }); ` + click)
 		b.waitText("The browser does not let this page copy.")

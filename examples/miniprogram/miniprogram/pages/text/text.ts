@@ -11,6 +11,7 @@ interface Lesson {
   transcript: string;
   waiting: AudioSegment[];
   failed: AudioSegment[];
+  doubtful: AudioSegment[];
 }
 
 Page({
@@ -121,5 +122,6 @@ async function lessonOf(lesson: FeedbackSession["lessons"][number]): Promise<Les
     transcript: segments.map((s) => s.text).filter(Boolean).join("\n"),
     waiting: segments.filter((s) => s.state === "queued" || s.state === "transcribing"),
     failed: segments.filter((s) => s.state === "failed"),
+    doubtful: segments.filter((s) => s.text && s.warning),
   };
 }
