@@ -33,6 +33,15 @@ interface Session {
 	lessons: Lesson[];
 }
 
+interface Generated {
+	text: string;
+	lessons: number;
+	segments: { transcribed: number };
+	/** In English. What was left out stands in lines that begin with "- ". */
+	warning?: string;
+	warning_codes: string[];
+}
+
 interface Profile {
 	[field: string]: any;
 	profile_id: string;

@@ -98,7 +98,7 @@ export async function all(path, query) {
 	return items;
 }
 
-/** What the guardian gets of a text. @param {string} path */
+/** @param {string} path */
 export const messageOf = async (path) => (await request("GET", path + "/message")).body.text;
 
 /** A random name of a request. */

@@ -1,8 +1,8 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
-import { account, Problem } from "./api.js";
+import { account } from "./api.js";
 import { ask, button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
-import { draftKeys, hold, outbox, own, remove, retryNow, wake } from "./outbox.js";
+import { draftKeys, outbox, own, remove, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { settingsView } from "./views/settings.js";
 import { signInByAddress, signInForm, signInView } from "./views/signin.js";
@@ -51,23 +51,18 @@ async function show() {
 
 /** Ends the session, and forgets what this device keeps of the teacher. */
 async function signOut() {
-	const recordings = await own().catch(() => []);
-	const [n, texts] = [recordings.length, draftKeys().length];
+	const recordings = () => own().catch(() => []);
+	const [n, texts] = [(await recordings()).length, draftKeys().length];
 	if (n + texts > 0 && !await ask(t("signOutQuestion", { n, texts }), t("signOut"))) return;
 	await end();
 	main.replaceChildren(); // nothing more is typed
-	const release = await hold("recording", 2000);
-	if (!release) {
-		await show();
-		throw new Problem(409, { code: "other_tab" });
-	}
 	let problem = await account.logout();
 	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
 		problem = await account.logout();
 	}
-	for (const recording of recordings) await remove(recording);
+	// What is incomplete now is being recorded by another tab.
+	for (const recording of await recordings()) if (recording.complete) await remove(recording);
 	for (const key of draftKeys()) localStorage.removeItem(key);
-	release();
 	account.forget();
 }
 

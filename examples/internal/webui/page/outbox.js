@@ -77,7 +77,6 @@ export async function remove({ lesson, sequence }) {
 /** The key of a student's text that the server does not have yet. @param {string} student */
 export const draftKey = (student) => `lessonkit-draft-${account.teacher}-${student}`;
 
-/** The keys of all texts of the teacher. */
 export const draftKeys = () => Object.keys(localStorage).filter((key) => key.startsWith(draftKey("")));
 
 /** @returns {Promise<Recording[]>} */

@@ -29,7 +29,7 @@ export class Work extends EventTarget {
 		if (this.session) await this.read("feedback-sessions/" + this.session.session_id);
 	}
 
-	/** Returns the active session, opening one if there is none. */
+	/** Opens a session if there is none. */
 	async ensure() {
 		if (!this.session) {
 			await this.read("feedback-sessions", { profile_id: this.profile.profile_id, feedback_date: today() });
@@ -81,7 +81,6 @@ export class Work extends EventTarget {
 		void follow(this.session.session_id, { opened: refresh, received }, this.end.signal);
 	}
 
-	/** Forgets the session, which was completed. */
 	completed() {
 		this.end.abort();
 		this.end = new AbortController();

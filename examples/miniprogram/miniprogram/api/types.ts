@@ -1003,7 +1003,7 @@ export type ListProfilesData = {
     path?: never;
     query?: {
         /**
-         * How many items at most.
+         * How many items at most; fewer if texts exceed 256 KiB.
          */
         limit?: number;
         /**
@@ -1982,7 +1982,7 @@ export type ListSegmentsData = {
     };
     query?: {
         /**
-         * How many items at most.
+         * How many items at most; fewer if texts exceed 256 KiB.
          */
         limit?: number;
         /**
@@ -2443,7 +2443,7 @@ export type ListRecordsData = {
     path?: never;
     query?: {
         /**
-         * How many items at most.
+         * How many items at most; fewer if texts exceed 256 KiB.
          */
         limit?: number;
         /**

@@ -1,7 +1,7 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
 import { account, messageOf, Problem, request, requestKey } from "../api.js";
-import { button, copy, explain, field, h, once, say, t, today, words } from "../dom.js";
+import { button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** @type {FeedbackSection} */
@@ -11,10 +11,11 @@ export function feedbackSection(work, saved) {
 	const state = h("p.hint.saving", { role: "status" });
 	const choice = h("div.notice", { hidden: true });
 	const message = h("p.text.notice", { hidden: true });
+	const warned = h("p.text.notice", { hidden: true });
 	const generate = button(t("generate"), generateText);
 	const save = button(t("saveRecord"), saveRecord, { class: "primary" });
 	const element = h("section.card", { "aria-labelledby": "feedback" },
-		h("h2", { id: "feedback" }, t("feedback")), h("div.row", {}, generate), choice,
+		h("h2", { id: "feedback" }, t("feedback")), h("div.row", {}, generate), warned, choice,
 		field(t("feedbackText"), editor), state, h("div.row.end", {}, field(t("date"), date), save),
 		button(t("copyForGuardian"), () => copy(readMessage(), message)), message);
 
@@ -116,10 +117,13 @@ export function feedbackSection(work, saved) {
 
 	async function generateText() {
 		const session = await work.ensure();
+		/** @type {{ body: Generated }} */
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
-		const warnings = (body.warning_codes ?? []).map((/** @type {string} */ code) => words("warning_" + code, body.warning));
-		const left = (body.warning ?? "").split("\n").filter((/** @type {string} */ line) => line.startsWith("- "));
-		say([...warnings, ...left].join(" ") || body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }), left.length > 0);
+		const { warning = "", warning_codes } = body;
+		const left = warning.split("\n").filter((line) => line.startsWith("- "));
+		write(warned, [...warning_codes.map((code) => words("warning_" + code, warning)), ...left].join("\n"));
+		warned.hidden = !warned.textContent;
+		say(t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
 		if (!editor.value.trim()) return use(body.text);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
@@ -156,7 +160,7 @@ export function feedbackSection(work, saved) {
 		editor.value = text;
 		date.value = day;
 		chosen = false;
-		message.hidden = true;
+		message.hidden = warned.hidden = true;
 		state.textContent = "";
 	}
 

@@ -35,7 +35,7 @@ export const describe = (p) =>
 	[p.grade, p.subject, p.academic_year, p.term, p.start_time && `${p.start_time}–${p.end_time}`].filter(Boolean)
 		.join(" · ");
 
-/** The form of a student, of a new one if id is "". @type {View} */
+/** @type {View} */
 export async function editView(root, id = "") {
 	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
