@@ -136,6 +136,9 @@ func withoutAsides(words []word) []word {
 		whole := isAside(s)
 		for _, c := range parts(s, clause) {
 			text, _ := plainText(c)
+			if courtesy.MatchString(text) {
+				mark(drop[at:at+len(c)], filler)
+			}
 			before = whole || aside.MatchString(text) || before && len(c) <= 8 && placeOf(text) == inLesson &&
 				(followUp.MatchString(text) || order.MatchString(text))
 			if before {
@@ -161,7 +164,7 @@ func withoutAsides(words []word) []word {
 func isClosing(c []word) bool {
 	text, _ := plainText(c)
 	return closing.MatchString(text) || order.MatchString(text) || aside.MatchString(text) ||
-		fillerClause.MatchString(text) || openingWords.MatchString(text)
+		courtesy.MatchString(text) || fillerClause.MatchString(text) || openingWords.MatchString(text)
 }
 
 // isAside reports whether a sentence has an order or an aside and otherwise only names and fillers,
@@ -182,7 +185,7 @@ func isAside(s []word) bool {
 			return true
 		case aside.MatchString(text) || order.MatchString(text) || closing.MatchString(text):
 			found = true
-		case fillerClause.MatchString(text) || openingWords.MatchString(text):
+		case fillerClause.MatchString(text) || openingWords.MatchString(text) || courtesy.MatchString(text):
 		case len(c) == 1 && !c[0].wide && c[0].text != c[0].low:
 		default:
 			return false
@@ -330,8 +333,9 @@ func without(words []word, drop []reason) []word {
 		for i+1 < len(words) && drop[i+1] != kept {
 			i++
 		}
-		if i+1 < len(words) && from < i+1 {
+		if i+1 < len(words) {
 			words[i+1].space = words[i+1].space || words[from].space
+			words[i+1].pause = drop[from] == filler
 		}
 		if len(out) == 0 {
 			continue

@@ -55,6 +55,7 @@ var (
 	fillerClause = anyOf("clauses", "^(?:", " ?)+$")
 	openingWords = anyOf("opening clauses", "^(?:", " ?)+$")
 	aside        = anyOf("asides", "^", "$")
+	courtesy     = anyOf("courtesies", "^", "$")
 	order        = anyOf("orders", "^", "$")
 	closing      = anyOf("closings", "^", "$")
 	followUp     = anyOf("follow up", "", "")

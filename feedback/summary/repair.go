@@ -60,6 +60,8 @@ type term struct {
 	strong   bool // it is nothing else
 	alone    bool // marks set it off
 	retracts bool // also without a correction
+	ends     bool // there is a mark after it
+	negates  bool // it may be a negation: 不, 不是
 	question bool // it follows one
 }
 
@@ -88,7 +90,9 @@ func termAt(words []word, i int) term {
 		j += n
 	}
 	if j > i {
-		t.to = j
+		t.to, t.ends = j, words[j-1].end != inside
+		text, _ := plainText(words[i:j])
+		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对")
 	}
 	return t
 }
@@ -140,8 +144,10 @@ func (t term) accepts(a alignment, before []word) bool {
 	switch {
 	case t.strong:
 		return true
-	case t.alone:
+	case t.alone && (t.ends || !before[len(before)-1].wide):
 		return a.differ && a.score >= 1 || a.typed
+	case t.negates:
+		return false
 	}
 	last := before[len(before)-1]
 	return a.typed && (last.kind != plain || units[last.low] || !last.wide && a.score >= 2)
@@ -217,7 +223,8 @@ func withoutRepeats(words []word) []word {
 	drop := make([]reason, len(words))
 	for i := 0; i < len(words); i++ {
 		for n := min(maxRepeat, (len(words)-i)/2); n > 0; n-- {
-			if isRepeat(words[i:i+n], words[i+n:i+2*n]) {
+			starts := i == 0 || words[i-1].end != inside
+			if isRepeat(words[i:i+n], words[i+n:i+2*n], starts) {
 				mark(drop[i:i+n], spoken)
 				i += n - 1
 				break
@@ -227,7 +234,10 @@ func withoutRepeats(words []word) []word {
 	return without(words, drop)
 }
 
-func isRepeat(a, b []word) bool {
+// isRepeat reports whether b says a again. What ends a clause and begins the next one is not
+// repeated, as in "don't press the pedal, the pedal is late", unless a starts a clause or the
+// speaker hesitated.
+func isRepeat(a, b []word, starts bool) bool {
 	function, different := false, map[string]bool{}
 	for i, w := range a {
 		if w.low != b[i].low || w.end >= sentence {
@@ -238,9 +248,12 @@ func isRepeat(a, b []word) bool {
 			different[w.low] = true
 		}
 	}
-	long := len(a) >= 4 && len(different) >= 3 || len(different) >= 3 && a[len(a)-1].end == clause
+	restart := starts || b[0].pause
+	long := restart && len(different) >= 3
 	first := a[0]
 	switch {
+	case a[len(a)-1].end == clause && !restart:
+		return false
 	case emphatic[first.low]:
 		return false
 	case len(a) == 1 && first.wide:

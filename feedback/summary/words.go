@@ -35,6 +35,7 @@ type word struct {
 	kind  kind
 	wide  bool   // of an unspaced script
 	space bool   // there is a space before it
+	pause bool   // there was a filler before it
 	open  string // marks before it, such as opening quotes
 	mark  string // marks after it
 	end   end    // what ends after it
