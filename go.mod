@@ -46,7 +46,11 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/oauth2 v0.37.0
+require (
+	github.com/antzucaro/matchr v0.0.0-20221106193745-7bed6ef61ef9
+	github.com/mozillazg/go-pinyin v0.21.0
+	golang.org/x/oauth2 v0.37.0
+)
 
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

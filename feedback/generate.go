@@ -74,6 +74,8 @@ const (
 	WarningIncomplete SummaryWarning = "summary_incomplete"
 	// WarningUnknownName: the text mentions a person whose name could not be restored.
 	WarningUnknownName SummaryWarning = "name_not_restored"
+	// WarningUnsupported: the text has numbers or dates that were not said; Warning names them.
+	WarningUnsupported SummaryWarning = "unsupported_number"
 	// WarningDoubtfulLeftOut: sentences that may not have been said were left out, by
 	// [Service.Generate].
 	WarningDoubtfulLeftOut SummaryWarning = "doubtful_left_out"

@@ -35,7 +35,8 @@ type generated struct {
 // TransformSchema implements [huma.SchemaTransformer].
 func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	s.Properties["warning_codes"].Items.Enum = []any{feedback.WarningFallback, feedback.WarningShortened,
-		feedback.WarningIncomplete, feedback.WarningUnknownName, feedback.WarningDoubtfulLeftOut}
+		feedback.WarningIncomplete, feedback.WarningUnknownName, feedback.WarningUnsupported,
+		feedback.WarningDoubtfulLeftOut}
 	return wire.Describe(s, map[string]string{
 		"warning":       "What to know about how the text was made, for a person.",
 		"warning_codes": "The same for programs: stable words.",

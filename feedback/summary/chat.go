@@ -3,23 +3,19 @@ package summary
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/text/unicode/norm"
+	"unicode/utf8"
 
 	"lessonkit.example/feedback"
 )
-
-//go:embed prompt.txt
-var prompt string
 
 // ChatConfig configures a [Chat]. URL and Model are required.
 type ChatConfig struct {
@@ -34,6 +30,11 @@ type ChatConfig struct {
 
 	// Model is the name of the model.
 	Model string
+
+	// Prompt replaces the default rules for the model, which say what becomes of dictated notes and
+	// what the tokens [NAME_1_1] (the student) and [NAME_2_1] (the guardian) and the elements of a
+	// request are. At most [MaxPrompt] bytes. If empty, the default is used.
+	Prompt string
 
 	// Client provides the transport; its other settings are not used. If nil,
 	// http.DefaultTransport is used.
@@ -65,14 +66,18 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // waits as long as Retry-After requires, for at most two minutes in all. Transcripts of more than
 // 20,000 words are shortened by [Local].
 //
-// Names of people in the input are sent as placeholders and restored in the answer: whole names,
-// their parts, the short forms usual in Chinese, and names with a Korean particle. Not recognised
-// are parts of a single letter or character, names that are also common words (Will, May) in
-// another case than given, and names that were misheard.
+// The names of the student and the guardian are sent as tokens and restored in the answer: whole
+// names, their parts, the short forms usual in Chinese, names with a Korean particle, and what
+// sounds like a name and was probably meant. Not recognised are parts of a single letter or
+// character, names that are also common words (Will, May) in another case than given, and names
+// that were misheard in several sounds.
+//
+// Numbers, weekdays and months of the answer that are not in the input are named in a warning.
 type Chat struct {
 	url           string
 	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key
 	model         string
+	prompt        string
 	timeout       time.Duration // of an attempt
 	deadline      time.Duration // of all attempts
 	attempts      int
@@ -93,6 +98,9 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 	if strings.TrimSpace(cfg.Model) == "" {
 		return nil, errors.New("summary: Model is empty")
 	}
+	if len(cfg.Prompt) > MaxPrompt || !utf8.ValidString(cfg.Prompt) {
+		return nil, fmt.Errorf("summary: Prompt is not text of at most %d bytes", MaxPrompt)
+	}
 	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("summary: APIKey contains a space, a line break or another invalid character")
 	}
@@ -100,6 +108,7 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		url:           u,
 		authorize:     func(*http.Request) {},
 		model:         cfg.Model,
+		prompt:        cmp.Or(strings.TrimSpace(cfg.Prompt), strings.TrimSpace(defaultPrompt)),
 		timeout:       time.Minute,
 		deadline:      2 * time.Minute,
 		attempts:      4,
@@ -146,15 +155,12 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if err := ctx.Err(); err != nil {
 		return feedback.Summary{}, err
 	}
-	transcripts, left, err := c.input(ctx, textsOf(in.Lessons))
+	in, left, err := c.input(ctx, normalized(in))
 	if err != nil {
 		return feedback.Summary{}, err
 	}
-	n := newNames([]string{in.Student}, transcripts)
-	for i, t := range transcripts {
-		transcripts[i] = n.hide(t)
-	}
-	a, err := c.complete(ctx, transcripts)
+	n := newNames([]string{student: in.Student, guardian: in.GuardianTitle}, allTexts(in), in.Words)
+	a, err := c.complete(ctx, c.messages(in, n))
 	if err != nil {
 		return feedback.Summary{}, err
 	}
@@ -169,25 +175,29 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if !known {
 		warn(&out, feedback.WarningUnknownName)
 	}
+	if bad := unsupported(text, sources(in)); len(bad) > 0 {
+		warnUnsupported(&out, bad)
+	}
 	return out, nil
 }
 
-// input returns the transcripts that contain words, shortened if they are too long, and the
-// sentences that were left out.
-func (c *Chat) input(ctx context.Context, transcripts []string) (out, left []string, err error) {
+// input leaves out the lessons without words. If the others are too long, they become one, and the
+// sentences that were left out are returned.
+func (c *Chat) input(
+	ctx context.Context, in feedback.SummaryInput,
+) (_ feedback.SummaryInput, left []string, err error) {
 	words := 0
-	for _, t := range transcripts {
-		if !isNoise(t) {
-			words += countWords(t)
-			out = append(out, norm.NFC.String(strings.ToValidUTF8(t, ""))) // the form of the names
-		}
+	for _, l := range in.Lessons {
+		words += countWords(l.Text)
 	}
-	if words == 0 {
-		return nil, nil, errNoWords
+	in.Lessons = slices.DeleteFunc(in.Lessons, func(l feedback.SummaryLesson) bool { return isNoise(l.Text) })
+	if len(in.Lessons) == 0 {
+		return in, nil, errNoWords
 	}
 	if words <= c.maxInputWords {
-		return out, nil, nil
+		return in, nil, nil
 	}
-	text, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, out, nil)
-	return []string{text}, left, err
+	text, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
+	in.Lessons = []feedback.SummaryLesson{{Text: text}}
+	return in, left, err
 }

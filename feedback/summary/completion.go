@@ -51,17 +51,8 @@ type failure struct {
 
 // complete sends requests until one succeeds, another attempt cannot succeed, or none could end
 // before the deadline.
-func (c *Chat) complete(ctx context.Context, transcripts []string) (answer, error) {
-	var user strings.Builder
-	for i, t := range transcripts {
-		t = strings.ReplaceAll(t, "<", "‹") // what was said cannot end the lesson
-		fmt.Fprintf(&user, "<lesson number=\"%d\">\n%s\n</lesson>\n", i+1, strings.TrimSpace(t))
-	}
-	body, err := json.Marshal(map[string]any{
-		"model":    c.model,
-		"messages": []message{{"system", prompt}, {"user", user.String()}},
-		"stream":   false,
-	})
+func (c *Chat) complete(ctx context.Context, messages []message) (answer, error) {
+	body, err := json.Marshal(map[string]any{"model": c.model, "messages": messages, "stream": false})
 	if err != nil {
 		return answer{}, fmt.Errorf("summarize: %w", err)
 	}

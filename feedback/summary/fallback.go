@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/internal/script"
 )
 
 var warnings = map[feedback.SummaryWarning]string{
@@ -40,6 +42,29 @@ func warnShortened(s *feedback.Summary, left []string) {
 	}
 	s.Warning = strings.TrimSpace(s.Warning + " " + text)
 	s.WarningCodes = append(s.WarningCodes, feedback.WarningShortened)
+}
+
+// warnUnsupported adds a warning that names figures of the text with their places, in the text's
+// language.
+func warnUnsupported(s *feedback.Summary, figures []figure) {
+	const maxNamed = 10
+	format, separator := "These numbers or dates were not said, please check them: %s.", ", "
+	named := "%q in line %d at character %d"
+	if strings.ContainsFunc(s.Text, script.IsUnspaced) {
+		format, separator = "这些数字或日期录音里没有提到，请核对：%s。", "、"
+		named = "“%s”（第%d行第%d字）"
+	}
+	var list []string
+	for _, f := range figures[:min(len(figures), maxNamed)] {
+		line := strings.LastIndex(s.Text[:f.start], "\n") + 1
+		list = append(list, fmt.Sprintf(named, f.text, strings.Count(s.Text[:line], "\n")+1,
+			utf8.RuneCountInString(s.Text[line:f.start])+1))
+	}
+	if len(figures) > maxNamed {
+		list = append(list, "…")
+	}
+	s.Warning = strings.TrimSpace(s.Warning + " " + fmt.Sprintf(format, strings.Join(list, separator)))
+	s.WarningCodes = append(s.WarningCodes, feedback.WarningUnsupported)
 }
 
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then

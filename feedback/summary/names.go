@@ -18,18 +18,36 @@ import (
 //
 // It finds names in all their usual forms: the whole name, its parts (given name, family name), and
 // of Chinese names the given name, the short names (小明, 明明) and the family name with a
-// title (王老师, 小王). Each spelling has its own token, so that the text is restored verbatim.
+// title (王老师, 小王). Each spelling has its own token, so that the text is restored verbatim, but
+// for a misheard name, which has the token of the right one. The first token of a person is the
+// whole name.
 type names struct {
-	find      *regexp.Regexp // nil if there are no names
-	person    map[string]int // by the letters of a form
-	spellings [][]string     // found so far, by person
-	word      string         // at the start of tokens
+	find      *regexp.Regexp    // nil if there are no names
+	person    map[string]int    // by the letters of a form
+	misheard  map[string]string // the right forms, by the letters of others
+	spellings [][]string        // found so far, by person
+	word      string            // at the start of tokens
 	back      *regexp.Regexp
 }
 
-// newNames returns the names for transcripts, which must be in NFC.
-func newNames(list, transcripts []string) *names {
-	n := &names{person: map[string]int{}, word: "NAME"}
+// The people of a request.
+const (
+	student = iota
+	guardian
+)
+
+// whole returns the token of a person's whole name, or "" if that is empty.
+func (n *names) whole(person int) string {
+	if len(n.spellings[person]) == 0 {
+		return ""
+	}
+	return n.token(n.spellings[person][0])
+}
+
+// newNames returns the names for transcripts, which must be in NFC. The words are not misheard
+// names.
+func newNames(list, transcripts, words []string) *names {
+	n := &names{person: map[string]int{}, misheard: map[string]string{}, word: "NAME"}
 	n.back = tokens(n.word)
 	for slices.ContainsFunc(transcripts, n.back.MatchString) {
 		n.word += "X" // no token may be part of the transcripts
@@ -38,16 +56,32 @@ func newNames(list, transcripts []string) *names {
 	var forms []string
 	for _, name := range list {
 		name = strings.Join(strings.Fields(norm.NFC.String(name)), " ")
-		if name == "" {
-			continue
+		add := func(form string) bool {
+			_, known := n.person[letters(form)]
+			if letters(form) == "" || known {
+				return false
+			}
+			n.person[letters(form)] = len(n.spellings)
+			forms = append(forms, form)
+			return true
 		}
-		for _, f := range nameForms(name) {
-			if _, ok := n.person[letters(f)]; !ok && letters(f) != "" {
-				n.person[letters(f)] = len(n.spellings)
-				forms = append(forms, f)
+		var spellings []string
+		if name != "" {
+			spellings = []string{name}
+			for _, f := range nameForms(name) {
+				add(f)
+			}
+			for _, right := range soundForms(name) {
+				for _, t := range transcripts {
+					for _, wrong := range misheard(t, right, words) {
+						if add(wrong) {
+							n.misheard[letters(wrong)] = right
+						}
+					}
+				}
 			}
 		}
-		n.spellings = append(n.spellings, nil)
+		n.spellings = append(n.spellings, spellings)
 	}
 	if len(forms) == 0 {
 		return n
@@ -95,6 +129,9 @@ func (n *names) hide(s string) string {
 // token returns the token of a spelling.
 func (n *names) token(spelling string) string {
 	person := n.person[letters(spelling)]
+	if right, ok := n.misheard[letters(spelling)]; ok {
+		spelling = right
+	}
 	form := slices.Index(n.spellings[person], spelling)
 	if form < 0 {
 		form = len(n.spellings[person])
@@ -183,7 +220,8 @@ func pattern(form string) string {
 // class. They are replaced only as part of the whole name.
 var notNames = strings.Fields(`class group grade year team course lesson school room term
 	monday tuesday wednesday thursday friday saturday sunday morning afternoon evening
-	art music maths math english chinese mr mrs ms miss dr prof professor teacher student pupil`)
+	art music maths math english chinese mr mrs ms miss dr prof professor teacher student pupil
+	mum mom mummy mommy dad daddy mother father parent parents grandma grandpa guardian family and of`)
 
 // titles follow a Chinese family name.
 var titles = strings.Fields("老师 同学 先生 女士 小姐 教练 校长 妈妈 爸爸 家长 小朋友")
@@ -209,6 +247,7 @@ func nameForms(name string) []string {
 			forms = append(forms, hanForms(han)...)
 			continue
 		}
+		part = strings.TrimSuffix(strings.TrimSuffix(part, "'s"), "’s")
 		if utf8.RuneCountInString(part) >= 2 && !slices.Contains(notNames, strings.ToLower(part)) {
 			forms = append(forms, part)
 		}
@@ -218,6 +257,14 @@ func nameForms(name string) []string {
 
 // hanForms returns the forms of a name in Chinese characters.
 func hanForms(name []rune) []string {
+	for _, t := range titles {
+		if rest, ok := strings.CutSuffix(string(name), t); ok { // how a guardian is addressed
+			if utf8.RuneCountInString(rest) > 1 {
+				return []string{rest}
+			}
+			return nil
+		}
+	}
 	if len(name) > 4 || strings.ContainsRune("班组队", name[len(name)-1]) {
 		return nil // a class or a group
 	}
@@ -240,7 +287,8 @@ func hanForms(name []rune) []string {
 	}
 	last := string(name[len(name)-1])
 	if len(name) > 2 {
-		forms = append(forms, string(name[len(name)-2:]))
+		given := string(name[len(name)-2:])
+		forms = append(forms, given, "小"+given)
 	}
 	return append(forms, "小"+last, "阿"+last, last+last)
 }

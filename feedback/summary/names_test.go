@@ -23,20 +23,20 @@ func TestNamesAreHidden(t *testing.T) {
 			"[NAME_1_1] will draw, may I? [NAME_2_1] may.", []string{"Will", "May"}},
 		{"Chinese given and short names", "王小明画得好，小明，明明，小明 同学", "[NAME_1_1]画得好，[NAME_1_2]，[NAME_1_3]，[NAME_1_2] 同学",
 			[]string{"王小明"}},
-		{"a family name with a title", "李老师说李子很甜", "[NAME_1_1]说李子很甜", []string{"李梅"}},
-		{"a family name of two characters", "欧阳老师教若兰", "[NAME_1_1]教[NAME_1_2]", []string{"欧阳若兰"}},
-		{"the usual family names of two characters", "欧阳同学画得好，欧阳来了，诸葛老师也说", "[NAME_1_1]画得好，[NAME_1_2]来了，[NAME_2_1]也说",
+		{"a family name with a title", "李老师说李子很甜", "[NAME_1_2]说李子很甜", []string{"李梅"}},
+		{"a family name of two characters", "欧阳老师教若兰", "[NAME_1_2]教[NAME_1_3]", []string{"欧阳若兰"}},
+		{"the usual family names of two characters", "欧阳同学画得好，欧阳来了，诸葛老师也说", "[NAME_1_2]画得好，[NAME_1_3]来了，[NAME_2_2]也说",
 			[]string{"欧阳明", "诸葛亮"}},
-		{"not every family name is one of two characters", "王同学来了，王小同学也来了", "[NAME_1_1]来了，王小同学也来了", []string{"王小明"}},
-		{"a family name with 小 or 老", "小王和老王来了，小欧阳也来了", "[NAME_1_1]和[NAME_1_2]来了，[NAME_2_1]也来了",
+		{"not every family name is one of two characters", "王同学来了，王小同学也来了", "[NAME_1_2]来了，王小同学也来了", []string{"王小明"}},
+		{"a family name with 小 or 老", "小王和老王来了，小欧阳也来了", "[NAME_1_2]和[NAME_1_3]来了，[NAME_2_2]也来了",
 			[]string{"王小明", "欧阳明"}},
 		{"common words are not names", "老师说一小时画小马", "老师说一小时画小马", []string{"师明亮", "时光光", "马大力"}},
-		{"any apostrophe", "O'Brien and O’Brien drew", "[NAME_1_1] and [NAME_1_2] drew", []string{"O’Brien"}},
+		{"any apostrophe", "O'Brien and O’Brien drew", "[NAME_1_2] and [NAME_1_1] drew", []string{"O’Brien"}},
 		{"a Korean name takes particles", "김민수는 민수가 김민수네 수민이", "[NAME_1_1]는 [NAME_2_1]가 [NAME_1_1]네 수민이",
 			[]string{"김민수", "민수"}},
 		{"a Korean name that is part of a word", "지원이 지원하다", "[NAME_1_1]이 지원하다", []string{"지원"}},
 		{"in another Unicode form", "Jos\u00e9 draws", "[NAME_1_1] draws", []string{"Jose\u0301"}},
-		{"spaces between characters", "王 小 明 来 了", "[NAME_1_1] 来 了", []string{"王小明"}},
+		{"spaces between characters", "王 小 明 来 了", "[NAME_1_2] 来 了", []string{"王小明"}},
 		{"a class is hidden whole only", "Monday Art Class meets on Monday for art",
 			"[NAME_1_1] meets on Monday for art", []string{"Monday Art Class"}},
 		{"characters of regular expressions", "a.b(c reads", "[NAME_1_1] reads", []string{"a.b(c"}},
@@ -46,7 +46,7 @@ func TestNamesAreHidden(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := newNames(c.list, []string{c.in})
+			n := newNames(c.list, []string{c.in}, nil)
 			hidden := n.hide(c.in)
 			require.Equal(t, c.want, hidden)
 			back, known := n.restore(hidden)
@@ -58,7 +58,7 @@ func TestNamesAreHidden(t *testing.T) {
 
 func TestChangedTokensAreRestored(t *testing.T) {
 	t.Parallel()
-	n := newNames([]string{"Ana Field"}, nil)
+	n := newNames([]string{"Ana Field"}, nil, nil)
 	n.hide("Ana Field and Ana")
 	for in, want := range map[string]string{
 		"【NAME_1_2】画": "Ana画", "[ name_1_2 ]!": "Ana!", `[NAME\_1\_2]`: "Ana", "NAME_1_1 drew": "Ana Field drew",
@@ -86,10 +86,10 @@ func TestNamesAreRestored(t *testing.T) {
 			rapid.SampledFrom([]string{" ", "。", "draws", "小明", "画", "[", "]", "NAME_1_1", "1"}),
 			rapid.String())).Draw(t, "text")
 		text := strings.ToValidUTF8(strings.Join(parts, ""), "")
-		n := newNames(list, []string{text})
+		n := newNames(list, []string{text}, nil)
 		hidden := n.hide(text)
 		back, known := n.restore(hidden)
-		if !known || back != text {
+		if !known || back != text && len(n.misheard) == 0 {
 			t.Fatalf("%q came back from %q as %q", text, hidden, back)
 		}
 		for _, name := range list {
@@ -98,4 +98,25 @@ func TestNamesAreRestored(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestMisheardNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"王雨桐", "雨彤和与童来了，与同学一起", "雨桐和与童来了，与同学一起"}, // 与同学: with classmates
+		{"王雨桐", "汪语彤，语彤同学，王女士", "王雨桐，雨桐同学，王女士"},
+		{"王芳", "黄芳、汪芳和王方", "黄芳、王芳和王芳"},
+		{"李梓涵", "子涵比紫晗认真", "梓涵比紫晗认真"},
+		{"李梓涵", "好，紫晗比紫晗认真", "好，梓涵比梓涵认真"},
+		{"Katherine Long", "we saw Catherine. Cather in the hall", "we saw Katherine. Cather in the hall"},
+		{"Katherine", "today catherine played", "today Katherine played"},
+		{"Emma", "I am, um, Imma and Amy at home", "I am, um, Emma and Amy at home"},
+		{"Mia", "In May my Mya said Maya", "In May my Mia said Maya"},
+		{"Becca", "Becca's Bach, and Bekka's", "Becca's Bach, and Becca's"},
+	} {
+		n := newNames([]string{c.name}, []string{c.in}, []string{"Maya", "Amy"})
+		got, known := n.restore(n.hide(c.in))
+		require.True(t, known)
+		require.Equal(t, c.want, got)
+	}
 }

@@ -22,7 +22,8 @@ const module = "lessonkit.example/"
 // roots are the independent packages, with the modules that each may compile beyond the standard
 // library.
 var roots = map[string][]string{
-	"feedback": {"github.com/google/uuid", "golang.org/x/sync"},
+	"feedback": {"github.com/google/uuid", "golang.org/x/sync", "github.com/mozillazg/go-pinyin",
+		"github.com/antzucaro/matchr"},
 	"auth":     {"github.com/google/uuid", "golang.org/x/sync"},
 	"asr":      {},
 	"jobqueue": {},

@@ -138,6 +138,8 @@ type Config struct {
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
 	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
 	SummaryModel  string `env:"FEEDBACK_SUMMARY_MODEL"`
+	// SummaryPromptFile has the rules for the model, in place of the default ones.
+	SummaryPromptFile string `env:"FEEDBACK_SUMMARY_PROMPT_FILE"`
 
 	// ScalarJS is the script of the API reference: a file, or an https address of a CDN. Defaults
 	// to the script that was embedded by the build, if any.
@@ -401,6 +403,8 @@ func (c Config) mistakes() (bad []string) {
 	}
 	must(c.SummaryAPIURL == "" || c.SummaryModel != "", "FEEDBACK_SUMMARY_MODEL",
 		"must be set with FEEDBACK_SUMMARY_API_URL")
+	must(c.SummaryPromptFile == "" || c.SummaryAPIURL != "", "FEEDBACK_SUMMARY_PROMPT_FILE",
+		"is for a model: set FEEDBACK_SUMMARY_API_URL too")
 	_, err := summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", APIKey: c.SummaryAPIKey})
 	must(err == nil, "FEEDBACK_SUMMARY_API_KEY", "must not contain spaces, line ends or control characters")
 	return bad

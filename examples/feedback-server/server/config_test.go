@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -240,5 +241,30 @@ func TestSecretsAreNotSentUnencrypted(t *testing.T) {
 			require.ErrorContains(t, err, name+": must be an https:// address", c.address)
 			require.NotContains(t, err.Error(), "hush")
 		}
+	}
+}
+
+func TestPromptFilesAreChecked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "prompt.txt")
+	environment := map[string]string{"AUDIO_STORAGE_DIR": t.TempDir(), "FEEDBACK_SUMMARY_PROMPT_FILE": file,
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db")}
+	_, err := server.ParseConfig(environment)
+	require.ErrorContains(t, err, "FEEDBACK_SUMMARY_PROMPT_FILE: is for a model")
+	environment["FEEDBACK_SUMMARY_API_URL"], environment["FEEDBACK_SUMMARY_MODEL"] = "https://sum.example", "m"
+	config, err := server.ParseConfig(environment)
+	require.NoError(t, err)
+	_, err = server.New(t.Context(), config, server.Options{Role: server.RoleAll})
+	require.ErrorContains(t, err, "FEEDBACK_SUMMARY_PROMPT_FILE: open ")
+	for text, ok := range map[string]bool{"": false, " \n": false, "\xff": false, strings.Repeat("x", 32<<10+1): false,
+		strings.Repeat("x", 32<<10): true} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		s, err := server.New(t.Context(), config, server.Options{Role: server.RoleAll})
+		if ok {
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			continue
+		}
+		require.ErrorContains(t, err, "FEEDBACK_SUMMARY_PROMPT_FILE: "+file+" must be a text in UTF-8 of at most 32768 bytes")
 	}
 }

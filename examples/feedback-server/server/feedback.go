@@ -1,13 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
+	"unicode/utf8"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/feedback"
@@ -73,10 +76,15 @@ func newSummarizer(c Config, traces *tracing, log *slog.Logger) (feedback.Summar
 	if c.SummaryAPIURL == "" {
 		return local, nil
 	}
+	prompt, err := readPrompt(c.SummaryPromptFile)
+	if err != nil {
+		return nil, fmt.Errorf("FEEDBACK_SUMMARY_PROMPT_FILE: %w", err)
+	}
 	remote, err := summary.NewChat(summary.ChatConfig{
 		URL:    c.SummaryAPIURL,
 		APIKey: c.SummaryAPIKey,
 		Model:  c.SummaryModel,
+		Prompt: prompt,
 		Client: &http.Client{Transport: traces.transport(http.DefaultTransport)},
 		Logger: log,
 	})
@@ -84,6 +92,26 @@ func newSummarizer(c Config, traces *tracing, log *slog.Logger) (feedback.Summar
 		return nil, fmt.Errorf("FEEDBACK_SUMMARY_API_URL: %w", err)
 	}
 	return summary.Fallback(remote, local, log), nil
+}
+
+// readPrompt returns the text of a file, or "" without a name.
+func readPrompt(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, summary.MaxPrompt+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(bytes.TrimSpace(text)) == 0 || len(text) > summary.MaxPrompt || !utf8.Valid(text):
+		return "", fmt.Errorf("%s must be a text in UTF-8 of at most %d bytes", name, summary.MaxPrompt)
+	}
+	return string(text), nil
 }
 
 // transcriber adapts a recognizer to the feedback service. It returns the recognizer's errors

@@ -1,0 +1,182 @@
+package summary
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// figure is a number, a weekday or a month in a text.
+type figure struct {
+	value string // the same in digits, Chinese numerals and English words; a month is its number
+	start int    // byte offset
+	text  string
+	vague bool // may mean something else, as in "one" and "a second"
+}
+
+var (
+	englishDays   = strings.Fields("sunday monday tuesday wednesday thursday friday saturday")
+	englishMonths = strings.Fields("January February March April May June July August September October " +
+		"November December")
+
+	// englishNumbers are the words for numbers up to 20 and for tens, and ordinals.
+	englishNumbers = func() map[string]int {
+		m := map[string]int{"twice": 2, "thirtieth": 30}
+		for i, w := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve " +
+			"thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
+			m[w] = i
+		}
+		for i, w := range strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh " +
+			"twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth") {
+			m[w] = i + 1
+		}
+		for i, w := range strings.Fields("thirty forty fifty sixty seventy eighty ninety hundred") {
+			m[w] = 30 + 10*i
+		}
+		return m
+	}()
+
+	figurePattern = func() *regexp.Regexp {
+		number := `(?:` + strings.Join(slices.Sorted(maps.Keys(englishNumbers)), "|") + `)`
+		return regexp.MustCompile(`\d+(?:,\d{3})*` +
+			`|(?:周|星期|礼拜)([一二三四五六日天])` +
+			`|([零〇一二两三四五六七八九十百千万]+)` +
+			`|(?i:\b(` + strings.Join(englishDays, "|") + `)s?\b)` +
+			`|\b(` + strings.Join(englishMonths, "|") + `)\b` +
+			`|(?i:\b(` + number + `(?:(?:[ -]| and )` + number + `)*)\b)`)
+	}()
+)
+
+// figures returns the figures of a text. The parts of a date, a time and a decimal are figures of
+// their own.
+func figures(text string) []figure {
+	var out []figure
+	for _, m := range figurePattern.FindAllStringSubmatchIndex(text, -1) {
+		f := figure{start: m[0], text: text[m[0]:m[1]]}
+		group := func(i int) string {
+			if m[2*i] < 0 {
+				return ""
+			}
+			return text[m[2*i]:m[2*i+1]]
+		}
+		add := func(n int) { f.value = strconv.Itoa(n); out = append(out, f) }
+		switch {
+		case group(1) != "":
+			f.value = "weekday " + strconv.Itoa(strings.Index("日一二三四五六", strings.Replace(group(1), "天", "日", 1))/3)
+			out = append(out, f)
+		case group(2) != "":
+			f.vague = f.text == "一" || strings.HasPrefix(text[m[1]:], "分") && !strings.HasPrefix(text[m[1]:], "分钟")
+			for _, n := range chineseNumbers(f.text) {
+				add(n)
+			}
+		case group(3) != "":
+			f.value = "weekday " + strconv.Itoa(slices.Index(englishDays, strings.ToLower(group(3))))
+			out = append(out, f)
+		case group(4) != "":
+			f.vague = group(4) == "May" || group(4) == "March"
+			add(slices.Index(englishMonths, group(4)) + 1)
+		case group(5) != "":
+			f.vague = slices.Contains([]string{"one", "first", "second"}, strings.ToLower(f.text))
+			for _, n := range wordsToNumbers(f.text) {
+				add(n)
+			}
+		default:
+			f.value = strings.TrimLeft(strings.ReplaceAll(f.text, ",", ""), "0")
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// chineseNumbers returns what a run of numerals means: one number, or some digits, such as 三四
+// (three or four), of which four or more are a year. Units alone, as in 千万, are no number.
+func chineseNumbers(run string) []int {
+	const digits = "零一二三四五六七八九"
+	run = strings.NewReplacer("〇", "零", "两", "二").Replace(run)
+	total, section, digit, units := 0, 0, 0, false
+	var all []int
+	for _, r := range run {
+		switch r {
+		case '十', '百', '千':
+			section += max(digit, 1) * map[rune]int{'十': 10, '百': 100, '千': 1000}[r]
+			digit, units = 0, true
+		case '万':
+			total, section, digit, units = (section+digit)*10_000, 0, 0, true
+		default:
+			digit = strings.IndexRune(digits, r) / 3
+			all = append(all, digit)
+		}
+	}
+	switch {
+	case units && len(all) == 0 && run != "十":
+		return nil
+	case units:
+		return []int{total + section + digit}
+	case len(all) < 4:
+		return all
+	}
+	year := 0
+	for _, d := range all[:min(len(all), 9)] {
+		year = year*10 + d
+	}
+	return []int{year}
+}
+
+// wordsToNumbers returns the numbers of a run of English words: "twenty five" is one, "nine thirty"
+// are two.
+func wordsToNumbers(run string) []int {
+	var all []int
+	for _, w := range strings.FieldsFunc(strings.ToLower(run), func(r rune) bool { return r == ' ' || r == '-' }) {
+		n, ok := englishNumbers[w]
+		last := len(all) - 1
+		switch {
+		case !ok: // and
+		case w == "hundred" && last >= 0 && all[last] < 10:
+			all[last] *= 100
+		case last >= 0 && n < 100 && all[last] >= 100 && all[last]%100 == 0,
+			last >= 0 && n > 0 && n < 10 && all[last]%100 >= 20 && all[last]%10 == 0:
+			all[last] += n
+		default:
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+var (
+	afternoon = regexp.MustCompile(`(?i)下午|晚上|傍晚|中午|\bp\.?m\b|afternoon|evening|tonight|noon`)
+	half      = regexp.MustCompile(`(?i)半|\bhalf\b`)
+	quarter   = regexp.MustCompile(`(?i)刻|\bquarter\b`)
+)
+
+// unsupported returns the figures of a text that the sources do not contain.
+// A figure is in a source in whatever form: 三点半 and "half past three" contain those of 15:30 too,
+// if it is about an afternoon.
+func unsupported(text, sources string) []figure {
+	known := map[string]bool{"": true, "1": true}
+	add := func(pattern *regexp.Regexp, values ...string) {
+		if pattern.MatchString(sources) {
+			for _, v := range values {
+				known[v] = true
+			}
+		}
+	}
+	add(half, "30")
+	add(quarter, "15", "45")
+	isAfternoon := afternoon.MatchString(sources)
+	for _, f := range figures(sources) {
+		known[f.value] = true
+		switch n, err := strconv.Atoi(f.value); {
+		case err != nil:
+		case n > 12 && n < 24:
+			known[strconv.Itoa(n-12)] = true
+		case n > 0 && n < 12 && isAfternoon:
+			known[strconv.Itoa(n+12)] = true
+		}
+	}
+	return slices.DeleteFunc(figures(text), func(f figure) bool {
+		return f.vague || known[f.value] || f.value == "0"
+	})
+}

@@ -1,0 +1,39 @@
+package summary
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFiguresOfAnAnswerAreHeldAgainstTheSources(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, source, answer string
+		want                 []string
+	}{
+		{"digits for words", "bars nine to twenty five, a hundred and ten beats, on the third line",
+			"Bars 9 to 25, 110 beats, 3rd line.", nil},
+		{"words for digits", "11 bars, 40 times, 2 pages", "Eleven bars, forty times, two pages.", nil},
+		{"Chinese numerals", "练二十五分钟，一百二十拍，第八课，三四遍，两页，二零二六年", "25分钟，120拍，第8课，3到4遍，2页，2026年", nil},
+		{"from digits", "25分钟，3.5页", "二十五分钟，三点五页", nil},
+		{"times", "下周四下午三点半，晚上七点一刻", "周四15:30，19:15。", nil},
+		{"half past", "on Friday at half past three in the afternoon", "Friday, 3:30 (15:30).", nil},
+		{"the twenty-four hours", "15:30 on Mondays", "Monday at 3:30 pm", nil},
+		{"dates", "on the fifth of December", "5 December; 12月5日", nil},
+		{"words that are no figures", "练琴", "十分认真，千万别急，一起唱，一一做到。", nil},
+		{"English words that are none", "she plays", "At first she may march, wait a second, one by one.", nil},
+		{"another number", "bars 9 to 24", "Bars 9 to 25.\nGood: twelve.",
+			[]string{"25", "twelve"}},
+		{"another weekday", "星期四，不，星期五", "周六上课", []string{"周六"}},
+		{"another month", "on 5 December", "on 5 November", []string{"November"}},
+		{"another Chinese number", "练三十分钟", "练二十分钟", []string{"二十"}},
+		{"thousands", "1200 yuan", "1,200 and 1,300 yuan", []string{"1,300"}},
+	} {
+		var got []string
+		for _, f := range unsupported(c.answer, c.source) {
+			got = append(got, f.text)
+		}
+		require.Equal(t, c.want, got, c.name)
+	}
+}
