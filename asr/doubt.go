@@ -1,6 +1,7 @@
 package asr
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -15,12 +16,18 @@ const (
 	maxCompressionRatio = 2.4
 )
 
-// doubtful reports whether two figures of the segment are bad. One is not enough: of quiet speech
-// and of a child's, one often is.
+// credits are the words of subtitles that Whisper writes for silence with a good AvgLogProb (as in
+// faster-whisper's issue 621). They may also be said.
+var credits = regexp.MustCompile(`(?i)thank(s| you) (so much |very much )?for watching|subscribe|subtitles? by|` +
+	`amara\.org|[点點][赞讚]|[订訂][阅閱]|[谢謝]{2}[观觀收]看|字幕`)
+
+// doubtful reports whether there are two signs that the segment was not said. One is not enough: of
+// quiet speech and of a child's, one figure is often bad.
 func (s Segment) doubtful() bool {
 	bad := 0
 	for _, b := range []bool{
 		s.NoSpeechProb > maxNoSpeechProb, s.AvgLogProb < minAvgLogProb, s.CompressionRatio > maxCompressionRatio,
+		credits.MatchString(s.Text),
 	} {
 		if b {
 			bad++

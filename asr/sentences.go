@@ -16,7 +16,8 @@ type Sentence struct {
 	// Start and End are relative to the start of the recording. Both are 0 if they are unknown.
 	Start, End time.Duration
 	// Doubtful means that this may not have been said: two of the figures of its Segments are bad,
-	// or it consists of the same few words over and over.
+	// or one and the text is what Whisper writes for silence, such as "Thanks for watching!"; or it
+	// consists of the same few words over and over.
 	Doubtful bool
 }
 

@@ -130,6 +130,19 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 	}
 }
 
+func TestFiguresOfSegmentsAreKept(t *testing.T) {
+	t.Parallel()
+	rec := connect(t, local.Config{URL: fixed(t, 200, `{"text":"a b","segments":[
+		{"start":0,"end":1,"text":"<|en|>a","no_speech_prob":0.97,"avg_logprob":-0.3,"compression_ratio":12.3},
+		{"start":1,"end":2,"text":"b","no_speech_prob":null,"avg_logprob":"x","compression_ratio":1e999}]}`)})
+	got, err := recognize(t, rec)
+	require.NoError(t, err)
+	require.Equal(t, []asr.Segment{
+		{End: time.Second, Text: "a", NoSpeechProb: 0.97, AvgLogProb: -0.3, CompressionRatio: 12.3},
+		{Start: time.Second, End: 2 * time.Second, Text: "b"},
+	}, got.Segments)
+}
+
 func TestFormsOfSuccess(t *testing.T) {
 	t.Parallel()
 	for body, text := range map[string]string{

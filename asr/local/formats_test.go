@@ -61,6 +61,29 @@ func TestRecordingsAreConvertedForServersThatCannot(t *testing.T) {
 	require.ErrorContains(t, err, "no-such-program")
 }
 
+// TestOwnersOfRecordingsReadOurWords and not those of ffmpeg.
+func TestOwnersOfRecordingsReadOurWords(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.WhisperCPP)
+	rec := connect(t, local.Config{URL: s.URL, FFmpeg: "ffmpeg"})
+	whole := encoded(t, "a.m4a")
+	silent := filepath.Join(t.TempDir(), "a.mp4")
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=s=16x16:d=1",
+		silent).CombinedOutput()
+	require.NoError(t, err, string(out))
+	video, err := asr.FromFile(silent)
+	require.NoError(t, err)
+	whole.Size /= 2
+	for says, audio := range map[string]asr.Audio{
+		"it contains no sound": video, "it is incomplete: its end is missing": whole,
+	} {
+		_, err = rec.Recognize(t.Context(), audio)
+		require.ErrorIs(t, err, asr.ErrUnusableAudio)
+		public := err.(*asr.Error).PublicText()
+		require.Equal(t, "the audio cannot be used: "+says, public)
+	}
+}
+
 func TestPrimarySubtagOfTheLanguageIsSent(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"zh-CN": "zh", "en_US": "en", "ZH": "zh", "yue-HK": "yue", "": ""} {
