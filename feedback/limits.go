@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"lessonkit.example/internal/size"
+	"lessonkit.example/feedback/internal/size"
 )
 
 // Limits bound what one teacher may use in a day, so that nobody takes the storage, the transcriber

@@ -138,7 +138,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"needs response_format verbose_json"},
 		{"granularity", wav(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400,
 			"must be word or segment"},
-		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 1000 bytes"},
+		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 0.0009537 MB"},
 		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

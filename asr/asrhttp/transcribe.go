@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/internal/size"
 	"lessonkit.example/internal/tempdir"
 )
 
@@ -293,7 +292,7 @@ func (h *Handler) formError(err error) error {
 func (h *Handler) tooLarge() error {
 	return &failure{
 		status: http.StatusRequestEntityTooLarge, param: "file", code: "too_large",
-		message: "the recording is larger than " + size.Text(h.cfg.MaxBytes),
+		message: fmt.Sprintf("the recording is larger than %.4g MB", float64(h.cfg.MaxBytes)/(1<<20)),
 	}
 }
 

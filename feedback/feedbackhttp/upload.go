@@ -19,8 +19,8 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
+	"lessonkit.example/feedback/internal/size"
 	"lessonkit.example/internal/httpapi"
-	"lessonkit.example/internal/size"
 )
 
 const (

@@ -160,7 +160,13 @@ func segmentsUnfinished(t *testing.T, f *fixture) {
 	f.begin(third, "a")
 	require.Equal(t, []feedback.UnfinishedSegment{of(third, transcribing), of(first, queued), of(other, queued),
 		of(second, queued)}, list(10), "those that have started come first")
-	f.end(third, "a", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Attempts: 1})
+	const details = `{"header_ms":60000}`
+	require.Equal(t, details, f.end(third, "a", feedback.TranscriptionResult{
+		State: feedback.SegmentTranscribed, Attempts: 1, Details: details,
+	}).Details)
+	read, err := f.Store.Segment(t.Context(), third.TeacherID, third.ID)
+	require.NoError(t, err)
+	require.Equal(t, details, read.Details)
 	f.begin(first, "b")
 	f.end(first, "b", feedback.TranscriptionResult{State: feedback.SegmentFailed, Attempts: 1})
 	require.Equal(t, []feedback.UnfinishedSegment{of(other, queued), of(second, queued)}, list(10))

@@ -14,8 +14,8 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// TestWhisperServerTakesWhatPhonesAndBrowsersRecord, although it decodes neither by itself, without a
-// setting. A recording that was cut off says so.
+// TestWhisperServerTakesWhatPhonesAndBrowsersRecord, although it decodes neither by itself, without
+// a setting. A recording that was cut off says so.
 func TestWhisperServerTakesWhatPhonesAndBrowsersRecord(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiotype"
-	"lessonkit.example/internal/size"
+	"lessonkit.example/feedback/internal/size"
 )
 
 const (

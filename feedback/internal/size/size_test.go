@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/size"
+	"lessonkit.example/feedback/internal/size"
 )
 
 func TestText(t *testing.T) {
