@@ -46,7 +46,8 @@ var (
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrStorage: the audio store cannot be written or read.
 	ErrStorage = errors.New("audio storage unavailable")
-	// ErrStorageFull: the audio store has no space for another recording.
+	// ErrStorageFull: the audio store has no space for another recording, or the store for more
+	// text.
 	ErrStorageFull = errors.New("audio storage full")
 	// ErrLimit: the teacher has reached one of the [Limits]; [Error.After] tells until when.
 	ErrLimit = errors.New("limit reached")

@@ -130,6 +130,9 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 }
 
 func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Generated{}, err
+	}
 	whole, err := s.store.Session(ctx, teacher, session)
 	if err != nil {
 		return Generated{}, err

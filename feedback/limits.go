@@ -18,6 +18,8 @@ type Limits struct {
 	Segments  int   // defaults to 5000
 	Sessions  int   // newly created; defaults to 500
 	Summaries int   // by [Service.Generate]; defaults to 200
+	TextBytes int64 // of what the teacher writes, also of generated texts; defaults to 16 MiB
+	TextRows  int   // profiles, records and lessons; defaults to 5000
 }
 
 func (l Limits) withDefaults() Limits {
@@ -26,6 +28,8 @@ func (l Limits) withDefaults() Limits {
 		Segments:  orDefaultLimit(l.Segments, 5000),
 		Sessions:  orDefaultLimit(l.Sessions, 500),
 		Summaries: orDefaultLimit(l.Summaries, 200),
+		TextBytes: orDefaultLimit(l.TextBytes, 16<<20),
+		TextRows:  orDefaultLimit(l.TextRows, 5000),
 	}
 }
 
@@ -41,6 +45,37 @@ func orDefaultLimit[T int | int64](limit, standard T) T {
 type Usage struct {
 	Bytes                         int64
 	Segments, Sessions, Summaries int
+	TextBytes                     int64 // of a text that is replaced by a longer one, what is longer
+	TextRows                      int
+}
+
+// checkText fails with [ErrStorageFull] if the store has no space for more text, and with
+// [ErrLimit] if the teacher may store none today.
+func (s *Service) checkText(ctx context.Context, teacher uuid.UUID) error {
+	if err := s.checkSpace(ctx); err != nil {
+		return err
+	}
+	now := s.now()
+	used, err := s.store.Usage(ctx, teacher, now)
+	if err != nil {
+		return err
+	}
+	l := s.cfg.Limits
+	if l.TextRows >= 0 && used.TextRows >= l.TextRows {
+		return limitReached(now, "%d profiles, records and lessons", l.TextRows)
+	}
+	if l.TextBytes >= 0 && used.TextBytes >= l.TextBytes {
+		return limitReached(now, "%d bytes of text", l.TextBytes)
+	}
+	return nil
+}
+
+// checkSpace fails with [ErrStorageFull] if the store has no space. See [Store].
+func (s *Service) checkSpace(ctx context.Context) error {
+	if store, ok := s.store.(interface{ CheckSpace(context.Context) error }); ok {
+		return store.CheckSpace(ctx)
+	}
+	return nil
 }
 
 // checkUsage fails with [ErrLimit] if the teacher has no bytes or segments left today. Uploads that

@@ -272,3 +272,48 @@ func (l *listening) Summarize(_ context.Context, in feedback.SummaryInput) (feed
 	l.heard = in
 	return feedback.Summary{Text: "summary"}, nil
 }
+
+// A teacher who may store no more text today reads, deletes and continues what is open; others are
+// not concerned.
+func TestTextOfADayIsLimited(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]feedback.Limits{"bytes": {TextBytes: 18}, "rows": {TextRows: 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t, func(c *feedback.Config) { c.Limits = limits })
+			ctx, p := t.Context(), e.profile() // of 16 bytes: Ming, Art class, Art
+			s, _, err := e.OpenSession(ctx, e.teacher, feedback.SessionInput{ProfileID: p.ID})
+			require.NoError(t, err)
+			in := feedback.RecordInput{ProfileID: p.ID, Date: "2026-05-31", Content: "good"}
+			r, _, err := e.CreateRecord(ctx, e.teacher, in)
+			require.NoError(t, err)
+			text := "more"
+			for what, store := range map[string]func() error{
+				"a record":  func() error { _, _, err := e.CreateRecord(ctx, e.teacher, in); return err },
+				"a profile": func() error { _, err := e.CreateProfile(ctx, e.teacher, feedback.ProfileInput{Name: "Li"}); return err },
+				"a changed one": func() error {
+					_, err := e.ReplaceProfile(ctx, e.teacher, p.ID, feedback.ProfileInput{Name: "Li"})
+					return err
+				},
+				"a lesson": func() error { _, err := e.StartLesson(ctx, e.teacher, s.ID); return err },
+				"words":    func() error { _, err := e.SaveWords(ctx, e.teacher, []string{"Ada"}); return err },
+				"defaults": func() error { return e.SaveDefaults(ctx, e.teacher, feedback.Defaults{LessonDurationMinutes: 1}) },
+				"a session text": func() error {
+					_, err := e.EditSession(ctx, e.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text})
+					return err
+				},
+				"a summary": func() error { _, err := e.Generate(ctx, e.teacher, s.ID, nil); return err },
+			} {
+				t.Log(what)
+				requireLimit(t, store(), 30*time.Minute) // it is 23:30
+			}
+			_, created, err := e.OpenSession(ctx, e.teacher, feedback.SessionInput{ProfileID: p.ID})
+			require.NoError(t, err)
+			require.False(t, created)
+			_, err = e.CreateProfile(ctx, uuid.New(), feedback.ProfileInput{Name: "Li"})
+			require.NoError(t, err)
+			require.NoError(t, e.DeleteRecord(ctx, e.teacher, r.ID))
+			require.NoError(t, e.DeleteProfile(ctx, e.teacher, p.ID))
+		})
+	}
+}

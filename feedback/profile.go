@@ -137,6 +137,9 @@ func orDefault[T any](v *T, def T) T {
 
 // CreateProfile creates a profile. Errors: [ErrInvalid].
 func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in ProfileInput) (Profile, error) {
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Profile{}, err
+	}
 	p, err := s.profile(ctx, teacher, in)
 	if err != nil {
 		return Profile{}, err
@@ -153,6 +156,9 @@ func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in Profi
 // ReplaceProfile replaces all fields of a profile; the rules are those of CreateProfile. Errors:
 // [ErrInvalid], [ErrNotFound].
 func (s *Service) ReplaceProfile(ctx context.Context, teacher, id uuid.UUID, in ProfileInput) (Profile, error) {
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Profile{}, err
+	}
 	p, err := s.profile(ctx, teacher, in)
 	if err != nil {
 		return Profile{}, err
@@ -222,6 +228,9 @@ func (s *Service) Defaults(ctx context.Context, teacher uuid.UUID) (Defaults, er
 // SaveDefaults saves the teacher's defaults. Errors: [ErrInvalid].
 func (s *Service) SaveDefaults(ctx context.Context, teacher uuid.UUID, d Defaults) error {
 	if err := d.validate(); err != nil {
+		return err
+	}
+	if err := s.checkText(ctx, teacher); err != nil {
 		return err
 	}
 	return s.store.SaveDefaults(ctx, teacher, d, s.now())

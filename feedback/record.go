@@ -89,6 +89,9 @@ func (s *Service) CreateRecord(
 	if err := in.validate(); err != nil {
 		return Record{}, false, err
 	}
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Record{}, false, err
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Record{}, false, err

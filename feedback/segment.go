@@ -186,6 +186,9 @@ func (s *Service) StartUpload(ctx context.Context, teacher, lesson uuid.UUID) (*
 	if err := s.checkUsage(ctx, teacher); err != nil {
 		return nil, err
 	}
+	if err := s.checkSpace(ctx); err != nil {
+		return nil, err
+	}
 	if store, ok := s.cfg.Audio.(interface{ CheckSpace(context.Context) error }); ok {
 		if err := store.CheckSpace(ctx); err != nil {
 			return nil, err
@@ -298,6 +301,9 @@ func (s *Service) Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, 
 
 // RetrySegment queues a failed segment again. Errors: [ErrNotFound], [ErrNotFailed].
 func (s *Service) RetrySegment(ctx context.Context, teacher, id uuid.UUID) (Segment, error) {
+	if err := s.checkSpace(ctx); err != nil {
+		return Segment{}, err
+	}
 	seg, err := s.store.RetrySegment(ctx, teacher, id, s.now())
 	if err != nil {
 		return Segment{}, err

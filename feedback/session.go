@@ -147,19 +147,27 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 		return Session{}, false, err
 	}
 	now := s.now()
-	used, err := s.store.Usage(ctx, teacher, now)
-	if err != nil {
-		return Session{}, false, err
-	}
-	if limit := s.cfg.Limits.Sessions; limit >= 0 && used.Sessions >= limit {
-		active, err := s.store.ActiveSession(ctx, teacher, in.ProfileID)
-		if errors.Is(err, ErrNoActiveSession) {
-			err = limitReached(now, "%d new sessions", limit)
+	if err := s.checkNewSession(ctx, teacher, now); err != nil {
+		active, noActive := s.store.ActiveSession(ctx, teacher, in.ProfileID)
+		if errors.Is(noActive, ErrNoActiveSession) {
+			return Session{}, false, err
 		}
-		return active, false, err
+		return active, false, noActive
 	}
 	return s.store.OpenSession(ctx, Session{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
 		State: SessionActive, Date: date, Version: 1, Revision: 1, CreatedAt: now, UpdatedAt: now})
+}
+
+// checkNewSession fails if the teacher may open no more sessions today, or there is no space.
+func (s *Service) checkNewSession(ctx context.Context, teacher uuid.UUID, now time.Time) error {
+	if err := s.checkSpace(ctx); err != nil {
+		return err
+	}
+	used, err := s.store.Usage(ctx, teacher, now)
+	if limit := s.cfg.Limits.Sessions; err == nil && limit >= 0 && used.Sessions >= limit {
+		err = limitReached(now, "%d new sessions", limit)
+	}
+	return err
 }
 
 // ActiveSession returns the student's active session. Errors: [ErrNoActiveSession].
@@ -180,12 +188,18 @@ func (s *Service) EditSession(ctx context.Context, teacher, id uuid.UUID, e Sess
 	if err := e.validate(); err != nil {
 		return Session{}, err
 	}
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Session{}, err
+	}
 	return s.store.EditSession(ctx, teacher, id, e, s.now())
 }
 
 // StartLesson starts the next lesson. A session has at most 1000. Errors: [ErrNotFound],
 // [ErrInvalid], [ErrSessionCompleted], [ErrLessonInProgress].
 func (s *Service) StartLesson(ctx context.Context, teacher, session uuid.UUID) (Lesson, error) {
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Lesson{}, err
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Lesson{}, err

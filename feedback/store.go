@@ -11,6 +11,9 @@ import (
 // returns nil. Rows of another teacher are treated as absent. A database that cannot be reached is
 // reported as an [*Error] of kind [ErrUnavailable]. Times are UTC, in microseconds. Implementations
 // are safe for concurrent use, also by several processes.
+//
+// A store of limited space may have a method CheckSpace(ctx context.Context) error, which fails
+// with [ErrStorageFull]: then the service stores nothing that grows, and deletes.
 type Store interface {
 	// Defaults returns what the teacher has saved, or [ErrNotFound].
 	Defaults(ctx context.Context, teacher uuid.UUID) (Defaults, error)

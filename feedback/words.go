@@ -34,6 +34,9 @@ func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []stri
 	if err := v.err(); err != nil {
 		return nil, err
 	}
+	if err := s.checkText(ctx, teacher); err != nil {
+		return nil, err
+	}
 	return saved, s.store.SaveWords(ctx, teacher, saved, s.now())
 }
 

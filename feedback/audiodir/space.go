@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"lessonkit.example/feedback/internal/diskspace"
 	"lessonkit.example/feedback/internal/recording"
 )
 
@@ -20,7 +21,7 @@ func (s Space) Full() bool { return s.Total > 0 && s.Free < s.Reserve }
 // Space returns the state of the file system. On Windows it is unknown, and nothing is reserved.
 // Errors: [feedback.ErrStorage].
 func (s *Store) Space() (Space, error) {
-	free, total, err := diskSpace(s.dir)
+	free, total, err := diskspace.Of(s.dir)
 	if err != nil {
 		return Space{}, storageError("read free space", err)
 	}

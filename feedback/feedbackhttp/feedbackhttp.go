@@ -173,10 +173,10 @@ var (
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusServiceUnavailable,
 	}
-	// jsonBody are the further statuses of an operation with a JSON body.
+	// jsonBody are the further statuses of an operation with a JSON body, which it may store.
 	jsonBody = []int{
 		http.StatusBadRequest, http.StatusRequestTimeout,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusInsufficientStorage,
 	}
 )
 

@@ -29,7 +29,7 @@ func (s *server) registerLessons(api huma.API) {
 		Description: "While a lesson is recording: 409 with its lesson_id, so that an app restarted during a lesson " +
 			"can continue it.",
 		DefaultStatus: http.StatusCreated,
-		Errors:        []int{http.StatusNotFound},
+		Errors:        []int{http.StatusNotFound, http.StatusInsufficientStorage},
 		Responses: map[string]*huma.Response{"409": {
 			Description: "A lesson is still recording, or the session is completed",
 			Content: map[string]*huma.MediaType{

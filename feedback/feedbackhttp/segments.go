@@ -48,7 +48,8 @@ func (s *server) registerSegments(api huma.API) {
 		Tags: []string{segmentsTag}, Summary: "Transcribe a failed segment again",
 		Description:   "Any other state is 409.",
 		DefaultStatus: http.StatusAccepted,
-		Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented},
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented,
+			http.StatusInsufficientStorage},
 	}), func(ctx context.Context, in *segmentPath) (*output[wire.AudioSegment], error) {
 		segment, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID.UUID)
 		return &output[wire.AudioSegment]{wire.SegmentOf(segment)}, problem("path", err)

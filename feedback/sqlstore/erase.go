@@ -12,6 +12,7 @@ import (
 
 // EraseTeacher implements [feedback.Store].
 func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error {
+	s.makeRoom(ctx)
 	err := s.update(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
 		profiles, err := all(ctx, tx, scanValue[uuid.UUID],
 			`select profile_id from feedback_profiles where teacher_id = $1 order by profile_id`+s.forUpdate(),

@@ -117,6 +117,10 @@ func (s *Store) StartLesson(
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			started.ID, started.SessionID, started.Number, string(started.State), started.Applied,
 			db.Time(started.StartedAt), db.Time(time.Time{}), started.Revision, teacher)
+		if err != nil {
+			return err
+		}
+		_, err = addUsage(ctx, tx, teacher, feedback.Usage{TextRows: 1}, started.StartedAt)
 		return err
 	})
 	return started, err

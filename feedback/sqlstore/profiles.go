@@ -53,7 +53,8 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 
 // SaveDefaults implements [feedback.Store].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
-	return s.exec(ctx, "save defaults", nil, `
+	bytes := len(d.Grade) + len(d.Subject) + len(d.MessageTemplate) + len(d.SummaryInstructions)
+	return s.storeText(ctx, "save defaults", teacher, feedback.Usage{TextBytes: int64(bytes)}, at, `
 		insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
 			message_template, summary_instructions, updated_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -67,7 +68,8 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 
 // InsertProfile implements [feedback.Store].
 func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
-	return s.exec(ctx, "insert profile", nil, `
+	used := feedback.Usage{TextBytes: int64(textOfProfile(p)), TextRows: 1}
+	return s.storeText(ctx, "insert profile", p.TeacherID, used, p.CreatedAt, `
 		insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
@@ -77,8 +79,8 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 
 // ReplaceProfile implements [feedback.Store].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
-	err = s.single(ctx, "replace profile", func(ctx context.Context, q execer) (err error) {
-		out, err = one(ctx, q, errProfile, scanProfile(p.TeacherID), `
+	err = s.update(ctx, "replace profile", func(ctx context.Context, tx *sql.Tx) (err error) {
+		out, err = one(ctx, tx, errProfile, scanProfile(p.TeacherID), `
 			update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
 				term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
 			where profile_id = $1 and teacher_id = $2
@@ -86,6 +88,10 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 			p.ID, p.TeacherID, p.Name, fold(p.Name), p.Grade, p.Subject, p.AcademicYear,
 			p.Term, p.GuardianTitle, db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime),
 			db.Time(p.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		_, err = addUsage(ctx, tx, p.TeacherID, feedback.Usage{TextBytes: int64(textOfProfile(p))}, p.UpdatedAt)
 		return err
 	})
 	return out, err
@@ -127,6 +133,7 @@ func textOfProfile(p feedback.Profile) int {
 
 // DeleteProfile implements [feedback.Store].
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
+	s.makeRoom(ctx)
 	return s.update(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
 		return s.deleteProfile(ctx, tx, teacher, id)
 	})

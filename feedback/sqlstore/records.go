@@ -27,24 +27,24 @@ func scanRecordAfter(r row, teacher uuid.UUID, others ...any) (feedback.Record, 
 	return f, err
 }
 
-// InsertRecord implements [feedback.Store]. The insert checks the conditions itself, so that the
-// common case is one statement.
+// InsertRecord implements [feedback.Store].
 func (s *Store) InsertRecord(
 	ctx context.Context, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
-	if !r.SessionID.Valid && key == nil {
-		err := s.single(ctx, "insert record", func(ctx context.Context, q execer) error {
-			return insertRecord(ctx, q, r)
-		})
-		return r, err == nil, err
-	}
 	for range 3 { // a concurrent call may use the key first
 		err = s.update(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) (err error) {
 			stored, created, err = insertOnce(ctx, tx, r, key)
-			if err == nil && created && r.SessionID.Valid && s.outbox != nil {
-				task := feedback.Task{Kind: feedback.TaskLearn, TeacherID: r.TeacherID, RecordID: r.ID}
-				return s.addTask(ctx, tx, task)
+			if err != nil || stored.ID != r.ID {
+				return err
 			}
+			if r.SessionID.Valid && s.outbox != nil {
+				task := feedback.Task{Kind: feedback.TaskLearn, TeacherID: r.TeacherID, RecordID: r.ID}
+				if err := s.addTask(ctx, tx, task); err != nil {
+					return err
+				}
+			}
+			used := feedback.Usage{TextBytes: int64(len(r.Content)), TextRows: 1}
+			_, err = addUsage(ctx, tx, r.TeacherID, used, r.CreatedAt)
 			return err
 		})
 		if !errors.Is(err, errKeyTaken) {
@@ -184,6 +184,7 @@ func (s *Store) Records(
 
 // DeleteRecord implements [feedback.Store].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
+	s.makeRoom(ctx)
 	return s.exec(ctx, "delete record", errRecord,
 		`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
 }

@@ -147,7 +147,9 @@ func (s *Store) EditSession(
 			return &feedback.Error{Kind: feedback.ErrStale,
 				Message: "the session has changed since it was read; read it again"}
 		}
+		var used feedback.Usage
 		if e.FeedbackText != nil {
+			used = growth(f.FeedbackText, *e.FeedbackText)
 			f.FeedbackText = *e.FeedbackText
 		}
 		if e.Date != nil {
@@ -159,7 +161,10 @@ func (s *Store) EditSession(
 			id, f.FeedbackText, f.Date, f.Version); err != nil {
 			return err
 		}
-		edited, err = withLessons(ctx, tx, f)
+		if edited, err = withLessons(ctx, tx, f); err != nil || used.TextBytes == 0 {
+			return err
+		}
+		_, err = addUsage(ctx, tx, teacher, used, at)
 		return err
 	})
 	return edited, err
@@ -168,11 +173,15 @@ func (s *Store) EditSession(
 // SaveGenerated implements [feedback.Store].
 func (s *Store) SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text string, at time.Time) error {
 	return s.update(ctx, "save generated text", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := lockActive(ctx, tx, teacher, id, at); err != nil {
+		f, err := lockActive(ctx, tx, teacher, id, at)
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx,
-			`update feedback_sessions set generated_text = $2 where session_id = $1`, id, text)
+		if _, err := tx.ExecContext(ctx,
+			`update feedback_sessions set generated_text = $2 where session_id = $1`, id, text); err != nil {
+			return err
+		}
+		_, err = addUsage(ctx, tx, teacher, growth(f.GeneratedText, text), at)
 		return err
 	})
 }

@@ -74,6 +74,7 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"segments are paged up to a size":                          segmentsPaged,
 		"changes are read up to a size":                            changesBounded,
 		"usage is counted with what is stored":                     usageCounted,
+		"text is counted by its growth":                            textCounted,
 		"usage is of one day":                                      usageOfADay,
 		"rows of another teacher are absent":                       otherTeacher,
 	} {

@@ -11,10 +11,10 @@ import (
 	"lessonkit.example/feedback"
 )
 
-const usageColumns = `bytes, segments, sessions, summaries`
+const usageColumns = `bytes, segments, sessions, summaries, text_bytes, text_rows`
 
 func scanUsage(r row) (u feedback.Usage, err error) {
-	return u, r.Scan(&u.Bytes, &u.Segments, &u.Sessions, &u.Summaries)
+	return u, r.Scan(&u.Bytes, &u.Segments, &u.Sessions, &u.Summaries, &u.TextBytes, &u.TextRows)
 }
 
 // usageDay returns the day that usage at a time is counted for.
@@ -48,15 +48,36 @@ func addUsage(
 ) (feedback.Usage, error) {
 	// A row of another day is replaced, but what comes late counts for the next day, if that has
 	// begun. Not for any later one: a clock that was wrong would count for it until then.
-	const current = `f.day in (excluded.day, $7)`
+	const current = `f.day in (excluded.day, $9)`
 	return scanUsage(q.QueryRowContext(ctx, `
-		insert into feedback_usage as f (teacher_id, day, `+usageColumns+`) values ($1, $2, $3, $4, $5, $6)
+		insert into feedback_usage as f (teacher_id, day, `+usageColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8)
 		on conflict (teacher_id) do update set
 			day = case when `+current+` then f.day else excluded.day end,
 			bytes = excluded.bytes + case when `+current+` then f.bytes else 0 end,
 			segments = excluded.segments + case when `+current+` then f.segments else 0 end,
 			sessions = excluded.sessions + case when `+current+` then f.sessions else 0 end,
-			summaries = excluded.summaries + case when `+current+` then f.summaries else 0 end
+			summaries = excluded.summaries + case when `+current+` then f.summaries else 0 end,
+			text_bytes = excluded.text_bytes + case when `+current+` then f.text_bytes else 0 end,
+			text_rows = excluded.text_rows + case when `+current+` then f.text_rows else 0 end
 		returning `+usageColumns,
-		teacher, usageDay(at), u.Bytes, u.Segments, u.Sessions, u.Summaries, usageDay(at.Add(24*time.Hour))))
+		teacher, usageDay(at), u.Bytes, u.Segments, u.Sessions, u.Summaries, u.TextBytes, u.TextRows,
+		usageDay(at.Add(24*time.Hour))))
+}
+
+// storeText runs a statement that stores text of a teacher, and counts it.
+func (s *Store) storeText(
+	ctx context.Context, op string, teacher uuid.UUID, u feedback.Usage, at time.Time, query string, args ...any,
+) error {
+	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+			return err
+		}
+		_, err := addUsage(ctx, tx, teacher, u, at)
+		return err
+	})
+}
+
+// growth is the usage of a text that replaces another.
+func growth(before, after string) feedback.Usage {
+	return feedback.Usage{TextBytes: int64(max(len(after)-len(before), 0))}
 }

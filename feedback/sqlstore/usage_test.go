@@ -31,7 +31,8 @@ func usageCounted(t *testing.T, f *fixture) {
 	_, created, err = f.Store.InsertSegment(t.Context(), f.newSegment(l, 0, g.SHA256), false)
 	require.NoError(t, err)
 	require.False(t, created)
-	want := feedback.Usage{Sessions: 1, Segments: 1, Bytes: g.Size}
+	text := int64(len("Ming") + len("3") + len("Art") + len("spring") + len("mother"))
+	want := feedback.Usage{Sessions: 1, Segments: 1, Bytes: g.Size, TextBytes: text, TextRows: 2}
 	require.Equal(t, want, f.usage(f.now), "what was there already does not count")
 
 	f.FailOutbox(errors.New("down"))
@@ -45,6 +46,44 @@ func usageCounted(t *testing.T, f *fixture) {
 	other, err := f.Store.Usage(t.Context(), uuid.New(), f.now)
 	require.NoError(t, err)
 	require.Zero(t, other, "of another teacher")
+}
+
+func textCounted(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	s := f.session(p)
+	counts := func(what string, bytes int64, rows int, store func() error) {
+		t.Helper()
+		before := f.usage(f.now)
+		require.NoError(t, store(), what)
+		after := f.usage(f.now)
+		require.Equal(t, bytes, after.TextBytes-before.TextBytes, what)
+		require.Equal(t, rows, after.TextRows-before.TextRows, what)
+	}
+	record := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31", Content: "课",
+		CreatedAt: f.now}
+	ctx, key := t.Context(), &feedback.IdempotencyKey{Key: "k", UsedAt: f.now, ExpiredAt: f.now.Add(-time.Hour)}
+	insert := func() error {
+		record.ID = newID()
+		_, _, err := f.Store.InsertRecord(ctx, record, key)
+		return err
+	}
+	save := func(text string) func() error {
+		return func() error {
+			_, err := f.Store.EditSession(ctx, f.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text}, f.now)
+			return err
+		}
+	}
+	counts("a record", 3, 1, insert)
+	counts("the same request again", 0, 0, insert)
+	counts("a text", 5, 0, save("hello"))
+	counts("a longer text", 2, 0, save("hello!!"))
+	counts("a shorter text", 0, 0, save("!"))
+	counts("a summary", 4, 0, func() error { return f.Store.SaveGenerated(ctx, f.teacher, s.ID, "text", f.now) })
+	counts("words", 6, 0, func() error { return f.Store.SaveWords(ctx, f.teacher, []string{"Ada", "Bob"}, f.now) })
+	counts("defaults", 3, 0, func() error {
+		return f.Store.SaveDefaults(ctx, f.teacher, feedback.Defaults{Subject: "Art", LessonDurationMinutes: 1}, f.now)
+	})
+	counts("a replaced profile", 20, 0, func() error { _, err := f.Store.ReplaceProfile(ctx, p); return err })
 }
 
 func usageOfADay(t *testing.T, f *fixture) {

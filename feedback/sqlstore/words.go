@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,7 +27,8 @@ func teacherWords(ctx context.Context, q querier, teacher uuid.UUID) ([]string, 
 // SaveWords implements [feedback.Store].
 func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "save words", func(ctx context.Context, tx *sql.Tx) error {
-		if err := lockWords(ctx, tx, teacher, at); err != nil {
+		bytes := int64(len(strings.Join(words, "")))
+		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{TextBytes: bytes}, at); err != nil { // as lockWords
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `delete from feedback_words where teacher_id = $1`, teacher); err != nil {

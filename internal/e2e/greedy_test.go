@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -39,7 +40,8 @@ func lessonOf(t *testing.T, c feedbackclient.Client) (profile, session, lesson s
 }
 
 // A teacher uploads until the disk is full. With SQLite, the database is on the same disk.
-// Everything but uploads goes on for everybody, and deleting makes space for uploads again.
+// Everything but uploads, and with SQLite what stores, goes on for everybody, and deleting makes space
+// for uploads again.
 func TestOneTeacherFillsTheDisk(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {
@@ -72,8 +74,12 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		_, err = honest.Upload(t.Context(), lesson, 1, "a.wav", fleet.NewRecording())
 		requireProblem(t, err, http.StatusInsufficientStorage, "storage_full")
 		require.Equal(t, 200, status("GET", "/feedback-sessions/"+session, nil))
-		require.Equal(t, 200, status("PUT", "/feedback-sessions/"+session, text))
-		require.Equal(t, 200, status("POST", "/profiles", map[string]string{"name": "Another"}))
+		stores := http.StatusInsufficientStorage
+		if s.shared() {
+			stores = http.StatusOK
+		}
+		require.Equal(t, stores, status("PUT", "/feedback-sessions/"+session, text))
+		require.Equal(t, stores, status("POST", "/profiles", map[string]string{"name": "Another"}))
 		require.Equal(t, 200, status("POST", "/feedback-lessons/"+lesson+"/finish", nil))
 		var health struct {
 			Status           string `json:"status"`
@@ -103,6 +109,59 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		sum(t, "one teacher stored %d recordings of 1 MB on a disk of 60 MB before 507; %d KB were left", stored,
 			left>>10)
 	})
+}
+
+// Teachers save long records until they are refused, by their daily limit or for the disk's sake.
+// Others go on, everybody reads, signs in and deletes, and deleting makes space again.
+func TestTeachersFillTheDiskWithText(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, 60<<20)
+	s := newService(t, "sqlite:"+filepath.Join(d.dir, "lessonkit.db"), "")
+	s.start(t)
+	text := strings.Repeat("🎨", 20_000)
+	write := func(name string) (status, records int) {
+		p, err := s.as(name).EnsureProfile(t.Context(), "Ming")
+		for ; err == nil; records++ {
+			r := map[string]string{"profile_id": p.ID, "feedback_date": "2026-05-31", "content": text}
+			err = s.as(name).Call(t.Context(), http.MethodPost, "/api/v1/feedback-records", r, nil)
+		}
+		var problem *feedbackclient.Problem
+		require.ErrorAs(t, err, &problem)
+		return problem.Status, records
+	}
+	call := func(name, method, path string) error {
+		return s.as(name).Call(t.Context(), method, path, nil, nil)
+	}
+	var ready struct {
+		Storage bool `json:"storage_available"`
+	}
+	status, first := write("greedy0")
+	require.Equal(t, http.StatusTooManyRequests, status)
+	honest, _, _ := lessonOf(t, s.as("honest"))
+	require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/readyz", nil, &ready))
+	require.True(t, ready.Storage)
+
+	teachers, last := 1, 0
+	for ; status == http.StatusTooManyRequests; teachers++ {
+		status, last = write(fmt.Sprint("greedy", teachers))
+	}
+	require.Equal(t, http.StatusInsufficientStorage, status)
+	eventually(t, "/readyz tells that there is no space", func() bool {
+		require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/readyz", nil, &ready))
+		return !ready.Storage
+	})
+	require.NoError(t, call("honest", http.MethodGet, "/api/v1/feedback-records"))
+	require.NoError(t, call("new", http.MethodGet, "/api/v1/auth/me"), "a teacher who has never signed in")
+	require.NoError(t, call("honest", http.MethodDelete, "/api/v1/profiles/"+honest))
+	for i := range teachers {
+		require.NoError(t, call(fmt.Sprint("greedy", i), http.MethodDelete, "/api/v1/auth/me"))
+	}
+	eventually(t, "others store again", func() bool {
+		_, err := s.as("honest").EnsureProfile(t.Context(), "Wei")
+		return err == nil
+	})
+	sum(t, "a teacher stored %d records of 80 kB until 429; the disk of 60 MB had space for %d teachers, the last with %d",
+		first, teachers, last)
 }
 
 // fill uploads recordings of 1 MB, four at once, until the server has no space, and returns how

@@ -95,8 +95,9 @@ type Config struct {
 	// text stays. 0 means for ever.
 	AudioRetentionDays int `env:"AUDIO_RETENTION_DAYS"`
 
-	// AudioReserve is the space, in bytes, that uploads leave free on the file system of the audio;
-	// 0 means the default of package audiodir, -1 none.
+	// AudioReserve is the space, in bytes, that uploads leave free on the file system of the audio,
+	// and everything that stores on that of an SQLite file; 0 means the defaults of packages
+	// audiodir and sqlstore, -1 none.
 	AudioReserve int64 `env:"AUDIO_RESERVE_BYTES"`
 
 	// Limits of one teacher in a day (UTC); 0 means the default of package feedback, -1 none.
@@ -104,6 +105,8 @@ type Config struct {
 	LimitSegments  int   `env:"LIMIT_SEGMENTS_PER_DAY"`
 	LimitSessions  int   `env:"LIMIT_SESSIONS_PER_DAY"`
 	LimitSummaries int   `env:"LIMIT_SUMMARIES_PER_DAY"`
+	LimitTextBytes int64 `env:"LIMIT_TEXT_BYTES_PER_DAY"`
+	LimitTextRows  int   `env:"LIMIT_TEXT_ROWS_PER_DAY"`
 
 	// Limits of what runs at once in this process; 0 means the default of package feedbackhttp, -1
 	// none.

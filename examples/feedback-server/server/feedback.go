@@ -36,6 +36,7 @@ func newFeedback(
 		MaxAudioBytes: c.AudioMaxBytes,
 		Limits: feedback.Limits{
 			Bytes: c.LimitBytes, Segments: c.LimitSegments, Sessions: c.LimitSessions, Summaries: c.LimitSummaries,
+			TextBytes: c.LimitTextBytes, TextRows: c.LimitTextRows,
 		},
 		RetryDelays:    c.ASRRetryDelays,
 		StuckThreshold: 2 * c.ASRJobLease,

@@ -28,7 +28,7 @@ type Report struct {
 	Storage  *StorageReport `json:"storage,omitempty" doc:"For operators."`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
-	StorageAvailable       bool `json:"storage_available" doc:"There is space for recordings; a bucket answers."`
+	StorageAvailable       bool `json:"storage_available" doc:"There is space for recordings and texts; a bucket answers."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
 }
@@ -67,7 +67,7 @@ type StorageReport struct {
 	TotalBytes   int64 `json:"total_bytes" doc:"0 if unknown."`
 	ReserveBytes int64 `json:"reserve_bytes" doc:"Uploads are refused while less is free."`
 
-	Detail string `json:"detail,omitempty" doc:"Why uploads are refused."`
+	Detail string `json:"detail,omitempty" doc:"Why uploads or texts are refused."`
 }
 
 const (
@@ -101,7 +101,7 @@ type health struct {
 type databaseState struct {
 	reachable, migrated bool
 	space               audiodir.Space
-	storage             bool   // recordings are accepted
+	storage             bool   // recordings and texts are accepted
 	storageDetail       string // why not
 }
 
@@ -183,6 +183,7 @@ func (h *health) check(ctx context.Context) databaseState {
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() {
 		space, err := checkStorage(ctx, h.audio)
+		err = errors.Join(err, h.db.lessons.CheckSpace(ctx))
 		state.space, state.storage = space, err == nil
 		if err != nil {
 			state.storageDetail = err.Error()

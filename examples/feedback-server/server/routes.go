@@ -53,14 +53,14 @@ func registerState(api huma.API, h *health, o *operator, here bool) {
 		SkipValidateParams: true,
 		Summary:            "Readiness, for load balancers",
 		Description: "Answers 200 while the database is reachable and migrated and the server is not stopping, " +
-			"else 503.",
+			"else 503. Without space for more, storage_available is false: reading, deleting and signing in work.",
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Readiness }, error) {
 		if !h.ready(ctx) {
 			const detail = "the database is not reachable or not migrated, or the server is stopping"
 			return nil, feedbackhttp.Error(http.StatusServiceUnavailable, "not_ready", detail, healthMaxAge)
 		}
-		return &struct{ Body Readiness }{Readiness{Ready: true}}, nil
+		return &struct{ Body Readiness }{Readiness{Ready: true, StorageAvailable: h.state(ctx).storage}}, nil
 	})
 }
 
@@ -74,7 +74,8 @@ func (in *stateInput) Resolve(ctx huma.Context) []error {
 
 // Readiness is the body of GET /readyz.
 type Readiness struct {
-	Ready bool `json:"ready"`
+	Ready            bool `json:"ready"`
+	StorageAvailable bool `json:"storage_available" doc:"As in /health."`
 }
 
 // closeConnections closes each connection after its next response while the server is stopping, so

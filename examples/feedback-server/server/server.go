@@ -108,6 +108,7 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	db.lessons.Reserve = c.AudioReserve
 	s, err := build(c, o, db, traces)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

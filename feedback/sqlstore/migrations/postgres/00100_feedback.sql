@@ -184,7 +184,9 @@ create table feedback_usage (
     bytes      bigint not null,
     segments   bigint not null,
     sessions   bigint not null,
-    summaries  bigint not null
+    summaries  bigint not null,
+    text_bytes bigint not null,
+    text_rows  bigint not null
 );
 comment on table feedback_usage is 'What each teacher has used on the last day (UTC) of use, for the daily limits';
 

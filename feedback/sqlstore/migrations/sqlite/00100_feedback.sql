@@ -140,7 +140,9 @@ create table feedback_usage (
     bytes      integer not null,
     segments   integer not null,
     sessions   integer not null,
-    summaries  integer not null
+    summaries  integer not null,
+    text_bytes integer not null,
+    text_rows  integer not null
 ) strict;
 
 -- +goose Down

@@ -1,10 +1,13 @@
 //go:build unix && !solaris && !illumos && !aix && !netbsd && !openbsd
 
-package audiodir
+// Package diskspace measures file systems.
+package diskspace
 
 import "syscall"
 
-func diskSpace(dir string) (free, total int64, err error) {
+// Of returns the space of the file system of a directory, in bytes: free for this process's user, and
+// in all, which is 0 if unknown.
+func Of(dir string) (free, total int64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, 0, err

@@ -1,0 +1,65 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/internal/diskspace"
+	"lessonkit.example/internal/db"
+)
+
+// CheckSpace fails with [feedback.ErrStorageFull] while an SQLite file and its file system have less
+// free space than the reserve. On PostgreSQL, whose space is on another machine, it does nothing.
+func (s *Store) CheckSpace(ctx context.Context) error {
+	if s.db.Engine == db.Postgres || s.Reserve < 0 {
+		return nil
+	}
+	full, err := s.isFull(ctx)
+	if full && err == nil {
+		_ = s.db.EraseLog(ctx) // which frees space; the next call tries again
+		full, err = s.isFull(ctx)
+	}
+	if full && err == nil {
+		err = &feedback.Error{Kind: feedback.ErrStorageFull,
+			Message: "the server has no space for more text at the moment; reading and deleting work"}
+	}
+	return wrap("check space", err)
+}
+
+// isFull reports whether less than the reserve would be free if the write-ahead log was moved into
+// the file. What was deleted is free space in the file, which does not shrink.
+func (s *Store) isFull(ctx context.Context) (bool, error) {
+	var path string
+	var unused int64
+	if err := s.db.QueryRowContext(ctx, `
+		select (select file from pragma_database_list where name = 'main'), freelist_count * page_size
+		from pragma_freelist_count, pragma_page_size`).Scan(&path, &unused); err != nil {
+		return false, err
+	}
+	free, total, err := diskspace.Of(filepath.Dir(path))
+	if err != nil {
+		return false, fmt.Errorf("read free space: %w", err)
+	}
+	needed := s.Reserve
+	if needed == 0 {
+		needed = max(min(total/20, 1<<30), min(total/3, 64<<20))
+	}
+	log, err := os.Stat(path + "-wal")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return false, err
+	default:
+		needed += log.Size()
+	}
+	return total > 0 && free+unused < needed, nil
+}
+
+// makeRoom moves the write-ahead log into the file if there is little space, so that the next
+// transaction has space for its own.
+func (s *Store) makeRoom(ctx context.Context) { _ = s.CheckSpace(ctx) }
