@@ -64,12 +64,14 @@ func listSQL(state driver.State) (page, last string) {
 	if ended(state) {
 		query, table = selectDone, "jobqueue_done"
 	}
-	indexed := ` where ?1`
+	indexed, id := ` where ?1`, `id`
 	switch state {
-	case driver.StateRunning, driver.StateFailed, driver.StateCancelled:
+	case driver.StateFailed, driver.StateCancelled:
 		indexed = stateSQL[state]
+	case driver.StateRunning:
+		indexed, id = stateSQL[state], `+id` // or the planner reads all jobs by their ids
 	}
-	window := ` from ` + table + indexed + ` and id < ?2 order by id desc limit `
+	window := ` from ` + table + indexed + ` and ` + id + ` < ?2 order by ` + id + ` desc limit `
 	page = strings.TrimSuffix(query, table) + `(select *` + window + `?3)` + stateSQL[state] + `
   and (?4 = '' or queue = ?4) and (?5 = '' or kind = ?5) order by id desc limit ?6`
 	return page, `select id` + window + `1 offset ?3 - 1`
