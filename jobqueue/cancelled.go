@@ -38,17 +38,13 @@ func (w *Worker) cancelledLoop(ctx context.Context) {
 func (w *Worker) callCancelled(ctx context.Context, kinds []string) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callbackTimeout)
 	defer cancel()
-	var id int64
-	var job *Job
-	err = limited(ctx, ioTimeout, func(ctx context.Context) error {
-		if id, err = w.store.NextCancelled(ctx, kinds, callbackTimeout); err == nil && id != 0 {
-			job, err = get(ctx, w.store, id)
-		}
-		return err
-	})
-	if id == 0 {
+	looking, stop := context.WithTimeout(ctx, ioTimeout)
+	defer stop()
+	id, err := w.store.NextCancelled(looking, kinds, callbackTimeout)
+	if err != nil || id == 0 {
 		return false, err
 	}
+	job, err := get(looking, w.store, id)
 	if errors.Is(err, ErrNotFound) || err == nil && job.State != StateCancelled {
 		return true, nil // it was deleted or retried meanwhile
 	}
@@ -68,5 +64,7 @@ func (w *Worker) callCancelled(ctx context.Context, kinds []string) (found bool,
 	if err != nil {
 		return true, err
 	}
-	return true, limited(ctx, ioTimeout, func(ctx context.Context) error { return w.store.CallbackDone(ctx, id) })
+	ending, stop := context.WithTimeout(ctx, ioTimeout)
+	defer stop()
+	return true, w.store.CallbackDone(ending, id)
 }

@@ -131,10 +131,9 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			}
 			last = time.Now()
 			// Sooner than Rescue, which returns the jobs to the queue if this fails.
-			_ = limited(ctx, ioTimeout, func(ctx context.Context) error {
-				_, err := w.store.Release(ctx, l.worker, nil, true)
-				return err
-			})
+			io, cancel := context.WithTimeout(ctx, ioTimeout)
+			_, _ = w.store.Release(io, l.worker, nil, true)
+			cancel()
 		}
 	}
 }

@@ -249,8 +249,6 @@ func (s *silent) call(ctx context.Context, method string) error {
 	return ctx.Err()
 }
 
-func (s *silent) Check(ctx context.Context) error { return s.call(ctx, "Check") }
-
 func (s *silent) Rescue(ctx context.Context, _ bool) (int, error) { return 0, s.call(ctx, "Rescue") }
 
 func (s *silent) Purge(ctx context.Context, _ driver.PurgeFilter) (int, error) {
@@ -265,20 +263,6 @@ func (s *silent) Schedules(ctx context.Context) ([]driver.Schedule, time.Time, e
 
 func (s *silent) Tick(ctx context.Context, _ driver.Tick) error { return s.call(ctx, "Tick") }
 
-func (s *silent) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
-	if err := s.call(ctx, "Exchange"); err != nil {
-		return driver.ExchangeResponse{}, err
-	}
-	return s.model.Exchange(ctx, x)
-}
-
-func (s *silent) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (int, error) {
-	if err := s.call(ctx, "Release"); err != nil {
-		return 0, err
-	}
-	return s.model.Release(ctx, worker, keep, forget)
-}
-
 // A call without an answer, as over a half-open connection, ends, and its loop goes on.
 func TestCallsHaveATimeLimit(t *testing.T) {
 	t.Parallel()
@@ -289,7 +273,7 @@ func TestCallsHaveATimeLimit(t *testing.T) {
 		}}, succeed)
 		time.Sleep(5 * time.Minute)
 		stop()
-		for _, method := range []string{"Check", "Rescue", "Purge", "Schedules", "Tick", "Exchange", "Release"} {
+		for _, method := range []string{"Rescue", "Purge", "Schedules", "Tick"} {
 			calls := s.calls[method]
 			require.Greater(t, len(calls), 1, method)
 			require.Less(t, calls[1].Sub(calls[0]), 20*time.Second, method)

@@ -13,11 +13,10 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 	var orphansAt time.Time
 	for {
 		orphans := time.Since(orphansAt) > orphansEvery
-		pause, n := w.cfg.Lease/3, 0
-		err := limited(ctx, ioTimeout, func(ctx context.Context) (err error) {
-			n, err = w.store.Rescue(ctx, orphans)
-			return err
-		})
+		pause := w.cfg.Lease / 3
+		io, cancel := context.WithTimeout(ctx, ioTimeout)
+		n, err := w.store.Rescue(io, orphans)
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -78,11 +77,10 @@ func (w *Worker) purge(ctx context.Context, queue string, state driver.State, ag
 	}
 	f := driver.PurgeFilter{State: state, Queue: queue, Age: max(age, 0)}
 	for total := 0; ; {
-		begin, n := time.Now(), 0
-		err := limited(ctx, longIOTimeout, func(ctx context.Context) (err error) {
-			n, err = w.store.Purge(ctx, f)
-			return err
-		})
+		begin := time.Now()
+		io, cancel := context.WithTimeout(ctx, longIOTimeout)
+		n, err := w.store.Purge(io, f)
+		cancel()
 		total += n
 		if err == nil && n > 0 && sleep(ctx, max(time.Since(begin), 10*time.Millisecond)) {
 			continue

@@ -90,12 +90,9 @@ func (w *Worker) scheduleLoop(ctx context.Context) {
 // starting it stores new and changed schedules first. A schedule whose jobs are refused, by the
 // EnqueueHook or the store, stops no other.
 func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Duration, err error) {
-	var stored []driver.Schedule
-	var now time.Time
-	err = limited(ctx, ioTimeout, func(ctx context.Context) (err error) {
-		stored, now, err = w.store.Schedules(ctx)
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, longIOTimeout)
+	defer cancel()
+	stored, now, err := w.store.Schedules(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -104,12 +101,8 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 	for _, s := range stored {
 		if now.Sub(s.NextAt) < scheduleExpiry {
 			byName[s.Name] = s
-			continue
-		}
-		err := limited(ctx, ioTimeout, func(ctx context.Context) error {
-			return w.store.ChangeSchedule(ctx, s.Name, driver.DeleteSchedule)
-		})
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		} else if err := w.store.ChangeSchedule(ctx, s.Name, driver.DeleteSchedule); !errors.Is(err, ErrNotFound) &&
+			err != nil {
 			return 0, err
 		}
 	}
@@ -119,8 +112,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		row, ok := byName[s.Name]
 		if !ok || starting && row.Spec != s.When.String() {
 			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: nextTime(s.When, now)}
-			err := limited(ctx, ioTimeout, func(ctx context.Context) error { return w.store.PutSchedule(ctx, row) })
-			if err != nil {
+			if err := w.store.PutSchedule(ctx, row); err != nil {
 				return 0, err
 			}
 		}
@@ -130,7 +122,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		if !row.NextAt.After(now) {
 			tick, err := s.tick(ctx, hookOf(w.store), row, now)
 			if err == nil {
-				err = limited(ctx, ioTimeout, func(ctx context.Context) error { return w.store.Tick(ctx, tick) })
+				err = w.store.Tick(ctx, tick)
 			}
 			if err != nil {
 				refused = append(refused, fmt.Errorf("schedule %q: %w", s.Name, err))

@@ -135,13 +135,6 @@ const (
 	ioTimeout     = 5 * time.Second
 )
 
-// limited calls f with a time limit.
-func limited(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return f(ctx)
-}
-
 func (c WorkerConfig) withDefaults() WorkerConfig {
 	if len(c.Queues) == 0 {
 		c.Queues = map[string]QueueConfig{DefaultQueue: {}}
@@ -378,7 +371,9 @@ func (w *Worker) release(ctx context.Context, unregister bool) {
 // await calls f until it succeeds or ctx ends, with growing pauses; ErrSchema is final.
 func (w *Worker) await(ctx context.Context, what string, f func(context.Context) error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := limited(ctx, ioTimeout, f)
+		io, cancel := context.WithTimeout(ctx, ioTimeout)
+		err := f(io)
+		cancel()
 		if err == nil || errors.Is(err, driver.ErrSchema) {
 			return err
 		}

@@ -163,7 +163,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	}
 	s.promoteAfter(ctx, lostKeys, groups)
 	if x.LookAhead && s.listening.Load() == 0 {
-		_ = s.promoteSome(ctx) // nobody else knows of jobs of EnqueueTx; tried again soon
+		_ = s.promoteIdle(ctx) // nobody else knows of jobs of EnqueueTx; tried again soon
 	}
 	return res, nil
 }

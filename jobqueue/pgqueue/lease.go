@@ -125,7 +125,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		// The exchange of a suspended process may have locked the keys too.
 		limited, cancel := context.WithTimeout(ctx, promoteTimeout)
 		defer cancel()
-		err = s.promoteSome(limited)
+		err = s.promoteIdle(limited)
 	}
 	return rescued, err
 }

@@ -109,7 +109,7 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 		}
 		if n.Payload == echo {
 			// Earlier notifications of keys and groups were not received.
-			if err := s.promoteAllIdle(ctx); err != nil {
+			if err := s.promoteIdle(ctx); err != nil {
 				return fmt.Errorf("listen: %w", err)
 			}
 			s.listening.Add(1)

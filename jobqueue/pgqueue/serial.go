@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -101,68 +102,48 @@ func (s *Store) promote(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// swept is up to where keys and groups were looked at; "" is before the first one.
-type swept struct{ key, group string }
-
-// promoteIdle does the same for the idle ones of the next keys and groups, and returns up to where.
-func (s *Store) promoteIdle(ctx context.Context, after swept) (next swept, err error) {
-	keys, lastKey, err := s.idle(ctx, idleKeysSQL, after.key)
+// promoteIdle does the same for the idle ones of idleWindow keys and groups, those after the last
+// ones of the call before.
+func (s *Store) promoteIdle(ctx context.Context) error {
+	keys, err := s.idle(ctx, idleKeysSQL, &s.lastKey)
 	if err == nil {
 		err = s.promote(ctx, keys)
 	}
 	if err != nil {
-		return after, err
+		return err
 	}
-	groups, lastGroup, err := s.idle(ctx, idleGroupsSQL, after.group)
+	groups, err := s.idle(ctx, idleGroupsSQL, &s.lastGroup)
 	if err == nil && len(groups) > 0 {
 		err = s.promoteGroups(ctx, groups)
 	}
-	return swept{lastKey, lastGroup}, err
-}
-
-// promoteSome is promoteIdle for those that come after those of the last time.
-func (s *Store) promoteSome(ctx context.Context) error {
-	var after swept
-	if last := s.swept.Load(); last != nil {
-		after = *last
-	}
-	next, err := s.promoteIdle(ctx, after)
-	s.swept.Store(&next)
 	return err
 }
 
-// promoteAllIdle is promoteIdle until no more keys or groups follow.
-func (s *Store) promoteAllIdle(ctx context.Context) error {
-	for after := (swept{}); ; {
-		next, err := s.promoteIdle(ctx, after)
-		if err != nil || next.key <= after.key && next.group <= after.group {
-			return err
-		}
-		after = swept{max(after.key, next.key), max(after.group, next.group)}
-	}
-}
-
-// idle returns the idle names that query finds after one, and the last name that it has looked at,
-// "" if no more follow.
-func (s *Store) idle(ctx context.Context, query, after string) (names []string, last string, err error) {
+// idle returns the idle names that query finds after last, which becomes the last one that it has
+// looked at, or empty if no more follow.
+func (s *Store) idle(ctx context.Context, query string, last *atomic.Value) (names []string, err error) {
+	after, _ := last.Load().(string)
+	end := ""
 	var b pgx.Batch
 	b.Queue(planSQL)
 	b.Queue(s.sql(query), after, idleWindow).Query(func(rows pgx.Rows) error {
 		var name string
-		var idle, end bool
-		_, err := pgx.ForEachRow(rows, []any{&name, &idle, &end}, func() error {
+		var idle, isEnd bool
+		_, err := pgx.ForEachRow(rows, []any{&name, &idle, &isEnd}, func() error {
 			if idle {
 				names = append(names, name)
 			}
-			if end {
-				last = name
+			if isEnd {
+				end = name
 			}
 			return nil
 		})
 		return err
 	})
-	err = s.pool.SendBatch(ctx, &b).Close()
-	return names, last, err
+	if err = s.pool.SendBatch(ctx, &b).Close(); err == nil {
+		last.Store(end)
+	}
+	return names, err
 }
 
 // promoteAfter promotes jobs after a change of others with these keys and groups, some of which may

@@ -65,8 +65,9 @@ type Store struct {
 	notify *wake.Coalescer
 
 	promoter  *wake.Coalescer // of keys and groups
-	swept     atomic.Pointer[swept]
-	listening atomic.Int32 // how many Listen receive notifications
+	listening atomic.Int32    // how many Listen receive notifications
+
+	lastKey, lastGroup atomic.Value // string, of promoteIdle
 
 	exclusiveAgain atomic.Int64 // when large claims take their lock again, in nanoseconds since 1970
 }

@@ -45,7 +45,7 @@ func (f Floors) Run(t *testing.T) {
 	}{
 		{"Schedules", floorSchedules}, {"SerialKeys", floorSerialKeys}, {"Groups", floorGroups},
 		{"Limit", floorLimit}, {"LimitOfAllWorkers", floorLimitOfAllWorkers}, {"Rate", floorRate},
-		{"RetryMany", floorRetryMany}, {"ClaimBehindHeldJobs", floorClaimBehindHeldJobs},
+		{"RetryMany", floorRetryMany},
 	} {
 		t.Run(floor.name, func(t *testing.T) {
 			x := newFloor(t, floor.name, f.Open)
@@ -439,30 +439,5 @@ func floorRetryMany(t *testing.T, x *floor) {
 	if x.full {
 		require.Less(t, took, 10*time.Second)
 		require.Less(t, longest, 250*time.Millisecond)
-	}
-}
-
-// Held jobs do not slow down the claims of others.
-func floorClaimBehindHeldJobs(t *testing.T, x *floor) {
-	const keys, claimed = 1000, 50
-	held := x.size(100_000)
-	ps := make([]jobqueue.Params, held+keys)
-	for i := range ps {
-		ps[i] = jobqueue.Params{Kind: "work", SerialKey: fmt.Sprint(i % keys)}
-	}
-	x.enqueue(ps)
-	worker := register(t, x.store, time.Minute)
-	require.Len(t, claim(t, x.store, worker, "default", keys+1), keys, "one of each key")
-	best := time.Hour
-	for range 20 {
-		x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work"}}, claimed))
-		began := time.Now()
-		got := claim(t, x.store, worker, "default", claimed)
-		best = min(best, time.Since(began))
-		require.Len(t, got, claimed)
-	}
-	t.Logf("claim of %d behind %d held jobs: %v", claimed, held, best)
-	if x.full {
-		require.LessOrEqual(t, best, 2*time.Millisecond)
 	}
 }
