@@ -104,15 +104,6 @@ func TestIPv6ClientsCountByTheirNetwork(t *testing.T) {
 	require.False(t, try(t, b, "[::ffff:192.0.2.1]:1000"), "an IPv4 client is one client in any notation")
 }
 
-func TestForwardedAddressesAreNotBelievedUnlessTold(t *testing.T) {
-	t.Parallel()
-	b := limited(t)
-	for i := range burst {
-		require.True(t, try(t, b, "192.0.2.1:1000", fmt.Sprintf("198.51.100.%d", i)))
-	}
-	require.False(t, try(t, b, "192.0.2.1:1000", "198.51.100.99"))
-}
-
 func TestForwardedAddressesOfTrustedProxies(t *testing.T) {
 	t.Parallel()
 	b := limited(t, netip.MustParsePrefix("10.0.0.0/8"))

@@ -30,24 +30,6 @@ func TestMemoryOfTheLimitIsBounded(t *testing.T) {
 	require.Positive(t, take(addr.Prev()), "the newest is remembered")
 }
 
-func TestARefusedTryCostsNothing(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := NewLimiter(Config{LoginsPerMinute: 60, LoginBurst: 2, Now: func() time.Time { return now }})
-	take := func(addr netip.Addr) time.Duration {
-		_, wait := l.take(addr)
-		return wait
-	}
-	addr := netip.MustParseAddr("192.0.2.1")
-	require.Zero(t, take(addr))
-	require.Zero(t, take(addr))
-	for range 100 {
-		require.Equal(t, time.Second, take(addr), "hammering must not lengthen the wait")
-	}
-	now = now.Add(time.Second)
-	require.Zero(t, take(addr))
-}
-
 // TestARefusedTryAlwaysWaits, also where rounding makes less than one token of a whole one.
 func TestARefusedTryAlwaysWaits(t *testing.T) {
 	t.Parallel()

@@ -114,16 +114,6 @@ func TestRecordingsAreInADirectoryOrInABucket(t *testing.T) {
 	}
 }
 
-func TestProductionDisablesTheDevelopmentSignIn(t *testing.T) {
-	t.Parallel()
-	c, err := server.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"})
-	require.NoError(t, err)
-	require.True(t, c.DevelopmentSignIn())
-	c, err = server.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true", "APP_ENV": "production"})
-	require.NoError(t, err)
-	require.False(t, c.DevelopmentSignIn())
-}
-
 func TestErrorNamesEveryBadVariable(t *testing.T) {
 	t.Parallel()
 	_, err := server.ParseConfig(map[string]string{

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -204,14 +203,7 @@ func TestErasingATeacherLeavesNothing(t *testing.T) {
 	t.Parallel()
 	storages(t, func(t *testing.T, environment map[string]string, audio string) {
 		environment["LOCAL_ASR_URL"] = repeating(t)
-		config, err := server.ParseConfig(environment)
-		require.NoError(t, err)
-		log := new(logBuffer)
-		s, err := server.New(t.Context(), config, server.Options{
-			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() { s.Close() })
+		s, log := newLoggedServer(t, server.RoleAll, environment)
 		require.NoError(t, s.Migrate(t.Context()))
 		url := "http://" + serve(t, s)
 		other := teach(t, feedbackclient.Development(url, "other"))

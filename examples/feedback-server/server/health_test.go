@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -66,16 +65,9 @@ func TestCountsOfJobsTellTheirAge(t *testing.T) {
 // A server whose tables nobody has made yet says so, and not that the database is away.
 func TestServerWaitsForMigrate(t *testing.T) {
 	t.Parallel()
-	config, err := server.ParseConfig(map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "AUDIO_STORAGE_DIR": t.TempDir(),
+	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 	})
-	require.NoError(t, err)
-	log := new(logBuffer)
-	s, err := server.New(t.Context(), config, server.Options{
-		Role: server.RoleAll, Logger: slog.New(slog.NewJSONHandler(log, nil)),
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
 	serve(t, s)
 	require.Eventually(t, func() bool { return len(log.grep("waiting for the database")) > 0 }, timeout,
 		10*time.Millisecond)

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -52,14 +51,8 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 				"FEEDBACK_SUMMARY_API_URL": endpoint.URL, "FEEDBACK_SUMMARY_MODEL": "any",
 			}
 			maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
-			config, err := server.ParseConfig(environment)
-			require.NoError(t, err)
 			start := func(role server.Role) (address string, log *logBuffer) {
-				log = new(logBuffer)
-				s, err := server.New(t.Context(), config, server.Options{Role: role,
-					Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-				require.NoError(t, err)
-				t.Cleanup(func() { s.Close() })
+				s, log := newLoggedServer(t, role, environment)
 				require.NoError(t, s.Migrate(t.Context()))
 				return "http://" + serve(t, s), log
 			}
@@ -81,7 +74,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			waitState(t, c, failed.ID, "failed")
 			status.Store(http.StatusOK)
 			waitState(t, c, upload(1).ID, "transcribed")
-			_, err = c.Generate(t.Context(), session.ID, nil)
+			_, err := c.Generate(t.Context(), session.ID, nil)
 			require.NoError(t, err)
 			require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+profile.ID, nil, nil))
 			require.Eventually(t, func() bool { return len(jobs.grep("deleting audio ended")) == 2 }, timeout,

@@ -3,7 +3,6 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,17 +53,10 @@ func (b *logBuffer) grep(text string) (lines []map[string]any) {
 // logged returns a client of a server that uses a recognizer and runs until the test ends, its log
 // and its database.
 func logged(t *testing.T, recognizer string) (c feedbackclient.Client, log *logBuffer, file string) {
-	file, log = filepath.Join(t.TempDir(), "x.db"), new(logBuffer)
-	config, err := server.ParseConfig(map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "AUDIO_STORAGE_DIR": t.TempDir(),
-		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"LOCAL_ASR_URL":                 recognizer,
+	file = filepath.Join(t.TempDir(), "x.db")
+	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": recognizer,
 	})
-	require.NoError(t, err)
-	debug := &slog.HandlerOptions{Level: slog.LevelDebug}
-	s, err := server.New(t.Context(), config, server.Options{Logger: slog.New(slog.NewJSONHandler(log, debug))})
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
 	require.NoError(t, s.Migrate(t.Context()))
 	return feedbackclient.Development("http://"+serve(t, s), "someone"), log, file
 }

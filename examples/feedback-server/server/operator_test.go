@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -87,15 +86,9 @@ func requireSlowed(t *testing.T, opens func(password string) bool) {
 
 func TestWrongPasswordsAreSlowedAndLogged(t *testing.T) {
 	t.Parallel()
-	config, err := server.ParseConfig(map[string]string{
+	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
-		"AUDIO_STORAGE_DIR": t.TempDir(),
 	})
-	require.NoError(t, err)
-	log := new(logBuffer)
-	s, err := server.New(t.Context(), config, server.Options{Logger: slog.New(slog.NewJSONHandler(log, nil))})
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
 	require.NoError(t, s.Migrate(t.Context()))
 	for i, path := range []string{"/health", "/admin/queue/"} {
 		guess := func(address, password string) *httptest.ResponseRecorder {

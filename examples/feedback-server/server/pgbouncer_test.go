@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync"
 	"testing"
@@ -30,15 +29,10 @@ func TestPoolerInTransactionMode(t *testing.T) {
 		"address with the parameter":      {pooled + "&default_query_exec_mode=exec", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := new(logBuffer)
-			config, err := server.ParseConfig(map[string]string{
-				"DATABASE_URL": c.address, "AUDIO_STORAGE_DIR": t.TempDir(), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+			s, log := newLoggedServer(t, server.RoleAll, map[string]string{
+				"DATABASE_URL": c.address, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LIMIT_REQUESTS": "16",
 				"LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.WhisperCPP).URL,
 			})
-			require.NoError(t, err)
-			s, err := server.New(t.Context(), config, server.Options{Logger: slog.New(slog.NewJSONHandler(log, nil))})
-			require.NoError(t, err)
-			defer s.Close()
 
 			var mu sync.Mutex
 			statuses := map[int]int{}

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,15 +25,23 @@ import (
 
 func newServer(t *testing.T, role server.Role, environment map[string]string) *server.Server {
 	t.Helper()
+	s, _ := newLoggedServer(t, role, environment)
+	return s
+}
+
+func newLoggedServer(t *testing.T, role server.Role, environment map[string]string) (*server.Server, *logBuffer) {
+	t.Helper()
 	if environment["AUDIO_STORAGE_DIR"] == "" && environment["AUDIO_STORAGE_URL"] == "" {
 		environment["AUDIO_STORAGE_DIR"] = t.TempDir()
 	}
 	config, err := server.ParseConfig(environment)
 	require.NoError(t, err)
-	s, err := server.New(t.Context(), config, server.Options{Role: role, Version: "test"})
+	log := new(logBuffer)
+	s, err := server.New(t.Context(), config, server.Options{Role: role, Version: "test",
+		Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	return s
+	return s, log
 }
 
 func onSQLite(t *testing.T, role server.Role) *server.Server {
