@@ -104,9 +104,7 @@ func (b *browser) addFiles(paths ...string) {
 
 func (b *browser) openStudent(url, profile string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
-	b.waitText("Sign out")
-	b.do(chromedp.Navigate(url + "/#/student/" + profile))
+	b.showStudent(url, profile)
 	b.waitText("Recording starts lesson 1")
 }
 

@@ -4,87 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
-	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/db"
 )
-
-// Below a path of a proxy, by the keyboard only, and without a message in the browser's console.
-func TestPageWorksBelowAPathAndByKeyboard(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t, listening(t)...)
-	var messages []string
-	require.NoError(t, chromedp.Listen(b.ctx, func(event any) {
-		if e, ok := event.(*log.EventEntryAdded); ok {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			messages = append(messages, e.Entry.Text+" "+e.Entry.URL)
-		}
-	}))
-	origin := recognizing(t, "BASE_PATH", "/teach")
-	press := func(keys ...string) {
-		for _, key := range keys {
-			b.do(chromedp.KeyEvent(key))
-		}
-	}
-	// tab moves the focus until it is on an element with the text.
-	tab := func(text string) {
-		t.Helper()
-		for range 40 {
-			press("\t")
-			focused := b.eval(`(() => { const e = document.activeElement;
-				return (e.labels?.[0]?.innerText ?? "") + "|" + e.innerText; })()`)
-			if strings.Contains(focused, text) {
-				return
-			}
-		}
-		t.Fatalf("the focus does not reach %q", text)
-	}
-	b.do(chromedp.Navigate(origin + "/teach"))
-	b.waitText("Sign in with this name")
-	tab("Name")
-	press("anna", "\r")
-	b.waitText("There are no students yet")
-	tab("Add a student")
-	press("\r")
-	b.waitText("How the guardian is addressed")
-	tab("Name")
-	press("Ming", "\r")
-	b.waitText("Recording starts lesson 1")
-	press(" ") // the focus is on no control
-	b.waitRecorded(6)
-	press(" ")
-	b.waitText("was a very good lesson")
-	tab("Generate")
-	press("\r")
-	b.until(`() => document.activeElement.value?.includes("was a very good lesson")`, "")
-	press(" Well done!")
-	tab("Save as record")
-	press("\r")
-	b.waitText("The record is saved")
-	b.waitText("Copy") // the list of records has it
-	tab("Delete")
-	press("\r")
-	b.waitText("This cannot be undone")
-	press("\t", "\r") // from Cancel to Delete
-	b.waitText("There are no records")
-	for record, err := range feedbackclient.Development(origin+"/teach", "anna").Records(t.Context(), "") {
-		require.NoError(t, err)
-		require.Empty(t, record.ID)
-	}
-	b.requireOnly(origin)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	require.Empty(t, messages)
-}
 
 func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 	t.Parallel()
