@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"lessonkit.example/feedback/internal/size"
 )
 
 // Limits bound what one teacher may use in a day, so that nobody takes the storage, the transcriber
@@ -91,7 +89,7 @@ func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID) error {
 		return limitReached(now, "%d segments", l.Segments)
 	}
 	if l.Bytes >= 0 && used.Bytes >= l.Bytes {
-		return limitReached(now, "%s of recordings", size.Text(l.Bytes))
+		return limitReached(now, "%.4g MB of recordings", float64(l.Bytes)/(1<<20))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 	t.Parallel()
 	sent := asr.Audio{Words: []string{"雨桐"}}
 	_, err := parseFlash([]byte(`{"flash_result":[{"text":"played it twice"}]}`), sent)
-	require.ErrorContains(t, err, "the answer cannot be parsed: a JSON object of 45 bytes")
+	require.ErrorContains(t, err, "the answer cannot be parsed: JSON of 45 bytes")
 	_, err = parseFlash([]byte(`{"code":4001,"message":"hotword_list 雨桐|10 is invalid"}`), sent)
 	require.ErrorContains(t, err, "hotword_list …|10 is invalid")
 }

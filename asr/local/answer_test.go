@@ -101,13 +101,13 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 		body, says string
 	}{
 		{200, "雨桐 played it twice", "text of "},
-		{200, `["雨桐", "played it twice"]`, "a JSON array of "},
-		{200, `{"text":["雨桐 played it twice"]}`, "a JSON object of "},
-		{200, `{"txt":"雨桐 played it twice"}`, "a JSON object of "},
-		{200, `{"code":3,"txt":"played it twice"}`, "a JSON object of "},
+		{200, `["雨桐", "played it twice"]`, "JSON of "},
+		{200, `{"text":["雨桐 played it twice"]}`, "JSON of "},
+		{200, `{"txt":"雨桐 played it twice"}`, "JSON of "},
+		{200, `{"code":3,"txt":"played it twice"}`, "JSON of "},
 		{400, `{"error":"prompt too long: \"Known: Siobhan, 雨桐.\""}`, `prompt too long: "Known: …, …."`},
 		{500, `{"detail":"bad prompt '\\u96e8\\u6850 siobhan'"}`, "bad prompt '… …'"},
-		{500, `{"said":"played it twice"}`, "a JSON object of "},
+		{500, `{"said":"played it twice"}`, "JSON of "},
 		{503, `busy with %E9%9B%A8%E6%A1%90, Siobhan` + strings.Repeat(" Siobhan", 100), "busy with …, …"},
 		{503, strings.Repeat("x ", 95) + "雨桐 Siobhan", "x … …"},
 	} {

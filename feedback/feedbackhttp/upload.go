@@ -19,7 +19,6 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
-	"lessonkit.example/feedback/internal/size"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -240,7 +239,7 @@ func receive(ctx context.Context, up *feedback.Upload, audio io.Reader) error {
 }
 
 func tooLarge(limit int64) error {
-	message := "the recording is larger than the limit of " + size.Text(limit)
+	message := fmt.Sprintf("the recording is larger than the limit of %.4g MB", float64(limit)/(1<<20))
 	return &feedback.Error{Kind: feedback.ErrAudioTooLarge, Message: message}
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiotype"
-	"lessonkit.example/feedback/internal/size"
 )
 
 const (
@@ -63,7 +62,7 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		switch {
 		case got.Size > maxBytes:
 			return Received{}, &feedback.Error{Kind: feedback.ErrAudioTooLarge,
-				Message: "the recording is larger than the limit of " + size.Text(maxBytes)}
+				Message: fmt.Sprintf("the recording is larger than the limit of %.4g MB", float64(maxBytes)/(1<<20))}
 		case err == io.EOF:
 			done = true
 		case err != nil:
