@@ -231,6 +231,9 @@ func pointsForward(clauses [][]word) bool {
 		}
 	}
 	text, _ := plainText(clauses[1])
+	if clauses[1][0].wide && !hasSubject(clauses[1]) {
+		return false
+	}
 	return !starts.MatchString(text) || !strings.HasPrefix(text, starts.FindString(text)) ||
 		strings.HasPrefix(text, "but ") || strings.HasPrefix(text, "because ")
 }

@@ -1,6 +1,9 @@
 package summary
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // place is the part of a text that a sentence belongs to.
 type place byte
@@ -99,6 +102,8 @@ func continued(clauses [][]word, at []place) []place {
 	return at
 }
 
+var replaces = regexp.MustCompile(`^(?:建议|需要|请|要)?.{0,2}[换买]|^please (?:buy|get|order)`)
+
 var conditions = wordSet(`if because since when as unless after before although 如果 因为 由于 要是`)
 
 // leadsOn reports whether a clause says nothing without the next one: it is short, or a condition,
@@ -106,6 +111,9 @@ var conditions = wordSet(`if because since when as unless after before although 
 func leadsOn(c, next []word) bool {
 	first, _ := plainText(c[:min(2, len(c))])
 	text, _ := plainText(c)
+	if rest, _ := plainText(next); replaces.MatchString(rest) {
+		return true // "his mouse is broken, please buy a new one"
+	}
 	if first := next[0].low; !next[0].wide && !conjunctions[first] && !subjects[first] && first != "please" {
 		return true // "the next lesson is online, on Tuesday at six"
 	}

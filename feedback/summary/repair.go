@@ -88,9 +88,10 @@ func termAt(words []word, i int) term {
 			break
 		}
 		j += n
+		t.ends = words[j-1].end != inside
 	}
 	if j > i {
-		t.to, t.ends = j, words[j-1].end != inside
+		t.to = j
 		text, _ := plainText(words[i:j])
 		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对")
 	}
@@ -165,6 +166,10 @@ type alignment struct {
 
 func align(a, b []word) alignment {
 	var r alignment
+	miss := 0.5
+	if b[0].kind != plain {
+		miss = 1 // of several numbers, the last one
+	}
 	for i := 0; i < min(len(a), len(b)); i++ {
 		switch {
 		case a[i].low == b[i].low:
@@ -175,11 +180,14 @@ func align(a, b []word) alignment {
 		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low != b[1].low):
 			return alignment{}
 		default:
-			r.score -= 0.5
+			r.score -= miss
 			r.differ = true
 		}
 		if b[i].end != inside {
 			break
+		}
+		if a[i].end != inside && i+1 < len(a) {
+			r.score -= 0.5
 		}
 	}
 	return r
@@ -252,14 +260,14 @@ func isRepeat(a, b []word, starts bool) bool {
 	long := restart && len(different) >= 3
 	first := a[0]
 	switch {
-	case a[len(a)-1].end == clause && !restart:
-		return false
-	case emphatic[first.low]:
-		return false
 	case len(a) == 1 && first.wide:
 		return stutteredChars[first.low]
 	case len(a) == 1:
 		return function
+	case a[len(a)-1].end == clause && !restart:
+		return false
+	case emphatic[first.low]:
+		return false
 	case len(a) == 2 && first.wide:
 		text := a[0].low + a[1].low
 		return function && !slices.ContainsFunc(a, func(w word) bool { return w.kind == number }) && !emphatic[text] ||

@@ -126,9 +126,9 @@ func parseSentence(s string) []word {
 		w.kind = kindOf(*w, i == 0)
 		gap := s[last:t.Start]
 		last = t.End
-		at := len(strings.TrimRightFunc(gap, func(r rune) bool { return strings.ContainsRune("“‘「『（([【《£$¥€#", r) }))
-		if i > 0 && !strings.ContainsFunc(gap[:at], unicode.IsSpace) && strings.HasSuffix(gap, "\"") {
-			at = len(gap)
+		at := strings.LastIndexByte(gap, ' ') + 1
+		if at == 0 {
+			at = len(strings.TrimRight(gap, "“‘「『（([【《£$¥€#"))
 		}
 		w.open, w.space = gap[at:], strings.Contains(gap, " ")
 		if i == 0 {
