@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,23 +10,21 @@ import (
 	"unique"
 
 	"lessonkit.example/feedback/internal/script"
+	"lessonkit.example/feedback/internal/sound"
 )
 
 const (
-	// maxCorrected is how many words, or characters of a script without spaces, are corrected at
-	// once.
-	maxCorrected = 4
+	// maxCorrected is how many words, or characters of a script without spaces, a name has at most.
+	maxCorrected = 3
 	// maxCorrections limits what is learnt from one text.
 	maxCorrections = 50
-	// maxAlternatives limits the names between the same words: without that, a text of repeated
-	// words would take a time that grows with the square of its length.
-	maxAlternatives = 4
+	// maxCompared limits how many words are compared with names by their sound.
+	maxCompared = 5000
 )
 
-// corrections returns the names that somebody has put in the place of other words: in saved and in
-// one of the recognised texts, the two words before it and the two after it are equal, where
-// there are any. A name is one to three words with a capital letter, or two to four Chinese
-// characters. What was recognised anywhere needs no correction. It fails if ctx ends.
+// corrections returns the names that somebody has put in the place of words that sound alike: in
+// saved and in one of the recognised texts, the two words before it and the two after it are equal,
+// where there are any. What was recognised anywhere needs no correction. It fails if ctx ends.
 func corrections(ctx context.Context, recognised []string, saved string) ([]string, error) {
 	words := tokens(saved)
 	named := map[string]bool{} // in the middle of a sentence, where a capital letter means a name
@@ -34,42 +33,41 @@ func corrections(ctx context.Context, recognised []string, saved string) ([]stri
 			named[w.text] = true
 		}
 	}
-	type candidate struct {
-		name        string
-		first, last unique.Handle[string]
-	}
-	candidates := map[surroundings][]candidate{}
+	all := strings.ToLower(strings.Join(recognised, "\n"))
+	names := map[surroundings]string{}
 	for i := range words {
 		for n := 1; n <= maxCorrected && i+n <= len(words); n++ {
-			at, name := around(words, i, i+n), nameOf(words[i:i+n], named)
-			c := candidate{name, words[i].folded, words[i+n-1].folded}
-			if same := candidates[at]; name != "" && at.enough() && len(same) < maxAlternatives && !slices.Contains(same, c) {
-				candidates[at] = append(same, c)
+			at := around(words, i, i+n)
+			if names[at] != "" || !at.enough() {
+				continue
+			}
+			if name := nameOf(saved, words[i:i+n], named); name != "" && !strings.Contains(all, strings.ToLower(name)) {
+				names[at] = name
 			}
 		}
 	}
-	if len(candidates) == 0 {
-		return nil, nil
-	}
 	var found []string
+	compared := 0
 	for _, transcript := range recognised {
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil || len(names) == 0 {
 			return nil, err
 		}
 		was := tokens(transcript)
 		for i := range was {
 			for n := 1; n <= maxCorrected && i+n <= len(was); n++ {
-				for _, c := range candidates[around(was, i, i+n)] {
-					replaced := was[i].folded != c.first && was[i+n-1].folded != c.last
-					if replaced && len(found) < maxCorrections && !slices.Contains(found, c.name) {
-						found = append(found, c.name)
-					}
+				name := names[around(was, i, i+n)]
+				if name == "" || len(found) == maxCorrections || compared == maxCompared ||
+					slices.ContainsFunc(found, func(f string) bool { return strings.Contains(name, f) }) {
+					continue
+				}
+				compared++
+				if sound.Alike(transcript[was[i].start:was[i+n-1].end], name) {
+					found = append(found, name)
 				}
 			}
 		}
 	}
-	all := strings.ToLower(strings.Join(recognised, "\n"))
-	return slices.DeleteFunc(found, func(name string) bool { return strings.Contains(all, strings.ToLower(name)) }), nil
+	return found, nil
 }
 
 // surroundings are the two words before a place in a text and the two after it, in lower case.
@@ -90,25 +88,37 @@ func (s surroundings) enough() bool {
 	return s[0] != none || s[3] != none
 }
 
-// nameOf returns the name that the words are, or "". A word with a capital letter at the start of a
-// sentence is a name only if it is one elsewhere.
-func nameOf(words []token, named map[string]bool) string {
+// The words beside Chinese names, where these are written without a space.
+var (
+	beforeName = regexp.MustCompile(`(?:^|[^\p{L}\p{N}]|今天|昨天|这次|同学|老师|朋友|孩子|还有|表扬|[和跟与让给请叫教对是但])$`)
+	afterName  = regexp.MustCompile(`^(?:$|[^\p{L}\p{N}]|同学|老师|小朋友|妈妈|爸爸|家长|今天|昨天|非常|已经|可以|` +
+		`[这在的也很真和跟与把能会有是说都还就要需上完表学练画弹唱跳写读做认第对从一进每])`)
+)
+
+// nameOf returns the name that words of s are, or "": one to three words with a capital letter, of
+// which one at the start of a sentence counts only if it is a name elsewhere, or two or three
+// Chinese characters beside words that stand beside names.
+func nameOf(s string, words []token, named map[string]bool) string {
+	start, end := words[0].start, words[len(words)-1].end
 	var texts []string
-	chinese := 0
+	chinese, length := 0, 0
 	for _, w := range words {
-		texts = append(texts, w.text)
+		texts, length = append(texts, w.text), length+len(w.text)
 		switch r, _ := utf8.DecodeRuneInString(w.text); {
-		case unicode.Is(unicode.Han, r):
+		case unicode.Is(unicode.Han, r) && !sound.IsGrammar(r):
 			chinese++
 		case !isCapital(w.text) || w.first && !named[w.text]:
 			return ""
 		}
 	}
-	switch {
-	case chinese == len(words) && chinese > 1:
-		return strings.Join(texts, "")
-	case chinese == 0 && len(words) < maxCorrected:
+	if chinese == 0 {
 		return strings.Join(texts, " ")
+	}
+	const near = 4 * utf8.UTFMax // the longest of the words beside names
+	if chinese > 1 && chinese == len(words) && length == end-start &&
+		beforeName.MatchString(strings.ToValidUTF8(s[max(0, start-near):start], "")) &&
+		afterName.MatchString(strings.ToValidUTF8(s[end:min(len(s), end+near)], "")) {
+		return s[start:end]
 	}
 	return ""
 }
@@ -124,6 +134,8 @@ type token struct {
 	text   string
 	folded unique.Handle[string] // in lower case
 	first  bool                  // in its sentence
+
+	start, end int // byte offsets
 }
 
 func tokens(s string) []token {
@@ -134,7 +146,7 @@ func tokens(s string) []token {
 		first := len(all) == 0 || strings.ContainsFunc(between, func(r rune) bool {
 			return r == '\n' || script.IsTerminator(r)
 		})
-		all = append(all, token{word, unique.Make(strings.ToLower(word)), first})
+		all = append(all, token{word, unique.Make(strings.ToLower(word)), first, t.Start, t.End})
 		end = t.End
 	}
 	return all

@@ -78,28 +78,31 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 		recognised, record string
 		want               []string
 	}{
-		"a name": {"today shevon painted a pond", "Today Siobhan painted a pond.", []string{"Siobhan"}},
-		"a name in two words for one": {"today mick lean painted a pond", "Today MacLean painted a pond.",
-			[]string{"MacLean"}},
-		"a full name": {"with us sersha roman was happy today", "With us, Saoirse Ronan was happy today.",
+		"a name":                      {"today sersha painted a pond", "Today Saoirse painted a pond.", []string{"Saoirse"}},
+		"a name in two words for one": {"today mick lean painted a pond", "Today MacLean painted a pond.", []string{"MacLean"}},
+		"a full name": {"with us sersha ronen was happy today", "With us, Saoirse Ronan was happy today.",
 			[]string{"Saoirse Ronan"}},
-		"at the end":     {"we painted with shevon", "We painted with Siobhan.", []string{"Siobhan"}},
-		"a Chinese name": {"今天小茗画了一个池塘", "今天晓明画了一个池塘。", []string{"晓明"}},
-		"a Chinese full name": {"今天王小名和大家一起画画", "今天汪晓明和大家一起画画。",
-			[]string{"汪晓明"}},
+		"at the end":            {"we painted with sersha", "We painted with Saoirse.", []string{"Saoirse"}},
+		"one Chinese character": {"今天雨彤在弹琴，很稳", "今天雨桐在弹琴，很稳。", []string{"雨桐"}},
+		"one at the start":      {"紫涵练得很好", "梓涵练得很好。", []string{"梓涵"}},
+		"with a family name":    {"请王雨彤同学带谱", "请王雨桐同学带谱。", []string{"王雨桐"}},
+		"a Chinese name":        {"今天小茗画了一个池塘", "今天晓明画了一个池塘。", []string{"晓明"}},
+		"a Chinese full name":   {"今天王小名和大家一起画画", "今天汪晓明和大家一起画画。", []string{"汪晓明"}},
 		"at the start of a sentence, if it is a name elsewhere": {
-			"shevon painted a pond then we thanked shevon for it",
-			"Siobhan painted a pond. Then we thanked Siobhan for it.",
-			[]string{"Siobhan"}},
+			"sersha painted a pond then we thanked sersha for it",
+			"Saoirse painted a pond. Then we thanked Saoirse for it.",
+			[]string{"Saoirse"}},
+		"not what sounds otherwise":          {"today shevon painted a pond", "Today Chloe painted a pond.", nil},
+		"not what Chinese sounds otherwise":  {"今天雨晴在弹琴", "今天雨桐在弹琴", nil},
+		"not style":                          {"弹得很好，整棒。她考及常考，拿到了教师", "弹得很好，真棒。她考级常考，拿到了教室", nil},
+		"not grammar":                        {"今天在弹琴，她唱的很好", "今天再弹琴，她唱得很好", nil},
+		"not where no name stands":           {"我们画了池堂边的树", "我们画了池塘边的树", nil},
 		"not the start of a sentence alone":  {"he painted a pond today", "She painted a pond today.", nil},
-		"not another word":                   {"today she painted a lake", "Today she painted a pond.", nil},
-		"not another case":                   {"today siobhan painted a pond", "Today Siobhan painted a pond.", nil},
-		"not what was recognised elsewhere":  {"ada drew and she drew a cat", "She drew and Ada drew a cat.", nil},
-		"not in a rewritten text":            {"today shevon painted a pond", "Siobhan was very careful.", nil},
-		"not a text of one word":             {"hello", "Siobhan", nil},
-		"not one Chinese character":          {"今天小名画了一个池塘", "今天小明画了一个池塘。", nil},
-		"not an insertion":                   {"today we painted a pond", "Today we and Siobhan painted a pond.", nil},
-		"nothing from a record without text": {"", "Today Siobhan painted a pond.", nil},
+		"not another case":                   {"today saoirse painted a pond", "Today Saoirse painted a pond.", nil},
+		"not what was recognised elsewhere":  {"ada drew and aida drew a cat", "Ada drew and Ada drew a cat.", nil},
+		"not in a rewritten text":            {"today sersha painted a pond", "Saoirse was very careful.", nil},
+		"not a text of one word":             {"sersha", "Saoirse", nil},
+		"nothing from a record without text": {"", "Today Saoirse painted a pond.", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,21 +136,21 @@ func (e *env) save(session uuid.UUID, content string) {
 func TestCorrectionsOfTheSummaryAreLearnt(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) {
-		c.Summarizer = fixedSummary("Everybody liked how Shevon mixed greens.")
+		c.Summarizer = fixedSummary("Everybody liked how Shawn mixed greens.")
 	})
 	_, err := e.SaveWords(t.Context(), e.teacher, []string{"Ada", "greens", "Nguyen"})
 	require.NoError(t, err)
 	lesson := e.lesson()
-	e.speech.answer = says("shevon mixed many greens", nil)
+	e.speech.answer = says("shawn mixed many greens", nil)
 	_, task := e.add(lesson, "marker")
 	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
 	_, err = e.Generate(t.Context(), e.teacher, lesson.SessionID, nil)
 	require.NoError(t, err)
 	e.clock.Add(time.Second)
-	e.save(lesson.SessionID, "Everybody liked how Siobhan mixed greens.")
+	e.save(lesson.SessionID, "Everybody liked how Sean mixed greens.")
 	got, err := e.Words(t.Context(), e.teacher)
 	require.NoError(t, err)
-	require.Equal(t, []string{"Siobhan", "greens", "Ada", "Nguyen"}, got, "the words of a record come first")
+	require.Equal(t, []string{"Sean", "greens", "Ada", "Nguyen"}, got, "the words of a record come first")
 }
 
 type fixedSummary string

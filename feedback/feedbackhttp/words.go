@@ -18,8 +18,8 @@ func (s *server) registerWords(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/words", OperationID: "get-words",
 		Tags: []string{segmentsTag}, Summary: "Read the words to expect",
-		Description: explained + "Those that the teacher has saved, and names that records have corrected; the " +
-			"most recently used first.",
+		Description: explained + "Those that the teacher has saved, and names that records have put in the place " +
+			"of what sounds alike; the most recently used first.",
 	}), func(ctx context.Context, _ *struct{}) (*output[expectedWords], error) {
 		words, err := s.svc.Words(ctx, teacher(ctx))
 		return &output[expectedWords]{expectedWords{append([]string{}, words...)}}, problem("query", err)

@@ -10,10 +10,6 @@ import (
 	"lessonkit.example/feedback/internal/sound"
 )
 
-// grammar are characters that recognisers write for others, but not in the place of a name.
-const grammar = "的地得一是不了在有我他她它们这那个和与也都就还把被要会能说对给让着过吧吗呢啊很最太再又才只没去来到从为以其名同" +
-	"做作已因所而于"
-
 // soundForms returns the forms of a name that may be misheard: the whole name and the given name in
 // Chinese, else its parts.
 func soundForms(name string) []string {
@@ -76,7 +72,7 @@ func likelyChineseName(word, name, before, after string) bool {
 		if r == right[i] {
 			continue
 		}
-		if differ++; len(right) == 2 && strings.ContainsRune(grammar, r) {
+		if differ++; len(right) == 2 && sound.IsGrammar(r) {
 			return false
 		}
 	}

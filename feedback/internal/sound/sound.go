@@ -11,6 +11,9 @@ import (
 	"github.com/mozillazg/go-pinyin"
 )
 
+// maxLetters is how many bytes a name has at most: comparing two takes a time that grows with both.
+const maxLetters = 200
+
 // Alike reports whether a recogniser may write one name for the other. Names in Chinese characters
 // are alike if these have the same syllables, in whatever tone. Others are alike if their Double
 // Metaphone codes agree, but for s and sh; names with fewer than three codes, such as Mia, must also
@@ -25,13 +28,20 @@ func Alike(a, b string) bool {
 		return slices.EqualFunc([]rune(a), []rune(b), sameSyllable)
 	}
 	a, b = letters(a), letters(b)
-	if a == "" || b == "" {
+	if a == "" || b == "" || len(a) > maxLetters || len(b) > maxLetters {
 		return false
 	}
 	return a == b || slices.ContainsFunc(codes(a), func(code string) bool {
 		return slices.Contains(codes(b), code) && (len(code) > 2 || code != "" && matchr.Levenshtein(a, b) <= 2)
 	})
 }
+
+// grammar are characters that recognisers write for others, but hardly in the place of a name.
+const grammar = "的地得一是不了在有我他她它们这那个和与也都就还把被要会能说对给让着过吧吗呢啊很最太再又才只没去来到从为以其名同" +
+	"做作已因所而于"
+
+// IsGrammar reports whether a Chinese character hardly ever is part of a name.
+func IsGrammar(r rune) bool { return strings.ContainsRune(grammar, r) }
 
 func sameSyllable(a, b rune) bool {
 	if a == b {
