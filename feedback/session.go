@@ -108,7 +108,9 @@ func (l Lesson) certainTranscript() (text string, doubtful bool) {
 // SessionInput holds the fields of a new session.
 type SessionInput struct {
 	ProfileID uuid.UUID
-	Date      *string // YYYY-MM-DD; defaults to today; ignored if a session is resumed
+	// Date is the day where the teacher is, YYYY-MM-DD. Defaults to today in the location of
+	// Config.Now. Ignored if a session is resumed.
+	Date *string
 }
 
 // SessionEdit changes a session. A nil field is not changed.

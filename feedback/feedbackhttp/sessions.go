@@ -63,7 +63,9 @@ type sessionOpening struct {
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (sessionOpening) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return wire.Describe(s, map[string]string{"feedback_date": "Defaults to today; ignored if a session is resumed."})
+	return wire.Describe(s, map[string]string{
+		"feedback_date": "The day where the teacher is; by default where the server is. Ignored if a session is resumed.",
+	})
 }
 
 type sessionEdit struct {

@@ -13,8 +13,8 @@ import (
 	"lessonkit.example/internal/db"
 )
 
-// CheckSpace fails with [feedback.ErrStorageFull] while an SQLite file and its file system have less
-// free space than the reserve. On PostgreSQL, whose space is on another machine, it does nothing.
+// CheckSpace fails with [feedback.ErrStorageFull] while an SQLite file and its file system have
+// less free space than the reserve. On PostgreSQL, whose space is elsewhere, it does nothing.
 func (s *Store) CheckSpace(ctx context.Context) error {
 	if s.db.Engine == db.Postgres || s.Reserve < 0 {
 		return nil

@@ -40,8 +40,8 @@ type Store struct {
 	// Reserve is the space, in bytes, that is kept free on the file system of an SQLite file, so
 	// that signing in and deleting always work: what SQLite deletes it overwrites, which takes as
 	// much space again for a moment. 0 means a twentieth of the file system and at most 1 GiB, but
-	// at least the lesser of a third and 64 MiB; a negative value means none. It must not be changed
-	// while the store is used.
+	// at least the lesser of a third and 64 MiB; a negative value means none. It must not be
+	// changed while the store is used.
 	Reserve int64
 
 	db     *db.DB

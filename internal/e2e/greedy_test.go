@@ -40,8 +40,8 @@ func lessonOf(t *testing.T, c feedbackclient.Client) (profile, session, lesson s
 }
 
 // A teacher uploads until the disk is full. With SQLite, the database is on the same disk.
-// Everything but uploads, and with SQLite what stores, goes on for everybody, and deleting makes space
-// for uploads again.
+// Everything but uploads, and with SQLite what stores, goes on for everybody, and deleting makes
+// space for uploads again.
 func TestOneTeacherFillsTheDisk(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {

@@ -5,8 +5,8 @@ package diskspace
 
 import "syscall"
 
-// Of returns the space of the file system of a directory, in bytes: free for this process's user, and
-// in all, which is 0 if unknown.
+// Of returns the space of the file system of a directory, in bytes: free for this process's user,
+// and in all, which is 0 if unknown.
 func Of(dir string) (free, total int64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
