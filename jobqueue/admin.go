@@ -152,9 +152,9 @@ func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped i
 
 // DeleteGroup deletes the jobs of a group (see Group of [Params]) with their arguments, errors and
 // saved states, in any state and from the history, for example when a user is forgotten whose data
-// they have. No callback is called. A handler that runs ends as if its lease was lost: its result is
-// ignored. It works in several transactions, so when it returns an error, part of the jobs may be
-// gone.
+// they have. No callback is called. A handler that runs ends as if its lease was lost: its result
+// is ignored. It works in several transactions, so when it returns an error, part of the jobs may
+// be gone.
 func (c *Client) DeleteGroup(ctx context.Context, group string) error {
 	err := driver.CheckName("group", group)
 	for deleted := 1; deleted > 0 && err == nil; {
