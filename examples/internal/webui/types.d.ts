@@ -211,8 +211,10 @@ type Draw<T> = (data: T, kept: Recording[]) => HTMLElement;
 /** Draws what has the key, which create prepares the first time. */
 type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement;
 
-/** The part of a student's view where the feedback is written. saved is called with a new record. */
-type FeedbackSection = (work: Work, saved: () => Promise<void>) => { element: HTMLElement, leave(): Promise<void> };
+/** Is where the feedback of a student is written. saved is called with a new record. */
+type FeedbackSection = (work: Work, saved: () => Promise<void>) => {
+	element: HTMLElement, leave(): Promise<void>,
+};
 
 type Fields = Record<string, string>;
 type Props = Record<string, any>;
@@ -255,7 +257,10 @@ type Arrange = (parent: Element, children: Element[]) => void;
 /** Runs an action unless it is running already. */
 type Once = (element: HTMLElement, action: Action) => Promise<void>;
 
-/** Creates an element with classes, as in "p.hint". Properties are attributes, but for false and undefined. */
+/**
+ * Creates an element, with classes as in "p.hint". Properties that are not false or undefined are
+ * attributes.
+ */
 type CreateElement = <K extends keyof HTMLElementTagNameMap>(
 	tag: K | `${K}.${string}`, props?: Props, ...children: Child[]
 ) => HTMLElementTagNameMap[K];
