@@ -28,25 +28,38 @@ func dueSQL(queues, selection string) string {
     where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())`
 }
 
-// firstOf returns the selection of the first jobs of all kinds of queue q and priority p.
-func firstOf(limit string) string {
+// dueOf selects the first jobs of a kind in queue q with priority p.
+func dueOf(kind, limit string) string {
 	return `
-        select d.ctid
-        from unnest($6::text[]) k (kind),
-          lateral (
             select ctid, run_at, id from jobqueue_job
-            where kind = k.kind and queue = q.name and priority = p::smallint and worker is null and run_at <= now()
+            where kind = ` + kind + ` and queue = q.name and priority = p::smallint and worker is null
+              and run_at <= now()
               and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
-            order by run_at, id limit ` + limit + `) d
+            order by run_at, id limit ` + limit
+}
+
+// firstOf selects the first jobs of some kinds.
+func firstOf(kinds int, limit string) string {
+	if kinds == 1 {
+		return dueOf(`($6::text[])[1]`, limit)
+	}
+	return `
+        select d.ctid from unnest($6::text[]) k (kind), lateral (` + dueOf("k.kind", limit) + `) d
         order by d.run_at, d.id limit ` + limit
 }
 
-// selectLocked locks what it selects, and steps over what others have locked: it looks at a few
-// more jobs than it needs, so that there is something left behind theirs.
-var selectLocked = `
-        select j.ctid from (` + firstOf("q.n * 8 + 100") + `) f join jobqueue_job j on j.ctid = f.ctid
+// lockedOf is firstOf with locks; it steps over what others have locked. The jobs of several kinds
+// are sorted before they are locked: it looks at more of them than it needs, so that there is
+// something left behind those of others.
+func lockedOf(kinds int) string {
+	if kinds == 1 {
+		return firstOf(kinds, `q.n for update skip locked`)
+	}
+	return `
+        select j.ctid from (` + firstOf(kinds, "q.n * 2 + 1000") + `) f join jobqueue_job j on j.ctid = f.ctid
         where j.worker is null and j.run_at <= now()
         limit q.n for update of j skip locked`
+}
 
 // updateClaimed and returningClaimed surround the array of the ctids of the jobs to claim.
 //
@@ -71,7 +84,9 @@ returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at,
 
 // claimSQL claims jobs of several queues. array(…) is evaluated once for any plan; "id in (… skip
 // locked)" may be repeated.
-var claimSQL = updateClaimed + `array(` + dueSQL(requestedQueues, selectLocked) + `)` + returningClaimed
+func claimSQL(kinds int) string {
+	return updateClaimed + `array(` + dueSQL(requestedQueues, lockedOf(kinds)) + `)` + returningClaimed
+}
 
 const nextSQL = `
 select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
@@ -109,9 +124,9 @@ func (s *Store) queueClaims(
 		plain, names, limits = append(plain, c), append(names, c.Queue), append(limits, int32(c.Limit))
 	}
 	if len(plain) > 0 {
-		query, receive := claimSQL, claimed(x, res)
+		query, receive := claimSQL(len(x.Kinds)), claimed(x, res)
 		if exclusive {
-			query, receive = largeClaimSQL, claimedOfFound(x, res, missed)
+			query, receive = largeClaimSQL(len(x.Kinds)), claimedOfFound(x, res, missed)
 		}
 		times, ids := cursors(plain...)
 		b.Queue(s.sql(query), x.Worker, names, limits, times, ids, x.Kinds).Query(receive)
@@ -181,10 +196,12 @@ const (
 // that it finds before it updates them, which saves time and space in the log. Instead it waits for
 // a smaller claim or a cancellation that changes one of them at the same time, and leaves that row
 // alone. The last column is how many rows were found.
-var largeClaimSQL = `
-with found as materialized (select array(` + dueSQL(requestedQueues, firstOf("q.n")) + `) as jobs)` +
-	updateClaimed + `(select jobs from found)::tid[]` + returningClaimed + `,
+func largeClaimSQL(kinds int) string {
+	return `
+with found as materialized (select array(` + dueSQL(requestedQueues, firstOf(kinds, "q.n")) + `) as jobs)` +
+		updateClaimed + `(select jobs from found)::tid[]` + returningClaimed + `,
   (select cardinality(jobs) from found)`
+}
 
 // claimedOfFound returns a function that adds the claimed jobs to res and sets missed to how many
 // were found but not claimed; 0 if none was claimed.
@@ -219,18 +236,20 @@ func (s *Store) queueClaimLock(b *pgx.Batch) {
 const addRateSQL = `insert into jobqueue_rate (queue, at) values ($1, now()) on conflict do nothing`
 
 // rateClaimSQL is claimSQL for one queue; $7 is the interval in microseconds, $8 the burst.
-var rateClaimSQL = `
+func rateClaimSQL(kinds int) string {
+	return `
 with rate as (
   select greatest(at, now()) as at, $7::bigint * interval '1 microsecond' as every
   from jobqueue_rate where queue = ($2::text[])[1] for update),
 tokens as (
   select greatest(floor(extract(epoch from now() + $8::int * every - at) / extract(epoch from every)), 0)::int as n
   from rate),
-took as (` + updateClaimed + `array(` + dueSQL(allowedQueues, selectLocked) + `)` + returningClaimed + `),
+took as (` + updateClaimed + `array(` + dueSQL(allowedQueues, lockedOf(kinds)) + `)` + returningClaimed + `),
 spent as (
   update jobqueue_rate set at = (select at from rate) + (select count(*) from took) * (select every from rate)
   where queue = ($2::text[])[1] and exists (select from took))
 select * from took`
+}
 
 // allowedQueues is requestedQueues with as many jobs as there are tokens.
 const allowedQueues = `(select name, least(n, (select n from tokens)) as n, i from ` + requestedQueues + `) q`
@@ -246,7 +265,7 @@ func (s *Store) queueRateClaim(
 	every := c.Rate.Every.Microseconds()
 	times, ids := cursors(c)
 	b.Queue(s.sql(addRateSQL), c.Queue)
-	b.Queue(s.sql(rateClaimSQL), x.Worker, []string{c.Queue}, []int32{int32(c.Limit)}, times, ids, x.Kinds,
+	b.Queue(s.sql(rateClaimSQL(len(x.Kinds))), x.Worker, []string{c.Queue}, []int32{int32(c.Limit)}, times, ids, x.Kinds,
 		every, c.Rate.Burst).Query(claimed(x, res))
 	b.Queue(s.sql(nextTokenSQL), c.Queue, every, c.Rate.Burst).QueryRow(func(row pgx.Row) error {
 		var in int64

@@ -9,8 +9,8 @@ import (
 const PlanSQL = planSQL
 
 var (
-	ClaimSQL      = claimSQL
-	LargeClaimSQL = largeClaimSQL
+	ClaimSQL      = claimSQL(2)
+	LargeClaimSQL = largeClaimSQL(2)
 	Parse         = parse
 	PurgeSQL      = purgeSQL
 )

@@ -79,12 +79,12 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	defer pin.Rollback(t.Context())
 	_, err = pin.Exec(t.Context(), "select count(*) from jobqueue_job")
 	require.NoError(t, err)
-	load(t, store, 10_000, 0, 0)
+	load(t, store, 20_000, 0, 0)
 	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
 	var after [4]driver.Cursor
 	taken := 0
-	for taken < 9_000 {
+	for taken < 19_000 {
 		res, err := store.Exchange(t.Context(), claimRequest(worker, 1000))
 		require.NoError(t, err)
 		x := driver.ExchangeRequest{Worker: worker}

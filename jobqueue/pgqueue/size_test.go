@@ -167,16 +167,16 @@ func sizeSteps(t *testing.T, store *pgqueue.Store, jobs int) []sizeStep {
 	keys := 2*min(jobs/50, 5000) + 10
 	const ms = time.Millisecond
 	steps := []sizeStep{
-		{"claim of 1", claim(worker, 1), 120, 10 * ms},
-		{"claim of 50", claim(worker, 50), 700, 10 * ms},
+		{"claim of 1", claim(worker, 1), 1100, 10 * ms},
+		{"claim of 50", claim(worker, 50), 1300, 10 * ms},
 		{"heartbeat", func(ctx context.Context) error {
 			_, _, err := store.Heartbeat(ctx, worker, time.Hour)
 			return err
 		}, 10, 10 * ms},
 		{"release", release(worker, false, 51), 120, 50 * ms},
-		{"claim before a stop", claim(worker, 50), 700, 10 * ms},
+		{"claim before a stop", claim(worker, 50), 1300, 10 * ms},
 		{"stop", release(worker, true, 50), 120, 50 * ms},
-		{"claim before a death", claim(dead, 50), 700, 10 * ms},
+		{"claim before a death", claim(dead, 50), 1300, 10 * ms},
 		{"death", func(ctx context.Context) error {
 			_, _, err := store.Heartbeat(ctx, dead, -time.Hour)
 			return err
