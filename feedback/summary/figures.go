@@ -67,7 +67,7 @@ func figures(text string) []figure {
 			f.value = "weekday " + strconv.Itoa(strings.Index("日一二三四五六", strings.Replace(group(1), "天", "日", 1))/3)
 			out = append(out, f)
 		case group(2) != "":
-			f.vague = f.text == "一" || strings.HasPrefix(text[m[1]:], "分") && !strings.HasPrefix(text[m[1]:], "分钟")
+			f.vague = strings.Trim(f.text, "一") == "" || strings.HasPrefix(text[m[1]:], "分") && !strings.HasPrefix(text[m[1]:], "分钟")
 			for _, n := range chineseNumbers(f.text) {
 				add(n)
 			}
@@ -155,7 +155,7 @@ var (
 // A figure is in a source in whatever form: 三点半 and "half past three" contain those of 15:30 too,
 // if it is about an afternoon.
 func unsupported(text, sources string) []figure {
-	known := map[string]bool{"": true, "1": true}
+	known := map[string]bool{"": true, "0": true} // as in 9:00
 	add := func(pattern *regexp.Regexp, values ...string) {
 		if pattern.MatchString(sources) {
 			for _, v := range values {
@@ -177,6 +177,6 @@ func unsupported(text, sources string) []figure {
 		}
 	}
 	return slices.DeleteFunc(figures(text), func(f figure) bool {
-		return f.vague || known[f.value] || f.value == "0"
+		return f.vague || known[f.value]
 	})
 }

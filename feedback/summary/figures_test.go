@@ -28,6 +28,8 @@ func TestFiguresOfAnAnswerAreHeldAgainstTheSources(t *testing.T) {
 		{"another weekday", "星期四，不，星期五", "周六上课", []string{"周六"}},
 		{"another month", "on 5 December", "on 5 November", []string{"November"}},
 		{"another Chinese number", "练三十分钟", "练二十分钟", []string{"二十"}},
+		{"one", "one page, first of all", "1 page", nil},
+		{"no one", "some pages at nine", "1 page at 9:00", []string{"1"}},
 		{"thousands", "1200 yuan", "1,200 and 1,300 yuan", []string{"1,300"}},
 	} {
 		var got []string

@@ -28,6 +28,9 @@ func soundForms(name string) []string {
 	return forms
 }
 
+// maxMisheard limits the spellings of a form in a transcript: the time to find them all grows.
+const maxMisheard = 50
+
 // misheard returns what a transcript has in the place of a name: words that sound alike. A word
 // counts if it has a capital letter within a sentence, or if a long one stands in a text without
 // such letters. Of two Chinese characters, one must be right, unless a clause starts with them
@@ -40,7 +43,7 @@ func misheard(transcript, name string, words []string) []string {
 		width = utf8.RuneCountInString(name)
 	}
 	capitals := !chinese && hasCapitals(transcript, tokens)
-	for i := 0; i+width <= len(tokens); i++ {
+	for i := 0; i+width <= len(tokens) && len(found) < maxMisheard; i++ {
 		start, end := tokens[i].Start, tokens[i+width-1].End
 		word := transcript[start:end]
 		if tokens[i].Char != chinese || strings.EqualFold(word, name) || slices.Contains(found, word) {

@@ -11,13 +11,13 @@ import (
 	"github.com/mozillazg/go-pinyin"
 )
 
-// maxLetters is how many bytes a name has at most: comparing two takes a time that grows with both.
+// maxLetters is how many bytes a name has at most: the time to compare two grows with both.
 const maxLetters = 200
 
 // Alike reports whether a recogniser may write one name for the other. Names in Chinese characters
 // are alike if these have the same syllables, in whatever tone. Others are alike if their Double
-// Metaphone codes agree, but for s and sh; names with fewer than three codes, such as Mia, must also
-// be spelt alike. Equal names are alike.
+// Metaphone codes agree, but for s and sh; names with fewer than three codes, such as Mia, must
+// also be spelt alike. Equal names are alike.
 func Alike(a, b string) bool {
 	first, _ := utf8.DecodeRuneInString(a)
 	other, _ := utf8.DecodeRuneInString(b)
