@@ -67,9 +67,9 @@
 // [Client.Pause] stops a queue. There are no limits for single keys.
 //
 // Params.Group and AfterGroup make a job start when the members of a group have ended: fan-out and
-// fan-in, and chains of both. [Client.GroupStats] tells how they ended, [Client.DeleteGroup] deletes
-// them. A handler that enqueues the next job with EnqueueTx, in the transaction of CompleteTx, makes
-// a chain without a group.
+// fan-in, and chains of both. [Client.GroupStats] tells how they ended, [Client.DeleteGroup]
+// deletes them. A handler that enqueues the next job with EnqueueTx, in the transaction of
+// CompleteTx, makes a chain without a group.
 //
 // # Hooks
 //
