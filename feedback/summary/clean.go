@@ -140,7 +140,7 @@ func withoutAsides(words []word) []word {
 				mark(drop[at:at+len(c)], filler)
 			}
 			before = whole || aside.MatchString(text) || before && len(c) <= 8 && placeOf(text) == inLesson &&
-				(followUp.MatchString(text) || order.MatchString(text))
+				(followUp.MatchString(text) || order.MatchString(text) || len(c) == 1 && hasCapital(c[0]))
 			if before {
 				mark(drop[at:at+len(c)], filler)
 			}
@@ -186,13 +186,15 @@ func isAside(s []word) bool {
 		case aside.MatchString(text) || order.MatchString(text) || closing.MatchString(text):
 			found = true
 		case fillerClause.MatchString(text) || openingWords.MatchString(text) || courtesy.MatchString(text):
-		case len(c) == 1 && !c[0].wide && c[0].text != c[0].low:
+		case len(c) == 1 && hasCapital(c[0]):
 		default:
 			return false
 		}
 	}
 	return found
 }
+
+func hasCapital(w word) bool { return !w.wide && w.text != strings.ToLower(w.text) }
 
 // withoutUnsaid obeys "don't write this": it leaves out the rest of the sentence if what was said
 // points forward, or else the clauses before, as far as the one that has a subject.
@@ -323,8 +325,8 @@ func mark(drop []reason, why reason) {
 	}
 }
 
-// without returns the words that are kept. What ends after the last of those that are not kept
-// ends after the word before them.
+// without returns the words that are kept. What ends after the last of those that are not kept,
+// or a sentence that ends among them, ends after the word before them.
 func without(words []word, drop []reason) []word {
 	out := words[:0:0]
 	for i := 0; i < len(words); i++ {
@@ -332,9 +334,12 @@ func without(words []word, drop []reason) []word {
 			out = append(out, words[i])
 			continue
 		}
-		from := i
+		from, gone := i, words[i]
 		for i+1 < len(words) && drop[i+1] != kept {
 			i++
+			if gone.end < sentence || words[i].end >= sentence {
+				gone = words[i]
+			}
 		}
 		if i+1 < len(words) {
 			words[i+1].space = words[i+1].space || words[from].space
@@ -343,7 +348,7 @@ func without(words []word, drop []reason) []word {
 		if len(out) == 0 {
 			continue
 		}
-		last, gone := &out[len(out)-1], words[i]
+		last := &out[len(out)-1]
 		switch {
 		case gone.end >= sentence && last.end < sentence:
 			last.end, last.mark = sentence, strings.Trim(gone.mark, "?？,，、—–-")
@@ -374,7 +379,7 @@ func endsClause(before []word, next word) bool {
 	}
 	if last.wide {
 		text, _ := plainText(before[len(before)-n:])
-		return countWords(text) >= 4 || last.end == clause && countWords(text) > 1
+		return countWords(text) > 1
 	}
 	return n >= 3 && clauseStarts[next.low]
 }

@@ -104,6 +104,9 @@ func continued(clauses [][]word, at []place) []place {
 
 var replaces = regexp.MustCompile(`^(?:建议|需要|请|要)?.{0,2}[换买]|^please (?:buy|get|order)`)
 
+// later matches the time of what comes.
+var later = regexp.MustCompile(`^(?:下次|下节|下周|下个|明天|后天|周末|星期|周|\d+[月号]).{0,8}$|^(?:on|next|from|at) `)
+
 var conditions = wordSet(`if because since when as unless after before although 如果 因为 由于 要是`)
 
 // leadsOn reports whether a clause says nothing without the next one: it is short, or a condition,
@@ -117,7 +120,7 @@ func leadsOn(c, next []word) bool {
 	if first := next[0].low; !next[0].wide && !conjunctions[first] && !subjects[first] && first != "please" {
 		return true // "the next lesson is online, on Tuesday at six"
 	}
-	return countWords(text) <= 4 && !hasSubject(c) || c[0].wide && countWords(text) <= 6 || len(next) <= 3 && next[0].kind == number || conditions[c[0].low] || conditions[first]
+	return countWords(text) <= 4 && (c[0].wide || !hasSubject(c)) || later.MatchString(text) || len(next) <= 3 && next[0].kind == number || conditions[c[0].low] || conditions[first]
 }
 
 // whole makes a sentence of clauses: it starts without "and" and ends with an end mark.

@@ -27,7 +27,7 @@ func TestLocal(t *testing.T) {
 		{"marks of the script", "今天画苹果,很好看! 你喜欢吗?", "今天画苹果，很好看！你喜欢吗？"},
 		{"marks are kept", "We draw. Why? It is 3.5 m (or 4/5), and £5!", "We draw. Why? It is 3.5 m (or 4/5), and £5!"},
 		{"fillers", "Um, we, uh, played, you know, the minuet.", "We played the minuet."},
-		{"Chinese fillers", "嗯，今天呢，那个，我们学了音阶，呃，还有练习曲。", "今天我们学了音阶，还有练习曲。"},
+		{"Chinese fillers", "嗯，今天呢，那个，我们学了音阶，呃，还有练习曲。", "今天，我们学了音阶，还有练习曲。"},
 		{"words that are also fillers", "我喜欢那个曲子。最难的就是那个，不是这个。", "我喜欢那个曲子。最难的就是那个，不是这个。"},
 		{"words that are also English fillers", "You know the song. It sounds like a bell. She did well.",
 			"You know the song. It sounds like a bell. She did well."},

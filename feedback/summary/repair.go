@@ -257,7 +257,8 @@ func isRepeat(a, b []word, starts bool) bool {
 		}
 	}
 	restart := starts || b[0].pause
-	long := restart && len(different) >= 3
+	long := restart && (len(different) >= 3 || len(different) == len(a) && a[len(a)-1].end == clause &&
+		b[len(b)-1].end == inside) // "the scale, the scale is"
 	first := a[0]
 	switch {
 	case len(a) == 1 && first.wide:
@@ -270,7 +271,7 @@ func isRepeat(a, b []word, starts bool) bool {
 		return false
 	case len(a) == 2 && first.wide:
 		text := a[0].low + a[1].low
-		return function && !slices.ContainsFunc(a, func(w word) bool { return w.kind == number }) && !emphatic[text] ||
+		return long || function && !slices.ContainsFunc(a, func(w word) bool { return w.kind == number }) && !emphatic[text] ||
 			restarted[text]
 	}
 	return function || long
@@ -286,12 +287,15 @@ var (
 		我 你 他 她 它 们 这 那 就 都 也 还 跟 和 把 被 给 让 从 在 是 的 第`)
 	stutteredChars = wordSet(`我 你 他 她 它 这 那 就 也 跟 把 被 给 让 从 呃 嗯`)
 	restarted      = wordSet(`今天 明天 昨天 然后 但是 所以 因为 首先 最后 现在 下次 上次 老师 孩子 如果 还有 可以 没有 应该 觉得 后来
-		其实 接着 我们 作业 节奏 左手 右手 不过 而且 回家 下周 上周 大概 一共`)
+		其实 接着 我们 作业 节奏 左手 右手 不过 而且 回家 重新 下周 上周 大概 一共`)
 	emphatic = wordSet(`that had 真的 是的 好的 慢的`)
 )
 
 // unfinished are words after which a speaker who pauses begins again.
 var unfinished = wordSet(`still just also really even always 的 把 跟 和 是 在 被 让 给 很 比 从`)
+
+// articles are words after which something must come.
+var articles = wordSet(`the a an of`)
 
 // withoutFalseStarts leaves out a clause that breaks off and is begun again: "She was the, she
 // played".
@@ -310,6 +314,8 @@ func withoutFalseStarts(words []word) []word {
 			case len(c) > 6:
 			case last.mark == "-" && strings.HasPrefix(next, last.low): // "pra- practise"
 				mark(drop[at+len(c)-1:at+len(c)], spoken)
+			case len(c) <= 4 && articles[last.low]:
+				mark(drop[from:at+len(c)], spoken)
 			case (unfinished[last.low] || !last.wide && proclitics[last.low]) && words[from].low == next:
 				mark(drop[from:at+len(c)], spoken)
 			}
