@@ -37,7 +37,7 @@ interface Generated {
 	text: string;
 	lessons: number;
 	segments: { transcribed: number };
-	/** In English. What was left out stands in lines that begin with "- ". */
+	/** What was left out stands in lines that begin with "- ", figures that were not said in quotes. */
 	warning?: string;
 	warning_codes: string[];
 }

@@ -478,6 +478,10 @@ export type QueueReport = {
 
 export type Readiness = {
     ready: boolean;
+    /**
+     * As in /health.
+     */
+    storage_available: boolean;
 };
 
 export type RecordFields = {
@@ -526,7 +530,7 @@ export type Report = {
      */
     storage?: StorageReport;
     /**
-     * There is space for recordings; a bucket answers.
+     * There is space for recordings and texts; a bucket answers.
      */
     storage_available: boolean;
     /**
@@ -672,7 +676,7 @@ export type SessionEdit = {
 
 export type SessionOpening = {
     /**
-     * Defaults to today; ignored if a session is resumed.
+     * The day where the teacher is; by default where the server is. Ignored if a session is resumed.
      */
     feedback_date?: string;
     profile_id: string;
@@ -693,7 +697,7 @@ export type SpeechReport = {
 
 export type StorageReport = {
     /**
-     * Why uploads are refused.
+     * Why uploads or texts are refused.
      */
     detail?: string;
     free_bytes: number;
@@ -1108,6 +1112,10 @@ export type CreateProfileErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type CreateProfileError = CreateProfileErrors[keyof CreateProfileErrors];
@@ -1273,6 +1281,10 @@ export type ReplaceProfileErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type ReplaceProfileError = ReplaceProfileErrors[keyof ReplaceProfileErrors];
@@ -1375,6 +1387,10 @@ export type SaveProfileDefaultsErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type SaveProfileDefaultsError = SaveProfileDefaultsErrors[keyof SaveProfileDefaultsErrors];
@@ -1432,6 +1448,10 @@ export type OpenSessionErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type OpenSessionError = OpenSessionErrors[keyof OpenSessionErrors];
@@ -1626,6 +1646,10 @@ export type SaveSessionErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type SaveSessionError = SaveSessionErrors[keyof SaveSessionErrors];
@@ -1748,6 +1772,10 @@ export type GenerateFeedbackErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type GenerateFeedbackError = GenerateFeedbackErrors[keyof GenerateFeedbackErrors];
@@ -1860,6 +1888,10 @@ export type StartLessonErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type StartLessonError = StartLessonErrors[keyof StartLessonErrors];
@@ -2254,6 +2286,10 @@ export type RetrySegmentErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type RetrySegmentError = RetrySegmentErrors[keyof RetrySegmentErrors];
@@ -2425,6 +2461,10 @@ export type SaveWordsErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type SaveWordsError = SaveWordsErrors[keyof SaveWordsErrors];
@@ -2546,6 +2586,10 @@ export type CreateRecordErrors = {
      * Service Unavailable
      */
     503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
 };
 
 export type CreateRecordError = CreateRecordErrors[keyof CreateRecordErrors];

@@ -120,8 +120,8 @@ export function feedbackSection(work, saved) {
 		/** @type {{ body: Generated }} */
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
 		const { warning = "", warning_codes } = body;
-		const left = warning.split("\n").filter((line) => line.startsWith("- "));
-		write(warned, [...warning_codes.map((code) => words("warning_" + code, warning)), ...left].join("\n"));
+		const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
+		write(warned, [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n"));
 		warned.hidden = !warned.textContent;
 		say(t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
 		if (!editor.value.trim()) return use(body.text);
