@@ -206,7 +206,7 @@ func withoutUnsaid(words []word) []word {
 		clauses := parts(s, clause)
 		for i, c := range clauses {
 			text, _ := plainText(c)
-			rest, _ := plainText(words[from : at+len(s)])
+			rest, _ := plainText(words[from:min(at+len(s), from+maxRepair)])
 			switch {
 			case unsaidNext.MatchString(rest):
 				mark(drop[from:at+len(s)], spoken)
@@ -244,7 +244,7 @@ func pointsForward(clauses [][]word) bool {
 // and not beyond the sentence.
 func subjectBefore(words []word, at int) int {
 	from, end := at, at
-	for from > 0 && (from == end || words[from-1].end < sentence) {
+	for from > 0 && end-from < 4*maxRepair && (from == end || words[from-1].end < sentence) {
 		from--
 		for from > 0 && words[from-1].end == inside {
 			from--
