@@ -170,7 +170,7 @@ func TestUnreadResponsesAreEnded(t *testing.T) {
 	if few() {
 		t.Skip("takes a minute")
 	}
-	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
+	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), "LIMIT_REQUESTS=64")
 	a := s.send(t, s.form(t, "file", "a.wav", wav(900_000)))
 	require.Equal(t, http.StatusAccepted, a.status, a.body)
 	before := s.gauges(t)
