@@ -104,7 +104,8 @@ func grantText(g Grant) string {
 
 func (x *Explanation) denied(b *strings.Builder) {
 	writeGrants(b, x.Denials)
-	b.WriteString("\nA denial overrides everything that allows the command. It holds for all windows and pages, not only for\n" +
+	b.WriteString("\nA denial overrides everything that allows the command. " +
+		"It holds for all windows and pages, not only for\n" +
 		"those of its capability. To allow the command, remove the denial.\n")
 }
 

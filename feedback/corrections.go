@@ -41,7 +41,8 @@ func corrections(ctx context.Context, recognised []string, saved string) ([]stri
 			if names[at] != "" || !at.enough() {
 				continue
 			}
-			if name := nameOf(saved, words[i:i+n], named); name != "" && !strings.Contains(all, strings.ToLower(name)) {
+			if name := nameOf(saved, words[i:i+n], named); name != "" &&
+				!strings.Contains(all, strings.ToLower(name)) {
 				names[at] = name
 			}
 		}

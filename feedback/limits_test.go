@@ -289,15 +289,20 @@ func TestTextOfADayIsLimited(t *testing.T) {
 			require.NoError(t, err)
 			text := "more"
 			for what, store := range map[string]func() error{
-				"a record":  func() error { _, _, err := e.CreateRecord(ctx, e.teacher, in); return err },
-				"a profile": func() error { _, err := e.CreateProfile(ctx, e.teacher, feedback.ProfileInput{Name: "Li"}); return err },
+				"a record": func() error { _, _, err := e.CreateRecord(ctx, e.teacher, in); return err },
+				"a profile": func() error {
+					_, err := e.CreateProfile(ctx, e.teacher, feedback.ProfileInput{Name: "Li"})
+					return err
+				},
 				"a changed one": func() error {
 					_, err := e.ReplaceProfile(ctx, e.teacher, p.ID, feedback.ProfileInput{Name: "Li"})
 					return err
 				},
 				"a lesson": func() error { _, err := e.StartLesson(ctx, e.teacher, s.ID); return err },
 				"words":    func() error { _, err := e.SaveWords(ctx, e.teacher, []string{"Ada"}); return err },
-				"defaults": func() error { return e.SaveDefaults(ctx, e.teacher, feedback.Defaults{LessonDurationMinutes: 1}) },
+				"defaults": func() error {
+					return e.SaveDefaults(ctx, e.teacher, feedback.Defaults{LessonDurationMinutes: 1})
+				},
 				"a session text": func() error {
 					_, err := e.EditSession(ctx, e.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text})
 					return err

@@ -78,8 +78,10 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 		recognised, record string
 		want               []string
 	}{
-		"a name":                      {"today sersha painted a pond", "Today Saoirse painted a pond.", []string{"Saoirse"}},
-		"a name in two words for one": {"today mick lean painted a pond", "Today MacLean painted a pond.", []string{"MacLean"}},
+		"a name": {"today sersha painted a pond", "Today Saoirse painted a pond.",
+			[]string{"Saoirse"}},
+		"a name in two words for one": {"today mick lean painted a pond", "Today MacLean painted a pond.",
+			[]string{"MacLean"}},
 		"a full name": {"with us sersha ronen was happy today", "With us, Saoirse Ronan was happy today.",
 			[]string{"Saoirse Ronan"}},
 		"at the end":            {"we painted with sersha", "We painted with Saoirse.", []string{"Saoirse"}},

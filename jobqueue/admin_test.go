@@ -20,7 +20,8 @@ func TestInvalidNamesAreRefused(t *testing.T) {
 	calls := map[string]func(ctx context.Context, name string) error{
 		"GroupStats":  func(ctx context.Context, name string) error { _, err := c.GroupStats(ctx, name); return err },
 		"Pause":       func(ctx context.Context, name string) error { return c.Pause(ctx, name, time.Time{}) },
-		"DeleteGroup": c.DeleteGroup, "Resume": c.Resume, "PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
+		"DeleteGroup": c.DeleteGroup, "Resume": c.Resume,
+		"PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
 		"RunSchedule": c.RunSchedule,
 	}
 	for what, call := range map[string]func(jobqueue.Filter) error{

@@ -62,7 +62,8 @@ func checkLimits(op, format string, src *provider.Source, maxBytes int64, maxDur
 	case format == "":
 		return provider.Unusable(op, fmt.Sprintf("this interface does not take %s (it takes %s)", name, takes))
 	case src.Size > maxBytes:
-		return provider.Unusable(op, fmt.Sprintf("it is larger than the %d MB that this interface takes", maxBytes>>20))
+		return provider.Unusable(op,
+			fmt.Sprintf("it is larger than the %d MB that this interface takes", maxBytes>>20))
 	case maxDuration > 0 && src.Info.Duration > maxDuration:
 		return provider.Unusable(op, fmt.Sprintf("it lasts %v; this interface takes up to %v", length, maxDuration))
 	}

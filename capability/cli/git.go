@@ -80,7 +80,7 @@ func (g *gitObjects) read(name, kind string) (id string, content []byte, err err
 	}
 	fields := strings.Fields(answer) // id, kind, size
 	if len(fields) != 3 || fields[1] != kind {
-		return "", nil, g.end(fmt.Errorf("Git has no %s, but %q", kind, answer))
+		return "", nil, g.end(fmt.Errorf("the object is no %s: %q", kind, answer))
 	}
 	size, err := strconv.Atoi(fields[2])
 	if err != nil || size > limit.Bytes {

@@ -51,7 +51,8 @@ func openRevision(ctx context.Context, name string) (r *revision, folder string,
 	}
 	if err != nil {
 		r.close()
-		return nil, "", fmt.Errorf("%s is neither a file or folder nor a revision of the Git repository here: %w", name,
+		return nil, "", fmt.Errorf("%s is neither a file or folder nor a revision of the Git repository here: %w",
+			name,
 			err)
 	}
 	return r, path.Clean(prefix), nil

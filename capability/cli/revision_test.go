@@ -234,9 +234,10 @@ func TestRevisionsAreLimited(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(dir, "app/tauri.conf.json"), 65<<20))
 	large := git("hash-object", "-w", "app/tauri.conf.json")
 	t.Chdir(dir)
+	many := times(100_001, "100644", blob)
 	for tree, want := range map[string]string{
-		bomb: "more than 100000 files and folders; choose a folder in it",
-		folder(t, dir, times(100_001, "100644", blob)...):                          "more than 100000 files and folders; run diff in",
+		bomb:                    "more than 100000 files and folders; choose a folder in it",
+		folder(t, dir, many...): "more than 100000 files and folders; run diff in",
 		folder(t, dir, entry{"100644", strings.Repeat("x", 5000) + ".json", blob}): "invalid argument",
 		folder(t, dir, entry{"100644", "tauri.conf.json", large}):                  "has 68157440 bytes; at most",
 		folder(t, dir, entry{"100644", "a", blob}, entry{"100644", "a", blob}):     "damaged",

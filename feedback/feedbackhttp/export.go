@@ -192,7 +192,8 @@ func (e *export) session(ctx context.Context, id uuid.UUID, student string) erro
 		}
 	}
 	return array(e, folder+"/recordings.json", known, func(r recorded) exportedRecording {
-		out := exportedRecording{LessonNumber: r.lesson.Number, SegmentWithSentences: wire.SegmentWithSentencesOf(r.Segment)}
+		out := exportedRecording{LessonNumber: r.lesson.Number,
+			SegmentWithSentences: wire.SegmentWithSentencesOf(r.Segment)}
 		if written[r.ID] {
 			file := r.fileName(name)
 			out.AudioFile = &file

@@ -180,7 +180,8 @@ func (s *server) registerDefaults(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPut, Path: "/profile-defaults", OperationID: "save-profile-defaults",
 		Tags: []string{profilesTag}, Summary: "Save the defaults of new profiles",
-		Description: "The grade, the subject and the duration are required. Of the other fields, those that are left " +
+		Description: "The grade, the subject and the duration are required. " +
+			"Of the other fields, those that are left " +
 			"out stay as they were saved.",
 		Errors: jsonBody,
 	}), func(ctx context.Context, in *struct{ Body profileDefaults }) (*output[profileDefaults], error) {

@@ -64,7 +64,8 @@ type sessionOpening struct {
 // TransformSchema implements [huma.SchemaTransformer].
 func (sessionOpening) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return wire.Describe(s, map[string]string{
-		"feedback_date": "The day where the teacher is; by default where the server is. Ignored if a session is resumed.",
+		"feedback_date": "The day where the teacher is; by default where the server is. " +
+			"Ignored if a session is resumed.",
 	})
 }
 

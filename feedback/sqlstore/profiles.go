@@ -43,7 +43,8 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
 	d, err := one(ctx, s.db, errDefaults, func(r row) (d feedback.Defaults, err error) {
-		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language, &d.MessageTemplate, &d.SummaryInstructions)
+		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language, &d.MessageTemplate,
+			&d.SummaryInstructions)
 		return d, err
 	}, `
 		select grade, subject, lesson_duration_minutes, language, message_template, summary_instructions

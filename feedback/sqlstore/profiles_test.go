@@ -65,7 +65,8 @@ func profilesSearch(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Equal(t, other.ID, got[0].ID)
-	got, _, err = f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Grade: "4", Subject: "music"}, nil, 100)
+	got, _, err = f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Grade: "4", Subject: "music"}, nil,
+		100)
 	require.NoError(t, err)
 	require.Empty(t, got, "subjects match exactly")
 }

@@ -142,7 +142,8 @@ func (s *Store) forUpdate() string {
 // enqueue adds the task of a segment's round.
 func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, g feedback.Segment, round int64, turn time.Time) error {
 	return s.addTask(ctx, tx,
-		feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: round, TeacherID: g.TeacherID, Turn: turn})
+		feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: round, TeacherID: g.TeacherID,
+			Turn: turn})
 }
 
 func (s *Store) addTask(ctx context.Context, tx *sql.Tx, t feedback.Task) error {

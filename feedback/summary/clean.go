@@ -385,8 +385,8 @@ func endsClause(before []word, next word) bool {
 }
 
 // clauseStarts are words with which a clause often begins.
-var clauseStarts = wordSet(`no sorry wait actually make or and but so then because which he she they we i it his her the there this that what
-	please for in on at by if when as`)
+var clauseStarts = wordSet(`no sorry wait actually make or and but so then because which he she they we i it
+	his her the there this that what please for in on at by if when as`)
 
 // proclitics are words and characters with which no clause ends.
 var proclitics = wordSet(`a an the of to for in on at by with from into and or if as than but so because

@@ -67,7 +67,8 @@ func figures(text string) []figure {
 			f.value = "weekday " + strconv.Itoa(strings.Index("日一二三四五六", strings.Replace(group(1), "天", "日", 1))/3)
 			out = append(out, f)
 		case group(2) != "":
-			f.vague = strings.Trim(f.text, "一") == "" || strings.HasPrefix(text[m[1]:], "分") && !strings.HasPrefix(text[m[1]:], "分钟")
+			f.vague = strings.Trim(f.text, "一") == "" || strings.HasPrefix(text[m[1]:], "分") &&
+				!strings.HasPrefix(text[m[1]:], "分钟")
 			for _, n := range chineseNumbers(f.text) {
 				add(n)
 			}

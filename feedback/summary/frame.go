@@ -120,7 +120,8 @@ func leadsOn(c, next []word) bool {
 	if first := next[0].low; !next[0].wide && !conjunctions[first] && !subjects[first] && first != "please" {
 		return true // "the next lesson is online, on Tuesday at six"
 	}
-	return countWords(text) <= 4 && (c[0].wide || !hasSubject(c)) || later.MatchString(text) || len(next) <= 3 && next[0].kind == number || conditions[c[0].low] || conditions[first]
+	return countWords(text) <= 4 && (c[0].wide || !hasSubject(c)) || later.MatchString(text) || len(next) <= 3 &&
+		next[0].kind == number || conditions[c[0].low] || conditions[first]
 }
 
 // whole makes a sentence of clauses: it starts without "and" and ends with an end mark.

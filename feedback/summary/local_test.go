@@ -21,11 +21,13 @@ func summarize(t testing.TB, lessons ...string) string {
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, want string }{
-		{"lines get marks and capitals", "today we draw an apple\ni mind the shadow on monday", "Today we draw an apple. I mind the shadow on Monday."},
+		{"lines get marks and capitals", "today we draw an apple\ni mind the shadow on monday",
+			"Today we draw an apple. I mind the shadow on Monday."},
 		{"Chinese lines get marks", "今天画苹果\n注意投影", "今天画苹果。注意投影。"},
 		{"pauses become commas", "今天我们画了一个苹果 然后画影子", "今天我们画了一个苹果，然后画影子。"},
 		{"marks of the script", "今天画苹果,很好看! 你喜欢吗?", "今天画苹果，很好看！你喜欢吗？"},
-		{"marks are kept", "We draw. Why? It is 3.5 m (or 4/5), and £5!", "We draw. Why? It is 3.5 m (or 4/5), and £5!"},
+		{"marks are kept", "We draw. Why? It is 3.5 m (or 4/5), and £5!",
+			"We draw. Why? It is 3.5 m (or 4/5), and £5!"},
 		{"fillers", "Um, we, uh, played, you know, the minuet.", "We played the minuet."},
 		{"Chinese fillers", "嗯，今天呢，那个，我们学了音阶，呃，还有练习曲。", "今天，我们学了音阶，还有练习曲。"},
 		{"words that are also fillers", "我喜欢那个曲子。最难的就是那个，不是这个。", "我喜欢那个曲子。最难的就是那个，不是这个。"},
@@ -41,9 +43,11 @@ func TestLocal(t *testing.T) {
 		{"across sentences", "We saw 12 birds. No wait, 14 birds.", "We saw 14 birds."},
 		{"only the start", "她弹了五遍，不对，六遍。", "她弹了六遍。"},
 		{"the rest stays", "She plays it ten times, no, five.", "She plays it five times."},
-		{"no repetition", "不要只动手腕，只动手腕线条会抖。Lift the bow, the bow is heavy.", "不要只动手腕，只动手腕线条会抖。Lift the bow, the bow is heavy."},
+		{"no repetition", "不要只动手腕，只动手腕线条会抖。Lift the bow, the bow is heavy.",
+			"不要只动手腕，只动手腕线条会抖。Lift the bow, the bow is heavy."},
 		{"a negation", "这里弹三拍，不是四拍。能吸的打勾，不能吸的打叉。", "这里弹三拍，不是四拍。能吸的打勾，不能吸的打叉。"},
-		{"no correction", "Did he practise? No, he was ill. 手型不对，手腕要放松。", "Did he practise? No, he was ill. 手型不对，手腕要放松。"},
+		{"no correction", "Did he practise? No, he was ill. 手型不对，手腕要放松。",
+			"Did he practise? No, he was ill. 手型不对，手腕要放松。"},
 		{"withdrawn", "She sang. He was lazy, scratch that. They danced.", "She sang. They danced."},
 		{"the clause before is not written", "他学了音阶，他妈妈病了，这个不要写。", "他学了音阶。"},
 		{"the sentence before is not written", "She sang. He cried. Don't write that.", "She sang."},
@@ -91,7 +95,8 @@ func TestLongLessonsLoseOnlyWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	var lesson strings.Builder
 	for i := range 100 {
-		lesson.WriteString("We drew an apple and a p" + strings.Repeat("e", i%20+1) + "r of " + strings.Repeat("o", i/20+1) + ". ")
+		lesson.WriteString("We drew an apple and a p" + strings.Repeat("e", i%20+1) + "r of " +
+			strings.Repeat("o", i/20+1) + ". ")
 	}
 	kept := []string{"On Friday she sang.", "It took 25 minutes.", "Homework is the blue book.", "Please bring a hat."}
 	s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -205,8 +204,9 @@ func TestNotes(t *testing.T) {
 	}
 	for group, r := range sums {
 		local := r.local / float64(r.notes)
-		t.Log(fmt.Sprintf("%-9s %2d notes: ROUGE-L %.3f (raw %.3f), %d of %d facts lost, %d misplaced, %d of %d fillers left",
-			group, r.notes, local, r.raw/float64(r.notes), r.lost, r.facts, r.misplaced, r.left, r.fillers))
+		t.Logf("%-9s %2d notes: ROUGE-L %.3f (raw %.3f), "+
+			"%d of %d facts lost, %d misplaced, %d of %d fillers left",
+			group, r.notes, local, r.raw/float64(r.notes), r.lost, r.facts, r.misplaced, r.left, r.fillers)
 		assert.LessOrEqual(t, 10*r.left, r.fillers, group)
 		least := map[string]float64{"zh": 0.676, "en": 0.708}[group[:2]]
 		assert.GreaterOrEqual(t, local, least, group)

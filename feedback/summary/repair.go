@@ -271,7 +271,8 @@ func isRepeat(a, b []word, starts bool) bool {
 		return false
 	case len(a) == 2 && first.wide:
 		text := a[0].low + a[1].low
-		return long || function && !slices.ContainsFunc(a, func(w word) bool { return w.kind == number }) && !emphatic[text] ||
+		return long || function && !slices.ContainsFunc(a, func(w word) bool { return w.kind == number }) &&
+			!emphatic[text] ||
 			restarted[text]
 	}
 	return function || long

@@ -25,11 +25,13 @@ func TestTheDayIsTheClients(t *testing.T) {
 		c, today := s.client, time.Now().UTC().Format(time.DateOnly)
 		ming, err := c.EnsureProfile(t.Context(), "Ming")
 		require.NoError(t, err)
-		session, err := c.OpenSessionWith(t.Context(), feedbackclient.SessionInput{ProfileID: ming.ID, FeedbackDate: today})
+		session, err := c.OpenSessionWith(t.Context(),
+			feedbackclient.SessionInput{ProfileID: ming.ID, FeedbackDate: today})
 		require.NoError(t, err)
 		require.Equal(t, today, session.FeedbackDate)
 		text := map[string]string{"feedback_text": "Mixed greens."} // an edit without a day keeps it
-		require.NoError(t, c.Call(t.Context(), http.MethodPut, "/api/v1/feedback-sessions/"+session.ID, text, &session))
+		require.NoError(t,
+			c.Call(t.Context(), http.MethodPut, "/api/v1/feedback-sessions/"+session.ID, text, &session))
 		require.Equal(t, today, session.FeedbackDate)
 		_, err = c.SaveRecord(t.Context(), ming.ID, session.ID, today, "Mixed greens.")
 		require.NoError(t, err)

@@ -160,7 +160,8 @@ func TestTeachersFillTheDiskWithText(t *testing.T) {
 		_, err := s.as("honest").EnsureProfile(t.Context(), "Wei")
 		return err == nil
 	})
-	sum(t, "a teacher stored %d records of 80 kB until 429; the disk of 60 MB had space for %d teachers, the last with %d",
+	sum(t, "a teacher stored %d records of 80 kB until 429; "+
+		"the disk of 60 MB had space for %d teachers, the last with %d",
 		first, teachers, last)
 }
 

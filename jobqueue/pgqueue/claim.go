@@ -265,7 +265,8 @@ func (s *Store) queueRateClaim(
 	every := c.Rate.Every.Microseconds()
 	times, ids := cursors(c)
 	b.Queue(s.sql(addRateSQL), c.Queue)
-	b.Queue(s.sql(rateClaimSQL(len(x.Kinds))), x.Worker, []string{c.Queue}, []int32{int32(c.Limit)}, times, ids, x.Kinds,
+	b.Queue(s.sql(rateClaimSQL(len(x.Kinds))), x.Worker, []string{c.Queue}, []int32{int32(c.Limit)}, times, ids,
+		x.Kinds,
 		every, c.Rate.Burst).Query(claimed(x, res))
 	b.Queue(s.sql(nextTokenSQL), c.Queue, every, c.Rate.Burst).QueryRow(func(row pgx.Row) error {
 		var in int64

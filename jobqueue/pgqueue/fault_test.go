@@ -329,7 +329,8 @@ func TestConnectionsFallSilent(t *testing.T) {
 	client := jobqueue.NewClient(other)
 	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "rescued", RunAt: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
-	_, err = direct.Exec(t.Context(), `update jobqueue_job set worker = $1, run_at = now() where kind = 'rescued'`, dead)
+	_, err = direct.Exec(t.Context(), `update jobqueue_job set worker = $1, run_at = now() where kind = 'rescued'`,
+		dead)
 	require.NoError(t, err)
 	proxy.silence()
 	silent := time.Now()

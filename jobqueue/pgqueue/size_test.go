@@ -30,7 +30,8 @@ with done as (
   select -n, case when n % 100 = 0 then 5 else 4 end, now(), now(), 1, 1, 10, 2, false, 'default', 'work', '{"n":1}'
   from generate_series(1, $1::int / 5) n)
 insert into jobqueue_job (run_at, queue, kind, priority, max_attempts, args, serial_key, worker)
-select now() - interval '1 hour' + n * interval '1 microsecond' + case when n % 10 = 9 then interval '1 day' else '0' end,
+select now() - interval '1 hour' + n * interval '1 microsecond'
+  + case when n % 10 = 9 then interval '1 day' else '0' end,
   'default', case when n <= $1 / 4 then 'nobody''s' else 'work' end, case when n % 10 = 9 then 1 else 2 end, 10,
   '{"n":1,"started":0,"name":"Ada Lovelace","address":"12 St James''s Square, London"}',
   case when n > $1::bigint * 9 / 10 then 'key ' || n % ($1 / 50) end,

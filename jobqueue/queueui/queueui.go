@@ -244,7 +244,8 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states, Window: jobqueue.ListWindow}
+	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states,
+		Window: jobqueue.ListWindow}
 	if !u.cfg.ReadOnly && len(jobs) > 0 {
 		d.Retry = slices.Contains(bulkActions["retry"], f.State)
 		d.Cancel = slices.Contains(bulkActions["cancel"], f.State)

@@ -46,11 +46,13 @@ func Convert(
 ) (audiofile.Info, error) {
 	demuxer := demuxers[src.Info.Format]
 	if src.Info.Format == audiofile.SILK {
-		return audiofile.Info{}, provider.Unusable(op, "it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
-			"decode; set the recorder to mp3, aac or wav")
+		return audiofile.Info{}, provider.Unusable(op,
+			"it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
+				"decode; set the recorder to mp3, aac or wav")
 	}
 	if demuxer == "" {
-		return audiofile.Info{}, provider.Unusable(op, fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
+		return audiofile.Info{}, provider.Unusable(op,
+			fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
 	}
 	// ffmpeg must be able to seek in some formats.
 	in := filepath.Join(dir, "input")

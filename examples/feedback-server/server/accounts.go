@@ -39,7 +39,8 @@ func newAccounts(c Config, store auth.Store, log *slog.Logger) (*auth.Service, e
 // That it is accepted, auth.New says.
 func logDevelopmentSignIn(c Config, log *slog.Logger) {
 	if c.DevelopmentSignIn() && c.MiniappConfigured() {
-		log.Warn("MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are both set: this is for tests with a mini program, " +
+		log.Warn("MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are both set: " +
+			"this is for tests with a mini program, " +
 			"because everybody who reaches the server signs in without its credentials")
 	}
 	if c.AllowDevelopmentUser && !c.DevelopmentSignIn() {

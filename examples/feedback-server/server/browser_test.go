@@ -127,7 +127,8 @@ func requireRecorded(t *testing.T, shown int, took time.Duration, seconds float6
 // clickButton waits for a visible button that contains the text and clicks it.
 func (b *browser) clickButton(text string) {
 	b.t.Helper()
-	const find = `[...document.querySelectorAll("button")].find((b) => b.checkVisibility() && b.innerText.includes(text))`
+	const find = `[...document.querySelectorAll("button")]
+		.find((b) => b.checkVisibility() && b.innerText.includes(text))`
 	click := "((text) => { const found = " + find + "; found?.click(); return String(Boolean(found)) })(" +
 		strconv.Quote(text) + ")"
 	for clicked := false; !clicked; clicked = b.eval(click) == "true" { // it may have been replaced meanwhile

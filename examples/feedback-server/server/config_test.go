@@ -255,6 +255,7 @@ func TestPromptFilesAreChecked(t *testing.T) {
 			require.NoError(t, s.Close())
 			continue
 		}
-		require.ErrorContains(t, err, "FEEDBACK_SUMMARY_PROMPT_FILE: "+file+" must be a text in UTF-8 of at most 32768 bytes")
+		require.ErrorContains(t, err,
+			"FEEDBACK_SUMMARY_PROMPT_FILE: "+file+" must be a text in UTF-8 of at most 32768 bytes")
 	}
 }

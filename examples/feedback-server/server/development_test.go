@@ -103,9 +103,10 @@ func TestDevelopmentHeaderNeedsAKnownHost(t *testing.T) {
 func TestTheStartSaysOnceWhatTheDevelopmentHeaderDoes(t *testing.T) {
 	t.Parallel()
 	for message, environment := range map[string]map[string]string{
-		"DEVELOPMENT SIGN-IN IS ON":                            {},
-		"MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are": {"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret"},
-		"ALLOW_DEVELOPMENT_USER_HEADER is ignored":             {"APP_ENV": "production"},
+		"DEVELOPMENT SIGN-IN IS ON": {},
+		"MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are": {"MINIAPP_APP_ID": "id",
+			"MINIAPP_APP_SECRET": "secret"},
+		"ALLOW_DEVELOPMENT_USER_HEADER is ignored": {"APP_ENV": "production"},
 	} {
 		var logged bytes.Buffer
 		environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"

@@ -28,7 +28,7 @@ type Report struct {
 	Storage  *StorageReport `json:"storage,omitempty" doc:"For operators."`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
-	StorageAvailable       bool `json:"storage_available" doc:"There is space for recordings and texts; a bucket answers."`
+	StorageAvailable       bool `json:"storage_available" doc:"Recordings and texts have space; a bucket answers."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
 }

@@ -192,7 +192,8 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	fill("message_template", "Dear {guardian},")
 	b.clickButton("Save")
 	b.waitText("Please check: Message to the guardian.")
-	b.until(`() => /unknown placeholder in line 1 at character 6/.test(document.querySelector("textarea + .error")?.innerText)`, "")
+	b.until(`() => /unknown placeholder in line 1 at character 6/
+		.test(document.querySelector("textarea + .error")?.innerText)`, "")
 	fill("message_template", "{name}: {text}")
 	fill("summary_instructions", "Be brief.")
 	b.clickButton("Save")
@@ -258,10 +259,12 @@ func TestMessageIsCopiedForTheGuardian(t *testing.T) {
 	b.clickButton("Save as record")
 	b.waitText("The record is saved")
 	b.until(`() => !document.body.innerText.includes("About Ming")`, "")
-	const click = `[...document.querySelectorAll(".records button")].find((b) => b.innerText.includes("guardian")).click(); "" `
+	const click = `[...document.querySelectorAll(".records button")]
+		.find((b) => b.innerText.includes("guardian")).click(); "" `
 	b.eval(click)
 	b.until(`() => document.querySelector(".records .notice").innerText === copied`, "")
-	for _, clipboard := range []string{`{ write: async () => { throw new DOMException("", "NotAllowedError"); } }`, "undefined"} {
+	for _, clipboard := range []string{`{ write: async () => { throw new DOMException("", "NotAllowedError"); } }`,
+		"undefined"} {
 		b.until(`() => !document.querySelector("[aria-busy=true]")`, "")
 		b.eval(`getSelection().removeAllRanges(); Object.defineProperty(navigator, "clipboard",
 			{ configurable: true, value: ` + clipboard + ` }); ` + click)

@@ -157,7 +157,8 @@ func uniqueKeysInOppositeOrders(t *testing.T, h Harness) {
 				}
 				results = slices.DeleteFunc(results, func(r jobqueue.InsertResult) bool { return r.Duplicate })
 				inserted.Add(int64(len(results)))
-				if !slices.IsSortedFunc(results, func(a, b jobqueue.InsertResult) int { return cmp.Compare(a.ID, b.ID) }) {
+				if !slices.IsSortedFunc(results,
+					func(a, b jobqueue.InsertResult) int { return cmp.Compare(a.ID, b.ID) }) {
 					t.Error("the ids do not have the order of the call")
 				}
 			})

@@ -530,7 +530,7 @@ export type Report = {
      */
     storage?: StorageReport;
     /**
-     * There is space for recordings and texts; a bucket answers.
+     * Recordings and texts have space; a bucket answers.
      */
     storage_available: boolean;
     /**
@@ -1007,7 +1007,7 @@ export type ListProfilesData = {
     path?: never;
     query?: {
         /**
-         * How many items at most; fewer if texts exceed 256 KiB.
+         * How many; fewer if their texts are long.
          */
         limit?: number;
         /**
@@ -2014,7 +2014,7 @@ export type ListSegmentsData = {
     };
     query?: {
         /**
-         * How many items at most; fewer if texts exceed 256 KiB.
+         * How many; fewer if their texts are long.
          */
         limit?: number;
         /**
@@ -2483,7 +2483,7 @@ export type ListRecordsData = {
     path?: never;
     query?: {
         /**
-         * How many items at most; fewer if texts exceed 256 KiB.
+         * How many; fewer if their texts are long.
          */
         limit?: number;
         /**

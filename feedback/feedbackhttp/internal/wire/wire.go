@@ -33,7 +33,7 @@ func (OptionalID) Schema(huma.Registry) *huma.Schema {
 
 // Page is the query of every list.
 type Page struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many items at most; fewer if texts exceed 256 KiB."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many; fewer if their texts are long."`
 	Cursor string `query:"cursor" doc:"The next_cursor of the previous page. Empty or null: the first page."`
 }
 
