@@ -82,7 +82,12 @@ func termAt(words []word, i int) term {
 			n = max(n, tokenAt(starts, len(m[1])-1)+1)
 		}
 		if n == 0 {
-			if m := linkTerm.FindStringSubmatch(text); m != nil && j > i {
+			if n = negatedRepeat(words, i, j); n > 0 {
+				j += n
+				t.strong, t.ends = true, true
+				continue
+			}
+			if m := linkTerm.FindStringSubmatch(text); m != nil && (j > i || words[i].pause) {
 				j += tokenAt(starts, len(m[1])-1) + 1
 			}
 			break
@@ -96,6 +101,24 @@ func termAt(words []word, i int) term {
 		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对")
 	}
 	return t
+}
+
+// negatedRepeat returns the length of "not the 14th" at words[at] after "on the 14th", which ends
+// before words[i], or 0.
+func negatedRepeat(words []word, i, at int) int {
+	from := at
+	if words[at].low == "not" {
+		from++
+	} else if at == i || words[at-1].low != "是" {
+		return 0
+	}
+	for n := min(4, i, len(words)-from); n > 0; n-- {
+		same := func(a, b word) bool { return a.low == b.low }
+		if words[from+n-1].end != inside && slices.EqualFunc(words[i-n:i], words[from:from+n], same) {
+			return from + n - at
+		}
+	}
+	return 0
 }
 
 // reparandum returns where the words that next corrects start in before, or -1.
@@ -112,6 +135,9 @@ func (t term) reparandum(before, next []word) int {
 			}
 		}
 		a := align(before[p:], next)
+		if found >= 0 {
+			a.score -= 0.2 * float64(found-p) // the nearest, if another is not much more like it
+		}
 		if a.score > best && t.accepts(a, before) {
 			found, best = p, a.score
 		}
@@ -170,6 +196,7 @@ func align(a, b []word) alignment {
 	if b[0].kind != plain {
 		miss = 1 // of several numbers, the last one
 	}
+	misses := 0.0
 	for i := 0; i < min(len(a), len(b)); i++ {
 		switch {
 		case a[i].low == b[i].low:
@@ -180,16 +207,17 @@ func align(a, b []word) alignment {
 		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low != b[1].low):
 			return alignment{}
 		default:
-			r.score -= miss
+			misses += miss
 			r.differ = true
 		}
 		if b[i].end != inside {
 			break
 		}
 		if a[i].end != inside && i+1 < len(a) {
-			r.score -= 0.5
+			misses += 0.5
 		}
 	}
+	r.score -= min(misses, 1.5) // what follows may be another sentence
 	return r
 }
 
