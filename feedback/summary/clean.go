@@ -9,8 +9,8 @@ import (
 // clean returns the words of a lesson without what the speaker did not want to say: fillers,
 // repeated words, what was corrected or withdrawn, and what was said to others. In doubt a word
 // stays.
-func clean(text string) []word {
-	words := withoutHesitations(divide(parse(text)))
+func clean(text string, names []string) []word {
+	words := withoutHesitations(withoutAddressed(divide(parse(text)), names))
 	words = corrected(withoutRepeats(words))
 	words = withoutFillers(withoutAsides(words))
 	words = withoutFalseStarts(withoutRepeats(words))
@@ -163,6 +163,9 @@ func withoutAsides(words []word) []word {
 // isClosing reports whether a clause at the start or the end of a lesson is said to the recorder.
 func isClosing(c []word) bool {
 	text, _ := plainText(c)
+	if len(c) <= 12 && recorder.MatchString(text) && !about.MatchString(text) {
+		return true
+	}
 	return closing.MatchString(text) || order.MatchString(text) || aside.MatchString(text) ||
 		courtesy.MatchString(text) || fillerClause.MatchString(text) || openingWords.MatchString(text)
 }
@@ -201,8 +204,15 @@ func hasCapital(w word) bool { return !w.wide && w.text != strings.ToLower(w.tex
 func withoutUnsaid(words []word) []word {
 	drop := make([]reason, len(words))
 	at := 0
+	lastSentence := 0
+	before := ""  // the clause before
+	next := false // the sentence is the one that the last one said not to write
 	for _, s := range parts(words, sentence) {
 		from := at
+		if next {
+			mark(drop[at:at+len(s)], spoken)
+		}
+		next = false
 		clauses := parts(s, clause)
 		for i, c := range clauses {
 			text, _ := plainText(c)
@@ -210,19 +220,36 @@ func withoutUnsaid(words []word) []word {
 			switch {
 			case unsaidNext.MatchString(rest):
 				mark(drop[from:at+len(s)], spoken)
+				if next = i+1 == len(clauses) && unsaidNext.FindString(rest) == rest; i == 1 && topic.MatchString(before) {
+					mark(drop[at:from], spoken)
+				}
 			case !unsaid.MatchString(text):
 			case i == 0 && len(clauses) > 1 && pointsForward(clauses):
 				mark(drop[from:at+len(s)], spoken)
+			case i == 0 && len(clauses) == 1 && lastSentence > 0 && len(parts(words[at-lastSentence:at], clause)) <= 2:
+				mark(drop[at-lastSentence:at+len(s)], spoken)
 			default:
 				mark(drop[from:from+len(c)], spoken)
 				mark(drop[subjectBefore(words, from):from], spoken)
+				for end := from + len(c); i+1 < len(clauses); i++ { // and why not
+					if text, _ := plainText(clauses[i+1]); !unsaidReason.MatchString(text) {
+						break
+					}
+					mark(drop[end:end+len(clauses[i+1])], spoken)
+					end += len(clauses[i+1])
+				}
 			}
 			from += len(c)
+			before = text
 		}
 		at += len(s)
+		lastSentence = len(s)
 	}
 	return without(words, drop)
 }
+
+// topic matches a clause that only says what the next is about.
+var topic = regexp.MustCompile(`事情?$`)
 
 // pointsForward reports whether an instruction at the start of a sentence is about its rest: not if
 // that goes on with the lesson, or is what a family must know.
@@ -249,7 +276,7 @@ func subjectBefore(words []word, at int) int {
 		for from > 0 && words[from-1].end == inside {
 			from--
 		}
-		if c := words[from:at]; hasSubject(c) || c[0].wide && !isShortOf(c) {
+		if c := words[from:at]; !depends(c) && (hasSubject(c) || c[0].wide && !isShortOf(c)) {
 			break
 		}
 		at = from
@@ -277,11 +304,17 @@ func hasSubject(c []word) bool {
 	}
 	text, _ := plainText(c[i:min(i+2, len(c))])
 	first := c[i].low
-	if subordinators[first] || subordinators[text] {
+	if depends(c[i:]) {
 		return false
 	}
 	return subjects[first] || subjects[text] || c[i].kind == name || c[i].kind == day ||
 		!c[i].wide && c[i].text != c[i].low
+}
+
+// depends reports whether a clause begins with a word that makes it part of another.
+func depends(c []word) bool {
+	text, _ := plainText(c[:min(2, len(c))])
+	return subordinators[c[0].low] || subordinators[text]
 }
 
 var conjunctions = wordSet(`and but so then also 但是 不过 然后`)

@@ -41,7 +41,7 @@ func pieces(words []word, lesson int) []piece {
 		clauses := parts(s, clause)
 		at := places(clauses)
 		if text, _ := plainText(s); len(clauses) <= 3 && at[0] == inLesson && before != inLesson &&
-			countWords(text) <= 12 && !opener.MatchString(text) {
+			countWords(text) <= lengthOf(s) && !opener.MatchString(text) {
 			at[0] = before // "Hands separately." after homework
 			at = continued(clauses, at)
 		}
@@ -59,6 +59,14 @@ func pieces(words []word, lesson int) []piece {
 		out[i].words = whole(out[i].words)
 	}
 	return out
+}
+
+// lengthOf returns how many words a sentence may have that goes on with homework or a notice.
+func lengthOf(s []word) int {
+	if s[0].wide {
+		return 30
+	}
+	return 16
 }
 
 // places returns the place of each clause of a sentence.

@@ -51,7 +51,7 @@ func (l Local) text(ctx context.Context, transcripts, names []string) (text stri
 		if err := ctx.Err(); err != nil {
 			return "", nil, err
 		}
-		all = append(all, pieces(clean(t), i)...)
+		all = append(all, pieces(clean(t, names), i)...)
 	}
 	if len(all) == 0 {
 		return "", nil, errNoWords

@@ -258,6 +258,9 @@ const maxRepeat = 20
 func withoutRepeats(words []word) []word {
 	drop := make([]reason, len(words))
 	for i := 0; i < len(words); i++ {
+		if i > 0 && words[i].low == "so" && words[i-1].end == inside {
+			continue // "she was so so proud"
+		}
 		for n := min(maxRepeat, (len(words)-i)/2); n > 0; n-- {
 			starts := i == 0 || words[i-1].end != inside
 			if isRepeat(words[i:i+n], words[i+n:i+2*n], starts) {

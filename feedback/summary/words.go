@@ -109,7 +109,8 @@ func parse(text string) []word {
 var continuesLine = wordSet(`which who with without because and but so or where except`)
 
 func parseSentence(s string) []word {
-	tokens := joined(s, script.Tokenize(s))
+	folded := simplified(s)
+	tokens := joined(folded, script.Tokenize(s))
 	if len(tokens) == 0 {
 		return nil
 	}
@@ -119,7 +120,7 @@ func parseSentence(s string) []word {
 	for i, t := range tokens {
 		w := &words[i]
 		w.text, w.wide = s[t.Start:t.End], t.Char
-		w.low = strings.ReplaceAll(strings.ToLower(w.text), "’", "'")
+		w.low = strings.ReplaceAll(strings.ToLower(folded[t.Start:t.End]), "’", "'")
 		if whole := contractions[w.low]; whole != "" {
 			w.text, w.low = w.text[:1]+whole[1:], whole
 		}
@@ -186,9 +187,9 @@ func isNumeral(s string) bool { return strings.Trim(s, numerals) == "" }
 func kindOf(w word, first bool) kind {
 	r, _ := utf8.DecodeRuneInString(w.text)
 	switch {
-	case unicode.IsDigit(r), w.wide && isNumeral(w.text):
+	case unicode.IsDigit(r), w.wide && isNumeral(w.low):
 		return number
-	case w.wide && weekday.MatchString(w.text):
+	case w.wide && weekday.MatchString(w.low):
 		return day
 	case kinds[w.low] != plain:
 		return kinds[w.low]
