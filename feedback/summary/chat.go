@@ -114,11 +114,8 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		attempts:      4,
 		maxInputWords: 20_000,
 		// A redirect could take transcripts anywhere.
-		client: &http.Client{CheckRedirect: func(*http.Request,
-			[]*http.Request) error {
-			return http.ErrUseLastResponse
-		}},
-		log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		client: &http.Client{CheckRedirect: stayHere},
+		log:    cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	if key := cfg.APIKey; key != "" {
 		c.authorize = func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
@@ -128,6 +125,8 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 	}
 	return c, nil
 }
+
+func stayHere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // version matches a path that ends in a version such as v1 or v1beta.
 var version = regexp.MustCompile(`/v\d+[a-z0-9]*$`)
