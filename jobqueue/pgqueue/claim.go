@@ -56,7 +56,7 @@ func lockedOf(kinds int) string {
 		return firstOf(kinds, `q.n for update skip locked`)
 	}
 	return `
-        select j.ctid from (` + firstOf(kinds, "q.n * 2 + 1000") + `) f join jobqueue_job j on j.ctid = f.ctid
+        select j.ctid from (` + firstOf(kinds, "q.n * 4 + 100") + `) f join jobqueue_job j on j.ctid = f.ctid
         where j.worker is null and j.run_at <= now()
         limit q.n for update of j skip locked`
 }
