@@ -129,15 +129,19 @@ func endsSentence(text string) bool {
 	return isTerminator(r)
 }
 
+// sounds are what a text has besides marks, symbols and spaces.
+var sounds = []*unicode.RangeTable{unicode.Letter, unicode.Mark, unicode.Number}
+
 // mark returns the full stop, or else the comma, of the script of the last letter of text, or "" if
 // the script has none, or text has one or has neither letters nor numbers.
 func mark(text string, stop bool) string {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, "\"'”’」』）)]】》〉"))
+	said := strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsOneOf(sounds, r) })
+	after := strings.Trim(text[len(said):], "\"'”’」』）)]】》〉")
 	letters := strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 	r, _ := utf8.DecodeLastRuneInString(letters)
 	marks := [2]string{",", "."}
 	switch {
-	case unicode.IsPunct(last), letters == "" && !strings.ContainsFunc(text, unicode.IsNumber):
+	case strings.ContainsFunc(after, unicode.IsPunct), letters == "" && !strings.ContainsFunc(text, unicode.IsNumber):
 		return ""
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー':
 		marks = [2]string{"，", "。"}

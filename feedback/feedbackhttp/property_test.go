@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	requests = flag.Int("requests", 300, "how many generated requests to send to each engine")
+	requests = flag.Int("requests", 600, "how many generated requests to send to each engine")
 	seed     = flag.Uint64("seed", 0, "seed of the generated requests; 0 draws one")
 )
 
