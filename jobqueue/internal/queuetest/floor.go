@@ -187,14 +187,17 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	unfinished := []jobqueue.State{
 		jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning,
 	}
+	empty := 0 // times in a row: a job that is rescued may be in no list once
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
 			jobs, _, err := x.ops.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
 			if err != nil || len(jobs) > 0 {
+				empty = 0
 				return false
 			}
 		}
-		return true
+		empty++
+		return empty == 3
 	}, timeout, 100*time.Millisecond, "all jobs end")
 	return x.succeeded()
 }
