@@ -16,7 +16,7 @@ func withoutAddressed(words []word, names []string) []word {
 		switch {
 		case about.MatchString(text) || placeOf(text) != inLesson:
 			before = false
-		case len(s) <= 24 && address.MatchString(calls(s, names)), before && len(s) <= 6 && answers.MatchString(text):
+		case len(s) <= 24 && (address.MatchString(text) || address.MatchString(calls(s, names))), before && len(s) <= 6 && answers.MatchString(text):
 			mark(drop[at:at+len(s)], filler)
 			before = true
 		default:

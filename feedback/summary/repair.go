@@ -157,6 +157,9 @@ func bareRepair(before, next []word) int {
 	}
 	for i := len(before) - 1; i > 0 && len(before)-i <= 3; i-- {
 		if before[i-1].end != inside {
+			if before[i-1].end == clause && before[i].wide && n < 3 && next[0].wide {
+				return i // "免费的，不对，收一半": one short clause for another
+			}
 			break
 		}
 		if proclitics[before[i-1].low] && !proclitics[before[i].low] && n < 3 && !proclitics[next[0].low] {
@@ -181,7 +184,8 @@ func (t term) accepts(a alignment, before []word) bool {
 }
 
 // units are words after a number in what is corrected without a pause.
-var units = wordSet(`pm am pounds dollars minutes times o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午 前`)
+var units = wordSet(`pm am pounds dollars minutes times o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午 前
+	遍 次 组 个 种 下 题 道 张 首 行 格 节 篇 段`)
 
 // alignment compares words with others that may correct them.
 type alignment struct {
@@ -202,6 +206,9 @@ func align(a, b []word) alignment {
 		case a[i].low == b[i].low:
 			r.score++
 		case a[i].kind != plain && a[i].kind == b[i].kind:
+			if i+1 < min(len(a), len(b)) && otherUnit(a[i+1], b[i+1]) {
+				return alignment{}
+			}
 			r.score++
 			r.typed, r.differ = true, true
 		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low != b[1].low):
@@ -209,6 +216,10 @@ func align(a, b []word) alignment {
 		default:
 			misses += miss
 			r.differ = true
+			if i > 0 && i+1 < len(b) && isForm(a[i], b[i+1]) {
+				b = b[1:] // "the first page, or rather, the first two pages"
+				r.score++
+			}
 		}
 		if b[i].end != inside {
 			break
@@ -219,6 +230,16 @@ func align(a, b []word) alignment {
 	}
 	r.score -= min(misses, 1.5) // what follows may be another sentence
 	return r
+}
+
+// isForm reports whether words are forms of one, as page and pages.
+func isForm(a, b word) bool {
+	return a.low == b.low || !a.wide && len(a.low) > 3 && strings.TrimSuffix(a.low, "s") == strings.TrimSuffix(b.low, "s")
+}
+
+// otherUnit reports whether words after numbers are different units, as in a month and a day.
+func otherUnit(a, b word) bool {
+	return units[a.low] && units[b.low] && a.kind == plain && b.kind == plain && !isForm(a, b)
 }
 
 // shortRepair returns how many words a correction has, if it is shorter than what it corrects and
@@ -279,7 +300,7 @@ func withoutRepeats(words []word) []word {
 func isRepeat(a, b []word, starts bool) bool {
 	function, different := false, map[string]bool{}
 	for i, w := range a {
-		if w.low != b[i].low || w.end >= sentence {
+		if w.low != b[i].low || w.end >= sentence && (i+1 < len(a) || w.mark != "" || !starts || b[i].end != inside) {
 			return false
 		}
 		function = function || stuttered[w.low]
@@ -288,7 +309,7 @@ func isRepeat(a, b []word, starts bool) bool {
 		}
 	}
 	restart := starts || b[0].pause
-	long := restart && (len(different) >= 3 || len(different) == len(a) && a[len(a)-1].end == clause &&
+	long := restart && (len(different) >= 3 || len(different) == len(a) && a[len(a)-1].end != inside &&
 		b[len(b)-1].end == inside) // "the scale, the scale is"
 	first := a[0]
 	switch {
