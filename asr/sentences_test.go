@@ -77,7 +77,8 @@ func TestSentencesChangeNoWord(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"i", "i'm", "the", "ß", "ı", "ŉ", "你好", "ไทย",
-			"|", " ", ".", ",", "2.5", "ǆ", "हिन्दी", "♪", "é", "e\u0301", "Σας", "ΐ", "\u200b", "A@", "\"", "-", "谢谢大家"}))
+			"|", " ", ".", ",", "2.5", "ǆ", "हिन्दी", "♪", "é", "e\u0301", "Σας", "ΐ",
+			"\u200b", "A@", "\"", "-", "谢谢大家"}))
 		language := rapid.SampledFrom([]string{"", "en", "tr", "zh"}).Draw(t, "language")
 		pieces := rapid.SliceOf(piece).Draw(t, "pieces")
 		for i, p := range pieces {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withoutAddressed leaves out sentences in which others than the family are spoken to, as "Tom, would
-// you shut the door?", and the answers after them. Names are those of the student.
+// withoutAddressed leaves out sentences in which others than the family are spoken to, as "Tom,
+// would you shut the door?", and the answers after them. Names are those of the student.
 func withoutAddressed(words []word, names []string) []word {
 	drop := make([]reason, len(words))
 	at := 0
@@ -16,7 +16,8 @@ func withoutAddressed(words []word, names []string) []word {
 		switch {
 		case about.MatchString(text) || placeOf(text) != inLesson:
 			before = false
-		case len(s) <= 24 && (address.MatchString(text) || address.MatchString(calls(s, names))), before && len(s) <= 6 && answers.MatchString(text):
+		case len(s) <= 24 && (address.MatchString(text) || address.MatchString(calls(s, names))),
+			before && len(s) <= 6 && answers.MatchString(text):
 			mark(drop[at:at+len(s)], filler)
 			before = true
 		default:
@@ -40,7 +41,8 @@ func calls(s []word, names []string) string {
 			low = "@"
 			i++
 		case i == 0 && isCommonStart(low):
-		case hasCapital(w) && w.kind != day && w.kind != month && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, w.text) }):
+		case hasCapital(w) && w.kind != day && w.kind != month &&
+			!slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, w.text) }):
 			low = "@"
 		}
 		if b.Len() > 0 && !w.wide {
@@ -60,5 +62,6 @@ func isCommonStart(low string) bool {
 		weakTerm.MatchString(low) || fillerClause.MatchString(low) || openingWords.MatchString(low)
 }
 
-// kinship are characters that are often said twice and are no pet names, such as those of relatives.
+// kinship are characters that are often said twice and are no pet names, such as those of
+// relatives.
 var kinship = wordSet(`妈 爸 爷 奶 哥 姐 弟 妹 慢 常 天 每 好 多 看 试 想 听 练 说 刚 渐 轻 重 高 低`)

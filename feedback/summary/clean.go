@@ -220,7 +220,8 @@ func withoutUnsaid(words []word) []word {
 			switch {
 			case unsaidNext.MatchString(rest):
 				mark(drop[from:at+len(s)], spoken)
-				if next = i+1 == len(clauses) && unsaidNext.FindString(rest) == rest; i == 1 && topic.MatchString(before) {
+				next = i+1 == len(clauses) && unsaidNext.FindString(rest) == rest
+				if i == 1 && topic.MatchString(before) {
 					mark(drop[at:from], spoken)
 				}
 			case !unsaid.MatchString(text):

@@ -34,13 +34,15 @@ var macros = strings.NewReplacer(
 	"{day}", `(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d+(?:st|nd|rd|th)\b|`+
 		`\b(?:january|february|april|june|july|august|september|october|november|december)\b|`+
 		`(?:周|星期|礼拜)[一二三四五六日天末]|[\d一二三四五六七八九十]+[号月日])`,
-	"{call}", `(?:(?:@|mate|darling|sweetie|sweetheart|honey|buddy|beta|guys|girls|boys|kids|lads|siri|everyone|everybody)[ ,]+)+`,
+	"{call}", `(?:(?:@|mate|darling|sweetie|sweetheart|honey|buddy|beta|guys|girls|boys|kids|lads|`+
+		`siri|everyone|everybody)[ ,]+)+`,
 	"{order}", orders,
 	"{end}", `[啊呀吧了啦哈呢哦嘛的]*`,
 )
 
 // orders are how an order or a request in a classroom begins.
-const orders = `(?:(?:please|just),? )*(?:sit|stand|wait|hold|come|go|stop|walk|shut|close|open|leave|turn|take|put|pass|` +
+const orders = `(?:(?:please|just),? )*(?:sit|stand|wait|hold|come|go|stop|walk|shut|close|open|` +
+	`leave|turn|take|put|pass|` +
 	`give|get|be (?:quiet|careful|nice)|hang|listen|hush|shush|quiet|move|don't|no \w+ing|not now|i mean it|i said|` +
 	`(?:can|could|would|will|do|did|have|are) you)\b`
 

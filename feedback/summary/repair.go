@@ -234,7 +234,8 @@ func align(a, b []word) alignment {
 
 // isForm reports whether words are forms of one, as page and pages.
 func isForm(a, b word) bool {
-	return a.low == b.low || !a.wide && len(a.low) > 3 && strings.TrimSuffix(a.low, "s") == strings.TrimSuffix(b.low, "s")
+	return a.low == b.low || !a.wide && len(a.low) > 3 &&
+		strings.TrimSuffix(a.low, "s") == strings.TrimSuffix(b.low, "s")
 }
 
 // otherUnit reports whether words after numbers are different units, as in a month and a day.
