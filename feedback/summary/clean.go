@@ -11,7 +11,7 @@ import (
 // stays.
 func clean(text string, names []string) []word {
 	words := withoutHesitations(withoutAddressed(divide(parse(text)), names))
-	words = corrected(withoutRepeats(words))
+	words = corrected(withoutRepeats(withdrawnOnce(words)))
 	words = withoutFillers(withoutAsides(words))
 	words = withoutFalseStarts(withoutRepeats(words))
 	words = withoutUnsaid(words)
@@ -31,8 +31,11 @@ const (
 )
 
 // divide ends clauses and sentences of long stretches without marks before words that usually begin
-// one.
+// one, and around "don't write this" however short they are.
 func divide(words []word) []word {
+	for _, c := range parts(words, clause) {
+		divideAtUnsaid(c)
+	}
 	for _, c := range parts(words, clause) {
 		if len(c) <= longClause {
 			continue
@@ -44,15 +47,6 @@ func divide(words []word) []word {
 		}
 		for _, m := range breaks.FindAllStringIndex(text, -1) {
 			begins[tokenAt(at, m[0])] = sentence
-		}
-		for _, m := range unsaidInside.FindAllStringIndex(text, -1) {
-			if what := text[m[0]:m[1]]; !strings.ContainsAny(what, "这那") && strings.ContainsAny(what, "不别") {
-				continue // what is not to be written may be an exercise
-			}
-			begins[tokenAt(at, m[0])] = clause
-			if m[1] < len(text) {
-				begins[tokenAt(at, m[1]-1)+1] = sentence
-			}
 		}
 		since := 0
 		for i := range c {
@@ -136,6 +130,11 @@ func withoutAsides(words []word) []word {
 		whole := isAside(s)
 		for _, c := range parts(s, clause) {
 			text, _ := plainText(c)
+			if unsaid.MatchString(text) { // obeyed later
+				before = false
+				at += len(c)
+				continue
+			}
 			if courtesy.MatchString(text) {
 				mark(drop[at:at+len(c)], filler)
 			}
@@ -163,6 +162,9 @@ func withoutAsides(words []word) []word {
 // isClosing reports whether a clause at the start or the end of a lesson is said to the recorder.
 func isClosing(c []word) bool {
 	text, _ := plainText(c)
+	if unsaid.MatchString(text) {
+		return false
+	}
 	if len(c) <= 12 && recorder.MatchString(text) && !about.MatchString(text) {
 		return true
 	}
@@ -198,99 +200,6 @@ func isAside(s []word) bool {
 }
 
 func hasCapital(w word) bool { return !w.wide && w.text != strings.ToLower(w.text) }
-
-// withoutUnsaid obeys "don't write this": it leaves out the rest of the sentence if what was said
-// points forward, or else the clauses before, as far as the one that has a subject.
-func withoutUnsaid(words []word) []word {
-	drop := make([]reason, len(words))
-	at := 0
-	lastSentence := 0
-	before := ""  // the clause before
-	next := false // the sentence is the one that the last one said not to write
-	for _, s := range parts(words, sentence) {
-		from := at
-		if next {
-			mark(drop[at:at+len(s)], spoken)
-		}
-		next = false
-		clauses := parts(s, clause)
-		for i, c := range clauses {
-			text, _ := plainText(c)
-			rest, _ := plainText(words[from:min(at+len(s), from+maxRepair)])
-			switch {
-			case unsaidNext.MatchString(rest):
-				mark(drop[from:at+len(s)], spoken)
-				next = i+1 == len(clauses) && unsaidNext.FindString(rest) == rest
-				if i == 1 && topic.MatchString(before) {
-					mark(drop[at:from], spoken)
-				}
-			case !unsaid.MatchString(text):
-			case i == 0 && len(clauses) > 1 && pointsForward(clauses):
-				mark(drop[from:at+len(s)], spoken)
-			case i == 0 && len(clauses) == 1 && lastSentence > 0 && len(parts(words[at-lastSentence:at], clause)) <= 2:
-				mark(drop[at-lastSentence:at+len(s)], spoken)
-			default:
-				mark(drop[from:from+len(c)], spoken)
-				mark(drop[subjectBefore(words, from):from], spoken)
-				for end := from + len(c); i+1 < len(clauses); i++ { // and why not
-					if text, _ := plainText(clauses[i+1]); !unsaidReason.MatchString(text) {
-						break
-					}
-					mark(drop[end:end+len(clauses[i+1])], spoken)
-					end += len(clauses[i+1])
-				}
-			}
-			from += len(c)
-			before = text
-		}
-		at += len(s)
-		lastSentence = len(s)
-	}
-	return without(words, drop)
-}
-
-// topic matches a clause that only says what the next is about.
-var topic = regexp.MustCompile(`事情?$`)
-
-// pointsForward reports whether an instruction at the start of a sentence is about its rest: not if
-// that goes on with the lesson, or is what a family must know.
-func pointsForward(clauses [][]word) bool {
-	for _, c := range clauses[1:] {
-		if text, _ := plainText(c); placeOf(text) != inLesson {
-			return false
-		}
-	}
-	text, _ := plainText(clauses[1])
-	if clauses[1][0].wide && !hasSubject(clauses[1]) {
-		return false
-	}
-	return !starts.MatchString(text) || !strings.HasPrefix(text, starts.FindString(text)) ||
-		strings.HasPrefix(text, "but ") || strings.HasPrefix(text, "because ")
-}
-
-// subjectBefore returns where the clauses before words[at] start, as far as the one with a subject
-// and not beyond the sentence.
-func subjectBefore(words []word, at int) int {
-	from, end := at, at
-	for from > 0 && end-from < 4*maxRepair && (from == end || words[from-1].end < sentence) {
-		from--
-		for from > 0 && words[from-1].end == inside {
-			from--
-		}
-		if c := words[from:at]; !depends(c) && (hasSubject(c) || c[0].wide && !isShortOf(c)) {
-			break
-		}
-		at = from
-	}
-	return from
-}
-
-// isShortOf reports whether a Chinese clause without a subject goes on with that of the clause
-// before: it is short and begins with what somebody does.
-func isShortOf(c []word) bool {
-	text, _ := plainText(c)
-	return countWords(text) <= 6 && !strings.HasPrefix(text, "有")
-}
 
 var subjects = wordSet(`he she they we i it his her their the this today there my our his
 	他 她 它 我 孩子 今天 妈妈 爸爸 老师 课上`)

@@ -69,6 +69,48 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+func TestNotToBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"withdrawn twice", "She sang. He cried in the hall, scratch that, don't put that in the note. They danced.",
+			"She sang. They danced."},
+		{"withdrawn twice, the other way round", "She sang. He cried. Don't write that, scratch that. They danced.",
+			"She sang. They danced."},
+		{"withdrawn twice in Chinese", "他学了音阶。他妈妈病了，刚才那句删掉，这个不要写。他很认真。", "他学了音阶。他很认真。"},
+		{"a sentence of its own", "Her grandmother died. Obviously not for the report. We played two duets.",
+			"We played two duets."},
+		{"to be cut", "I had a headache. You can cut that. We read chapter four.", "We read chapter four."},
+		{"without marks", "we did scales her mum is getting divorced don't write that he served really well after",
+			"We did scales. He served really well after."},
+		{"reported speech", "we played two pieces he told me his dad lost his job please don't put that in he played well",
+			"We played two pieces. He played well."},
+		{"a reason", "we worked on the backhand he cried because his cat died please don't write that it was a hard day",
+			"We worked on the backhand. It was a hard day."},
+		{"between us", "her mum told me they might move to france that's between us she did well", "She did well."},
+		{"a line of its own", "we did scales and then she told me her dad lost his job\ndon't write that", "We did scales."},
+		{"what follows without marks", "don't write this but i think her dad does her homework anyway we read page two",
+			"We read page two."},
+		{"beside an aside", "we talked\nhey guys keep it down please\noff the record her brother was distracting her",
+			"We talked."},
+		{"Chinese without marks", "今天练了音阶他爸妈最近在闹离婚这句不要写进去他练得很认真", "今天练了音阶。他练得很认真。"},
+		{"Chinese reported speech", "孩子今天状态不太好他妈妈说他爸爸住院了这个你别写练习了第二首曲子",
+			"孩子今天状态不太好。练习了第二首曲子。"},
+		{"not to be told", "他今天哭了 别跟家长说 后来弹得很好", "后来弹得很好。"},
+		{"not to be told, before", "这个不要告诉他妈妈 他今天哭了 后来弹得很好", "后来弹得很好。"},
+		{"an exercise", "please don't write it in pen\ndon't write too fast", "Please don't write it in pen. Don't write too fast."},
+		{"a finger", "we talked about quavers and don't put that finger down too early",
+			"We talked about quavers and don't put that finger down too early."},
+		{"a Chinese exercise", "她写字的时候这个点不要写出格\n这个音不要写错", "她写字的时候这个点不要写出格。这个音不要写错。"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: []feedback.SummaryLesson{{Text: c.in}}})
+			require.NoError(t, err)
+			require.Equal(t, c.want, s.Text)
+		})
+	}
+}
+
 func TestHomeworkOfSeveralLessonsComesOnce(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "She sang.\n\nShe danced.\n\nFor homework, page 3.",

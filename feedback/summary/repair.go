@@ -30,7 +30,7 @@ func corrected(words []word) []word {
 			}
 			withdraw(out[from:], drop[from:])
 		case t.retracts:
-			from = clauseBefore(out)
+			from = lastStatement(out, clauseBefore(out), len(out))
 			withdraw(out[from:], drop[from:])
 		default:
 			out, drop = append(out, words[i]), append(drop, kept)
