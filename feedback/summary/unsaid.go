@@ -230,4 +230,3 @@ func isShortOf(c []word) bool {
 	text, _ := plainText(c)
 	return countWords(text) <= 6 && !strings.HasPrefix(text, "有")
 }
-
