@@ -301,7 +301,7 @@ func without(words []word, drop []reason) []word {
 				if last.end = clause; last.mark == "" {
 					last.mark = gone.mark
 				}
-			} else if gone.end == clause {
+			} else if gone.end == clause || last.mark == "" && !last.wide {
 				last.end, last.mark = inside, ""
 			}
 		}

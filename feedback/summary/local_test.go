@@ -48,6 +48,13 @@ func TestLocal(t *testing.T) {
 		{"a negation", "这里弹三拍，不是四拍。能吸的打勾，不能吸的打叉。", "这里弹三拍，不是四拍。能吸的打勾，不能吸的打叉。"},
 		{"no correction", "Did he practise? No, he was ill. 手型不对，手腕要放松。",
 			"Did he practise? No, he was ill. 手型不对，手腕要放松。"},
+		{"what it is not, and is", "在二楼的203，不是三楼，二楼。", "在二楼的203，不是三楼，二楼。"},
+		{"what it is not, said again", "我们用的油画棒，啊不是油画棒，丙烯颜料。", "我们用的丙烯颜料。"},
+		{"a number after 不", "他弹了八十遍，不八十五遍。", "他弹了八十五遍。"},
+		{"a number that is none", "我们说好了，不一样的地方再练。", "我们说好了，不一样的地方再练。"},
+		{"no comma where a filler was",
+			"poppy um was a bit scared and different um colours helped her a lot today i think so",
+			"Poppy was a bit scared and different colours helped her a lot today I think so."},
 		{"withdrawn", "She sang. He was lazy, scratch that. They danced.", "She sang. They danced."},
 		{"the clause before is not written", "他学了音阶，他妈妈病了，这个不要写。", "他学了音阶。"},
 		{"the sentence before is not written", "She sang. He cried. Don't write that.", "She sang."},
@@ -82,13 +89,17 @@ func TestNotToBeWritten(t *testing.T) {
 		{"to be cut", "I had a headache. You can cut that. We read chapter four.", "We read chapter four."},
 		{"without marks", "we did scales her mum is getting divorced don't write that he served really well after",
 			"We did scales. He served really well after."},
-		{"reported speech", "we played two pieces he told me his dad lost his job please don't put that in he played well",
+		{"reported speech",
+			"we played two pieces he told me his dad lost his job please don't put that in he played well",
 			"We played two pieces. He played well."},
-		{"a reason", "we worked on the backhand he cried because his cat died please don't write that it was a hard day",
+		{"a reason",
+			"we worked on the backhand he cried because his cat died please don't write that it was a hard day",
 			"We worked on the backhand. It was a hard day."},
 		{"between us", "her mum told me they might move to france that's between us she did well", "She did well."},
-		{"a line of its own", "we did scales and then she told me her dad lost his job\ndon't write that", "We did scales."},
-		{"what follows without marks", "don't write this but i think her dad does her homework anyway we read page two",
+		{"a line of its own", "we did scales and then she told me her dad lost his job\ndon't write that",
+			"We did scales."},
+		{"what follows without marks",
+			"don't write this but i think her dad does her homework anyway we read page two",
 			"We read page two."},
 		{"beside an aside", "we talked\nhey guys keep it down please\noff the record her brother was distracting her",
 			"We talked."},
@@ -97,14 +108,16 @@ func TestNotToBeWritten(t *testing.T) {
 			"孩子今天状态不太好。练习了第二首曲子。"},
 		{"not to be told", "他今天哭了 别跟家长说 后来弹得很好", "后来弹得很好。"},
 		{"not to be told, before", "这个不要告诉他妈妈 他今天哭了 后来弹得很好", "后来弹得很好。"},
-		{"an exercise", "please don't write it in pen\ndon't write too fast", "Please don't write it in pen. Don't write too fast."},
+		{"an exercise", "please don't write it in pen\ndon't write too fast",
+			"Please don't write it in pen. Don't write too fast."},
 		{"a finger", "we talked about quavers and don't put that finger down too early",
 			"We talked about quavers and don't put that finger down too early."},
 		{"a Chinese exercise", "她写字的时候这个点不要写出格\n这个音不要写错", "她写字的时候这个点不要写出格。这个音不要写错。"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: []feedback.SummaryLesson{{Text: c.in}}})
+			in := feedback.SummaryInput{Lessons: []feedback.SummaryLesson{{Text: c.in}}}
+			s, err := Local{}.Summarize(t.Context(), in)
 			require.NoError(t, err)
 			require.Equal(t, c.want, s.Text)
 		})

@@ -40,9 +40,10 @@ var macros = strings.NewReplacer(
 	"{end}", `[啊呀吧了啦哈呢哦嘛的]*`,
 	"{lead}", `(?:(?:okay|so|but|and|oh|ah|no|hey|well|please|actually|sorry|honestly|obviously) )`,
 	"{trail}", `(?: (?:please|though|obviously|okay|of course|would you|will you|actually|either|right))`,
-	"{ref}", `(?:this|that|it|them|any of (?:this|that|it)|(?:this|that|the) (?:last )?(?:bit|part|one|line|sentence)|`+
-		`what i(?:'ve)? (?:just )?said)`,
-	"{text}", `(?:(?:the|a|your|my|this|his|her) )?(?:\w+ )?(?:report|notes?|feedback|message|text|summary|record)`,
+	"{ref}", `(?:this|that|it|them|any of (?:this|that|it)|`+
+		`(?:this|that|the) (?:last )?(?:bit|part|one|line|sentence)|what i(?:'ve)? (?:just )?said)`,
+	"{text}", `(?:(?:the|a|your|my|this|his|her) )?(?:\w+ )?`+
+		`(?:report|notes?|feedback|message|text|summary|record)`,
 	"{xlead}", `(?:啊|哦|嗯|对|但是?|不过|就|欸|诶|哎|那)`,
 	"{xref}", `(?:(?:这|那|刚才|刚刚|上面|前面|刚说|我?刚才说)+的?(?:个|一?句|一?段|些|件事|部分|事儿?)*(?:话)?)`,
 	"{xtrail}", `[了啊哈吧哦噢呀嘛]`,

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // corrected applies corrections in speech: of "on Thursday, no, Friday" only Friday remains.
@@ -63,6 +64,8 @@ type term struct {
 	ends     bool // there is a mark after it
 	negates  bool // it may be a negation: 不, 不是
 	question bool // it follows one
+	numbers  bool // a number follows 不, which no negation has
+	repeated int  // how many of the words before it are said again in it: "the 14th, not the 14th"
 }
 
 // termAt returns the term at words[i], with to 0 if there is none.
@@ -82,9 +85,9 @@ func termAt(words []word, i int) term {
 			n = max(n, tokenAt(starts, len(m[1])-1)+1)
 		}
 		if n == 0 {
-			if n = negatedRepeat(words, i, j); n > 0 {
-				j += n
-				t.strong, t.ends = true, true
+			if length, same := negatedRepeat(words, i, j); length > 0 {
+				j += length
+				t.strong, t.ends, t.repeated = true, true, same
 				continue
 			}
 			if m := linkTerm.FindStringSubmatch(text); m != nil && (j > i || words[i].pause) {
@@ -99,31 +102,34 @@ func termAt(words []word, i int) term {
 		t.to = j
 		text, _ := plainText(words[i:j])
 		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对")
+		t.numbers = text == "不" && j+1 < len(words) && words[j].kind == number &&
+			(utf8.RuneCountInString(words[j].low) > 1 || units[words[j+1].low])
 	}
 	return t
 }
 
 // negatedRepeat returns the length of "not the 14th" at words[at] after "on the 14th", which ends
-// before words[i], or 0.
-func negatedRepeat(words []word, i, at int) int {
+// before words[i], and how many words are the same, or 0.
+func negatedRepeat(words []word, i, at int) (length, same int) {
 	from := at
 	if words[at].low == "not" {
 		from++
 	} else if at == i || words[at-1].low != "是" {
-		return 0
+		return 0, 0
 	}
 	for n := min(4, i, len(words)-from); n > 0; n-- {
-		same := func(a, b word) bool { return a.low == b.low }
-		if words[from+n-1].end != inside && slices.EqualFunc(words[i-n:i], words[from:from+n], same) {
-			return from + n - at
+		if words[from+n-1].end != inside && slices.EqualFunc(words[i-n:i], words[from:from+n], sameWord) {
+			return from + n - at, n
 		}
 	}
-	return 0
+	return 0, 0
 }
+
+func sameWord(a, b word) bool { return a.low == b.low }
 
 // reparandum returns where the words that next corrects start in before, or -1.
 func (t term) reparandum(before, next []word) int {
-	if t.question || len(next) == 0 || len(before) == 0 {
+	if t.question || len(next) == 0 || len(before) == 0 || t.negates && contrasts(before, next) {
 		return -1
 	}
 	found, best := -1, 0.0
@@ -142,10 +148,33 @@ func (t term) reparandum(before, next []word) int {
 			found, best = p, a.score
 		}
 	}
-	if found < 0 && t.strong && t.alone {
+	switch {
+	case found >= 0:
+		return found
+	case t.repeated > 0:
+		return len(before) - t.repeated
+	case t.strong && t.alone:
 		return bareRepair(before, next)
 	}
-	return found
+	return -1
+}
+
+// contrasts reports whether next is no correction but says what something is not, and what it is
+// once more: "on the second floor, not the third, the second".
+func contrasts(before, next []word) bool {
+	clauses := parts(next, clause)
+	if len(clauses) < 2 {
+		return false
+	}
+	again := clauses[1]
+	for n := min(len(again), 3); n > 1; n-- {
+		for i := max(0, len(before)-maxRepair); i+n <= len(before); i++ {
+			if slices.EqualFunc(before[i:i+n], again[:n], sameWord) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // bareRepair returns where the words start that a clause of one to three words replaces, after the
@@ -177,7 +206,7 @@ func (t term) accepts(a alignment, before []word) bool {
 	case t.alone && (t.ends || !before[len(before)-1].wide):
 		return a.differ && a.score >= 1 || a.typed
 	case t.negates:
-		return false
+		return t.numbers && a.typed
 	}
 	last := before[len(before)-1]
 	return a.typed && (last.kind != plain || units[last.low] || !last.wide && a.score >= 2)
@@ -346,7 +375,7 @@ var (
 )
 
 // unfinished are words after which a speaker who pauses begins again.
-var unfinished = wordSet(`still just also really even always 的 把 跟 和 是 在 被 让 给 很 比 从`)
+var unfinished = wordSet(`still just also really even always had has have 的 把 跟 和 是 在 被 让 给 很 比 从`)
 
 // articles are words after which something must come.
 var articles = wordSet(`the a an of`)

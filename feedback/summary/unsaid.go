@@ -84,10 +84,12 @@ func startsStatement(c []word, i int) bool {
 	if c[i].wide {
 		text, _ := plainText(c[i:min(i+2, len(c))])
 		two, _ := plainText(c[max(0, i-2):i])
-		return (subjects[c[i].low] || subjects[text]) && !objects[before] && !reporting[before] && !reporting[two] &&
-			!proclitics[before] && !(subjects[before] && len(c[i].low) == len(before)) // "他爸爸"
+		possessed := subjects[before] && len(c[i].low) == len(before) // "他爸爸"
+		return (subjects[c[i].low] || subjects[text]) && !possessed && !objects[before] && !proclitics[before] &&
+			!reporting[before] && !reporting[two]
 	}
-	if reporting[before] || i > 1 && reporting[c[i-2].low] && persons[before] || proclitics[before] && !leaders[before] {
+	reported := reporting[before] || i > 1 && reporting[c[i-2].low] && persons[before]
+	if reported || proclitics[before] && !leaders[before] {
 		return false
 	}
 	if nominative.MatchString(c[i].low) {
@@ -99,8 +101,9 @@ func startsStatement(c []word, i int) bool {
 
 var (
 	nominative = regexp.MustCompile(`^(?:he|she|they|we|i|there|it)(?:'\w+)?$`)
-	nounPhrase = regexp.MustCompile(`^(?:his|her|the|my|our|their|this|that)(?: \w+){1,2}(?:'s)? (?:is|was|are|were|has|had|have|` +
-		`will|would|can|could|may|might|does|did|said|says|told|lost|died|got|went|left|wants|thinks|\w+n't|\w{2,}ed)\b`)
+	nounPhrase = regexp.MustCompile(`^(?:his|her|the|my|our|their|this|that)(?: \w+){1,2}(?:'s)? ` +
+		`(?:is|was|are|were|has|had|have|will|would|can|could|may|might|does|did|` +
+		`said|says|told|lost|died|got|went|left|wants|thinks|\w+n't|\w{2,}ed)\b`)
 	leaders = wordSet(`and but so then also`)
 	persons = wordSet(`me him her us them you it`)
 	// reporting are words after which a statement is part of the one before.
