@@ -18,7 +18,7 @@ var (
 	ErrNoActiveSession = errors.New("no active session")
 	// ErrSessionCompleted: a record has completed the session; it can no longer be changed.
 	ErrSessionCompleted = errors.New("session completed")
-	// ErrStale: the session has changed since the caller read it.
+	// ErrStale: the session or the record has changed since the caller read it.
 	ErrStale = errors.New("stale version")
 	// ErrLessonInProgress: [Error.LessonID] is a lesson of the session that is still recording.
 	ErrLessonInProgress = errors.New("lesson in progress")

@@ -20,6 +20,11 @@ type Record struct {
 	Content   string        // 1 to 20 000 characters
 	SessionID uuid.NullUUID // the voice session that the text comes from
 	CreatedAt time.Time
+	// AcademicYear and Term are those of the student when the record was saved.
+	AcademicYear int
+	Term         string
+	// Version counts the edits, beginning with 1.
+	Version int64
 }
 
 // RecordInput holds the fields of a new record.
@@ -34,9 +39,45 @@ type RecordInput struct {
 	IdempotencyKey string
 }
 
-// RecordFilter selects records.
+// RecordEdit replaces the date and the content of a record.
+type RecordEdit struct {
+	Date    string
+	Content string
+	// IfVersion, if not nil, makes the edit fail with [ErrStale] unless the record has one of these
+	// versions.
+	IfVersion []int64
+}
+
+func (e RecordEdit) validate() error {
+	var v validator
+	v.date("feedback_date", e.Date)
+	v.text("content", e.Content, 1, maxContentLength)
+	return v.err()
+}
+
+// RecordFilter selects records. All conditions must hold; a zero field is no condition.
 type RecordFilter struct {
-	ProfileID uuid.NullUUID // of one student; if not valid, of all
+	ProfileID    uuid.NullUUID // of one student
+	Query        string        // is part of the content, ignoring case and width; at most 100 characters
+	From, To     string        // the first and the last day, YYYY-MM-DD
+	AcademicYear int           // equals exactly
+	Term         string        // equals exactly
+}
+
+func (f RecordFilter) validate() error {
+	var v validator
+	v.line("query", f.Query)
+	if f.From != "" {
+		v.date("from", f.From)
+	}
+	if f.To != "" {
+		v.date("to", f.To)
+	}
+	if f.From != "" && f.To != "" && f.From > f.To {
+		v.fail("to", "is before from")
+	}
+	v.line("term", f.Term)
+	return v.err()
 }
 
 func (in RecordInput) validate() error {
@@ -101,8 +142,28 @@ func (s *Service) CreateRecord(
 		Date: in.Date, Content: in.Content, SessionID: in.SessionID, CreatedAt: now}, in.key(now))
 }
 
+// Record returns one record. Errors: [ErrNotFound].
+func (s *Service) Record(ctx context.Context, teacher, id uuid.UUID) (Record, error) {
+	return s.store.Record(ctx, teacher, id)
+}
+
+// EditRecord replaces the date and the content of a record. Like CreateRecord, it teaches
+// [Service.Words]. Errors: [ErrInvalid], [ErrNotFound], [ErrStale].
+func (s *Service) EditRecord(ctx context.Context, teacher, id uuid.UUID, e RecordEdit) (Record, error) {
+	if err := e.validate(); err != nil {
+		return Record{}, err
+	}
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Record{}, err
+	}
+	return s.store.EditRecord(ctx, teacher, id, e, s.now())
+}
+
 // Records lists records, newest first. Errors: [ErrInvalid].
 func (s *Service) Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, p Page) (List[Record], error) {
+	if err := f.validate(); err != nil {
+		return List[Record]{}, err
+	}
 	limit, err := p.limit()
 	if err != nil {
 		return List[Record]{}, err

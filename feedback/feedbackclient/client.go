@@ -22,6 +22,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"lessonkit.example/feedback/internal/retryafter"
@@ -227,18 +228,26 @@ func jsonRequest(method, path string, body any) request {
 
 // decode sends a request and decodes the answer into out, unless out is nil.
 func (c Client) decode(ctx context.Context, r request, out any) error {
+	_, err := c.decodeTagged(ctx, r, out)
+	return err
+}
+
+// decodeTagged is decode that returns the ETag of the answer.
+func (c Client) decodeTagged(ctx context.Context, r request, out any) (etag string, err error) {
 	resp, err := c.do(ctx, r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer resp.Body.Close()
+	// A proxy that compresses the answer makes its tag a weak one, which If-Match never matches.
+	etag = strings.TrimPrefix(resp.Header.Get("ETag"), "W/")
 	if out == nil {
-		return nil
+		return etag, nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+		return "", fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
 	}
-	return nil
+	return etag, nil
 }
 
 // post is Call for a POST that can be repeated.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -18,6 +19,31 @@ type Record struct {
 	Content   string    `json:"content"`
 	SessionID string    `json:"feedback_session_id"` // "" if it comes from no session
 	CreatedAt time.Time `json:"created_at"`
+
+	AcademicYear int    `json:"academic_year"` // of the student when the record was saved; so the term
+	Term         string `json:"term"`
+
+	// ETag is the version, for [RecordEdit]; "" in lists.
+	ETag string `json:"-"`
+}
+
+// RecordEdit replaces the date and the content of a record.
+type RecordEdit struct {
+	Date    string `json:"feedback_date"` // YYYY-MM-DD
+	Content string `json:"content"`
+
+	// IfMatch, if not "", is the ETag that the record must still have; else the edit is refused with
+	// status 412.
+	IfMatch string `json:"-"`
+}
+
+// RecordFilter selects records. All conditions must hold; a zero field is no condition.
+type RecordFilter struct {
+	ProfileID    string
+	Query        string // part of the content, ignoring case and width
+	From, To     string // the first and the last day, YYYY-MM-DD
+	AcademicYear int
+	Term         string
 }
 
 // RecordInput holds the fields of a new record.
@@ -35,11 +61,43 @@ type RecordInput struct {
 // Records lists records, newest first, of one student or of all if profileID is "". It ends after
 // its first error.
 func (c Client) Records(ctx context.Context, profileID string) iter.Seq2[Record, error] {
+	return c.FindRecords(ctx, RecordFilter{ProfileID: profileID})
+}
+
+// FindRecords lists the records that a filter selects as Records does.
+func (c Client) FindRecords(ctx context.Context, f RecordFilter) iter.Seq2[Record, error] {
 	query := url.Values{"limit": {pageSize}}
-	if profileID != "" {
-		query.Set("profile_id", profileID)
+	for name, value := range map[string]string{
+		"profile_id": f.ProfileID, "query": f.Query, "from": f.From, "to": f.To, "term": f.Term,
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.AcademicYear != 0 {
+		query.Set("academic_year", strconv.Itoa(f.AcademicYear))
 	}
 	return list[Record](ctx, c, path("/feedback-records"), query)
+}
+
+// Record returns one record.
+func (c Client) Record(ctx context.Context, id string) (Record, error) {
+	return c.record(ctx, request{method: http.MethodGet, path: path("/feedback-records/%s", id), repeatable: true})
+}
+
+// EditRecord changes a record.
+func (c Client) EditRecord(ctx context.Context, id string, e RecordEdit) (Record, error) {
+	r := jsonRequest(http.MethodPut, path("/feedback-records/%s", id), e)
+	if e.IfMatch != "" {
+		r.header.Set("If-Match", e.IfMatch)
+		r.repeatable = false // the first one may have changed the ETag
+	}
+	return c.record(ctx, r)
+}
+
+func (c Client) record(ctx context.Context, r request) (record Record, err error) {
+	record.ETag, err = c.decodeTagged(ctx, r, &record)
+	return record, err
 }
 
 // CreateRecord creates a feedback record.
@@ -47,7 +105,7 @@ func (c Client) CreateRecord(ctx context.Context, in RecordInput) (record Record
 	r := jsonRequest(http.MethodPost, path("/feedback-records"), in)
 	r.header.Set("Idempotency-Key", cmp.Or(in.IdempotencyKey, rand.Text()))
 	r.repeatable = true
-	return record, c.decode(ctx, r, &record)
+	return c.record(ctx, r)
 }
 
 // SaveRecord creates a feedback record, which completes its session.

@@ -400,10 +400,30 @@ func TestAgainstTheService(t *testing.T) {
 	written, err = c.RecordMessage(ctx, record.ID)
 	require.NoError(t, err)
 	require.Equal(t, "Ming, 31 May 2026: Ming mixed greens.", written)
-	for r, err := range c.Records(ctx, profile.ID) {
-		require.NoError(t, err)
-		require.Equal(t, record, r)
+	one, err := c.Record(ctx, record.ID)
+	require.NoError(t, err)
+	require.Equal(t, record, one)
+	change := feedbackclient.RecordEdit{Date: "2026-06-01", Content: "Ming mixed blues.", IfMatch: record.ETag}
+	record, err = c.EditRecord(ctx, record.ID, change)
+	require.NoError(t, err)
+	require.Equal(t, change.Content, record.Content)
+	_, err = c.EditRecord(ctx, record.ID, change)
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, "stale_version", p.Code)
+	found := 0
+	for _, f := range []feedbackclient.RecordFilter{
+		{}, {Query: "BLUES", From: "2026-06-01", To: "2026-06-01", AcademicYear: profile.AcademicYear},
+		{Term: "other"},
+	} {
+		f.ProfileID = profile.ID
+		for r, err := range c.FindRecords(ctx, f) {
+			require.NoError(t, err)
+			r.ETag = record.ETag
+			require.Equal(t, record, r)
+			found++
+		}
 	}
+	require.Equal(t, 2, found)
 	require.NoError(t, c.DeleteProfile(ctx, profile.ID))
 	_, err = c.Profile(ctx, profile.ID)
 	require.ErrorAs(t, err, &p)

@@ -2,11 +2,8 @@ package feedbackclient
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -117,17 +114,8 @@ func (c Client) SaveSession(ctx context.Context, id string, e SessionEdit) (Sess
 }
 
 func (c Client) session(ctx context.Context, r request) (s Session, err error) {
-	resp, err := c.do(ctx, r)
-	if err != nil {
-		return s, err
-	}
-	defer resp.Body.Close()
-	// A proxy that compresses the answer makes its tag a weak one, which If-Match never matches.
-	s.ETag = strings.TrimPrefix(resp.Header.Get("ETag"), "W/")
-	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
-		return s, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
-	}
-	return s, nil
+	s.ETag, err = c.decodeTagged(ctx, r, &s)
+	return s, err
 }
 
 // Generate generates a feedback text from the transcripts of lessons, or of those that are not

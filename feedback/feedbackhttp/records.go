@@ -3,6 +3,7 @@ package feedbackhttp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,13 +20,23 @@ type feedbackRecord struct {
 	FeedbackDate      string    `json:"feedback_date" format:"date" example:"2026-05-31"`
 	Content           string    `json:"content" example:"Ming mixed her own greens today."`
 	FeedbackSessionID *wire.ID  `json:"feedback_session_id" nullable:"true"`
+	AcademicYear      int       `json:"academic_year" example:"2026"`
+	Term              string    `json:"term" example:"spring"`
 	CreatedAt         time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (feedbackRecord) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return wire.Describe(s, map[string]string{
+		"academic_year": "That of the student when the record was saved.",
+		"term":          "That of the student when the record was saved.",
+	})
 }
 
 func recordOut(r feedback.Record) feedbackRecord {
 	out := feedbackRecord{
 		RecordID: wire.ID{UUID: r.ID}, ProfileID: wire.ID{UUID: r.ProfileID},
-		FeedbackDate: r.Date, Content: r.Content, CreatedAt: r.CreatedAt,
+		FeedbackDate: r.Date, Content: r.Content, AcademicYear: r.AcademicYear, Term: r.Term, CreatedAt: r.CreatedAt,
 	}
 	if r.SessionID.Valid {
 		out.FeedbackSessionID = &wire.ID{UUID: r.SessionID.UUID}
@@ -49,6 +60,11 @@ func (recordFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	})
 }
 
+type recordEdit struct {
+	FeedbackDate string `json:"feedback_date" format:"date" example:"2026-05-31"`
+	Content      string `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
+}
+
 // recordPath is the path parameter of a record.
 type recordPath struct {
 	ID wire.ID `path:"record_id"`
@@ -61,9 +77,15 @@ func (s *server) registerRecords(api huma.API) {
 		Description: "Newest date first, then newest created.",
 	}), func(ctx context.Context, in *struct {
 		wire.Page
-		ProfileID wire.OptionalID `query:"profile_id" doc:"Only of this student."`
+		ProfileID    wire.OptionalID `query:"profile_id" doc:"Only of this student."`
+		Query        string          `query:"query" maxLength:"100" doc:"Part of the content, in any case and width."`
+		From         string          `query:"from" doc:"The first day, such as 2026-05-31."`
+		To           string          `query:"to" doc:"The last day, such as 2026-05-31."`
+		AcademicYear int             `query:"academic_year" doc:"Only of this year."`
+		Term         string          `query:"term" maxLength:"100" doc:"Only of this term."`
 	}) (*output[recordList], error) {
-		filter := feedback.RecordFilter{ProfileID: in.ProfileID.NullUUID}
+		filter := feedback.RecordFilter{ProfileID: in.ProfileID.NullUUID, Query: in.Query, From: in.From, To: in.To,
+			AcademicYear: in.AcademicYear, Term: in.Term}
 		list, err := s.svc.Records(ctx, teacher(ctx), filter, in.Feedback())
 		return &output[recordList]{recordList(listOut(list, recordOut))}, problem("query", err)
 	})
@@ -78,6 +100,7 @@ func (s *server) registerRecords(api huma.API) {
 		Errors:        jsonBody,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The session has this record already",
+			Headers:     map[string]*huma.Param{"ETag": textHeader("The version of the record, for If-Match.")},
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[feedbackRecord](api)}},
 		}},
 	}), func(ctx context.Context, in *struct {
@@ -94,7 +117,33 @@ func (s *server) registerRecords(api huma.API) {
 		}
 		record, created, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
 		annotate(ctx, "record_id", record.ID)
-		return &recordOutput{Status: statusOf(created), Body: recordOut(record)}, problem("body", err)
+		return recordAnswer(statusOf(created), record), problem("body", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-records/{record_id}", OperationID: "get-record",
+		Tags: []string{recordsTag}, Summary: "Read a feedback record",
+		Description: "With its version as ETag, for If-Match.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *recordPath) (*recordOutput, error) {
+		record, err := s.svc.Record(ctx, teacher(ctx), in.ID.UUID)
+		return recordAnswer(http.StatusOK, record), problem("path", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPut, Path: "/feedback-records/{record_id}", OperationID: "save-record",
+		Tags: []string{recordsTag}, Summary: "Change a feedback record",
+		Description: "Replaces date and content. With If-Match, an edit of a version that has changed since is " +
+			"refused (412).",
+		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusPreconditionFailed}),
+	}), func(ctx context.Context, in *struct {
+		ID      wire.ID `path:"record_id"`
+		IfMatch string  `header:"If-Match" doc:"The ETag of the record as it was read."`
+		Body    recordEdit
+	}) (*recordOutput, error) {
+		record, err := s.svc.EditRecord(ctx, teacher(ctx), in.ID.UUID, feedback.RecordEdit{
+			Date: in.Body.FeedbackDate, Content: in.Body.Content, IfVersion: versions(in.IfMatch)})
+		return recordAnswer(http.StatusOK, record), problem("body", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -136,7 +185,12 @@ func (idempotencyKey) Schema(huma.Registry) *huma.Schema {
 
 type recordOutput struct {
 	Status int
+	ETag   string `header:"ETag" doc:"The version of the record, for If-Match."`
 	Body   feedbackRecord
+}
+
+func recordAnswer(status int, r feedback.Record) *recordOutput {
+	return &recordOutput{Status: status, ETag: etag(r.Version), Body: recordOut(r)}
 }
 
 type recordList list[feedbackRecord]

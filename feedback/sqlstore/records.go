@@ -4,15 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/db"
 )
 
-const recordColumns = `record_id, profile_id, feedback_date, content, session_id, created_at`
+const recordColumns = `record_id, profile_id, feedback_date, content, session_id, created_at, academic_year, term,
+	version`
 
 // scanRecord returns the function that scans recordColumns of a teacher's records.
 func scanRecord(teacher uuid.UUID) func(row) (feedback.Record, error) {
@@ -23,7 +27,8 @@ func scanRecord(teacher uuid.UUID) func(row) (feedback.Record, error) {
 func scanRecordAfter(r row, teacher uuid.UUID, others ...any) (feedback.Record, error) {
 	f := feedback.Record{TeacherID: teacher}
 	err := r.Scan(append(others,
-		&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, (*db.Time)(&f.CreatedAt))...)
+		&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, (*db.Time)(&f.CreatedAt),
+		&f.AcademicYear, &f.Term, &f.Version)...)
 	return f, err
 }
 
@@ -37,11 +42,8 @@ func (s *Store) InsertRecord(
 			if err != nil || stored.ID != r.ID {
 				return err
 			}
-			if r.SessionID.Valid && s.outbox != nil {
-				task := feedback.Task{Kind: feedback.TaskLearn, TeacherID: r.TeacherID, RecordID: r.ID}
-				if err := s.addTask(ctx, tx, task); err != nil {
-					return err
-				}
+			if err := s.addLearn(ctx, tx, r); err != nil {
+				return err
 			}
 			used := feedback.Usage{TextBytes: int64(len(r.Content)), TextRows: 1}
 			_, err = addUsage(ctx, tx, r.TeacherID, used, r.CreatedAt)
@@ -54,6 +56,14 @@ func (s *Store) InsertRecord(
 	return stored, created && err == nil, err
 }
 
+// addLearn gives the outbox, if there is one, the task to learn from a record of a session.
+func (s *Store) addLearn(ctx context.Context, tx *sql.Tx, r feedback.Record) error {
+	if !r.SessionID.Valid || s.outbox == nil {
+		return nil
+	}
+	return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskLearn, TeacherID: r.TeacherID, RecordID: r.ID})
+}
+
 var errRecord = feedback.NotFound("record")
 
 var errKeyTaken = errors.New("the idempotency key was used concurrently")
@@ -64,7 +74,7 @@ func insertOnce(
 	if key != nil {
 		answers, err := all(ctx, tx, scanAnswer(r.TeacherID), `
 			select k.fingerprint, k.created, r.record_id, r.profile_id, r.feedback_date, r.content, r.session_id,
-				r.created_at
+				r.created_at, r.academic_year, r.term, r.version
 			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
 			where k.teacher_id = $1 and k.key = $2 and k.used_at > $3`,
 			r.TeacherID, key.Key, db.Time(key.ExpiredAt))
@@ -91,7 +101,7 @@ func insertOnce(
 		}
 	}
 	if created {
-		err = insertRecord(ctx, tx, r)
+		stored, err = insertRecord(ctx, tx, r)
 	}
 	if err == nil && key != nil {
 		err = execOne(ctx, tx, errKeyTaken, `
@@ -142,18 +152,26 @@ func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) err
 		db.Time(before))
 }
 
-func insertRecord(ctx context.Context, q execer, r feedback.Record) error {
+// insertRecord inserts a record with the year and the term of its student.
+func insertRecord(ctx context.Context, tx *sql.Tx, r feedback.Record) (feedback.Record, error) {
 	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
-	err := execOne(ctx, q, noProfile, `
-		insert into feedback_records
-			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
-		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles
-		where profile_id = $2 and teacher_id = $3`,
-		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, db.Time(r.CreatedAt))
+	stored, err := one(ctx, tx, noProfile, scanRecord(r.TeacherID), `
+		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, content_folded,
+			academic_year, term, session_id, created_at, version)
+		select $1, teacher_id, profile_id, $4, $5, $6, academic_year, term, $7, $8, 1 from feedback_profiles
+		where profile_id = $2 and teacher_id = $3
+		returning `+recordColumns,
+		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, foldText(r.Content), r.SessionID, db.Time(r.CreatedAt))
 	if db.IsForeignKey(err) { // the profile was deleted concurrently
-		return noProfile
+		return stored, noProfile
 	}
-	return err
+	return stored, err
+}
+
+// foldText normalizes text for searches that ignore case, the width of characters and their
+// encoding.
+func foldText(s string) string {
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
 // Record implements [feedback.Store].
@@ -172,6 +190,21 @@ func (s *Store) Records(
 	if f.ProfileID.Valid {
 		query += ` and profile_id = ` + a.add(f.ProfileID)
 	}
+	if f.From != "" {
+		query += ` and feedback_date >= ` + a.add(f.From)
+	}
+	if f.To != "" {
+		query += ` and feedback_date <= ` + a.add(f.To)
+	}
+	if f.AcademicYear != 0 {
+		query += ` and academic_year = ` + a.add(f.AcademicYear)
+	}
+	if f.Term != "" {
+		query += ` and term = ` + a.add(f.Term)
+	}
+	if f.Query != "" {
+		query += ` and content_folded like ` + a.add("%"+likeEscaper.Replace(foldText(f.Query))+"%") + ` escape '\'`
+	}
 	if after != nil {
 		query += ` and (feedback_date, created_at, record_id) < (` +
 			a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
@@ -180,6 +213,38 @@ func (s *Store) Records(
 	items, more, err := upTo(ctx, s.db, limit, scanRecord(teacher),
 		func(r feedback.Record) int { return len(r.Content) }, query, a...)
 	return items, more, wrap("list records", err)
+}
+
+// EditRecord implements [feedback.Store].
+func (s *Store) EditRecord(
+	ctx context.Context, teacher, id uuid.UUID, e feedback.RecordEdit, at time.Time,
+) (edited feedback.Record, err error) {
+	err = s.update(ctx, "edit record", func(ctx context.Context, tx *sql.Tx) error {
+		r, err := one(ctx, tx, errRecord, scanRecord(teacher), `
+			update feedback_records set version = version + 1 where record_id = $1 and teacher_id = $2
+			returning `+recordColumns, id, teacher) // locks it
+		if err != nil {
+			return err
+		}
+		if e.IfVersion != nil && !slices.Contains(e.IfVersion, r.Version-1) {
+			return &feedback.Error{Kind: feedback.ErrStale,
+				Message: "the record has changed since it was read; read it again"}
+		}
+		used := growth(r.Content, e.Content)
+		r.Date, r.Content = e.Date, e.Content
+		edited = r
+		if err := execOne(ctx, tx, errRecord, `
+			update feedback_records set feedback_date = $2, content = $3, content_folded = $4 where record_id = $1`,
+			id, r.Date, r.Content, foldText(r.Content)); err != nil {
+			return err
+		}
+		if err := s.addLearn(ctx, tx, r); err != nil || used.TextBytes == 0 {
+			return err
+		}
+		_, err = addUsage(ctx, tx, teacher, used, at)
+		return err
+	})
+	return edited, err
 }
 
 // DeleteRecord implements [feedback.Store].

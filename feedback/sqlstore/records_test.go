@@ -19,7 +19,7 @@ func recordsRoundTrip(t *testing.T, f *fixture) {
 	s := f.session(p)
 	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
 		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
-		CreatedAt: f.tick()}
+		CreatedAt: f.tick(), AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
 	require.NoError(t, f.insert(r))
 	got, _, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
@@ -32,6 +32,56 @@ func recordsRoundTrip(t *testing.T, f *fixture) {
 	require.ErrorIs(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID), feedback.ErrNotFound)
 	_, err = f.Store.Record(t.Context(), f.teacher, r.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
+}
+
+func recordsAreEdited(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	r := f.record(p, "2026-05-31", f.tick())
+	later := p
+	later.AcademicYear, later.Term = 2030, "later"
+	_, err := f.Store.ReplaceProfile(t.Context(), later)
+	require.NoError(t, err)
+	before, err := f.Store.Usage(t.Context(), f.teacher, f.now)
+	require.NoError(t, err)
+
+	edit := feedback.RecordEdit{Date: "2026-06-01", Content: "She ＷＯＮ the 5，000 m。", IfVersion: []int64{1}}
+	got, err := f.Store.EditRecord(t.Context(), f.teacher, r.ID, edit, f.tick())
+	require.NoError(t, err)
+	want := r
+	want.Date, want.Content, want.Version = edit.Date, edit.Content, 2
+	require.Equal(t, want, got, "the year and the term are those of before")
+	one, err := f.Store.Record(t.Context(), f.teacher, r.ID)
+	require.NoError(t, err)
+	require.Equal(t, want, one)
+	after, err := f.Store.Usage(t.Context(), f.teacher, f.now)
+	require.NoError(t, err)
+	require.Equal(t, int64(len(edit.Content)-len(r.Content)), after.TextBytes-before.TextBytes)
+
+	_, err = f.Store.EditRecord(t.Context(), f.teacher, r.ID, edit, f.tick())
+	require.ErrorIs(t, err, feedback.ErrStale)
+	_, err = f.Store.EditRecord(t.Context(), f.teacher, newID(), edit, f.tick())
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+	require.Empty(t, f.Tasks(t), "nothing to learn without a session")
+
+	for name, c := range map[string]struct {
+		filter feedback.RecordFilter
+		found  bool
+	}{
+		"its new text, in another case and width": {feedback.RecordFilter{Query: "won THE 5,000"}, true},
+		"its old text":       {feedback.RecordFilter{Query: r.Content}, false},
+		"a mark of patterns": {feedback.RecordFilter{Query: "%"}, false},
+		"from its day":       {feedback.RecordFilter{From: "2026-06-01", To: "2026-06-01"}, true},
+		"from the day after": {feedback.RecordFilter{From: "2026-06-02"}, false},
+		"to the day before":  {feedback.RecordFilter{To: "2026-05-31"}, false},
+		"its year and term":  {feedback.RecordFilter{AcademicYear: p.AcademicYear, Term: p.Term}, true},
+		"the student's now":  {feedback.RecordFilter{AcademicYear: 2030}, false},
+		"the student's term": {feedback.RecordFilter{Term: "later"}, false},
+		"several at once":    {feedback.RecordFilter{Query: "won", From: "2026-06-01", Term: p.Term}, true},
+	} {
+		got, _, err := f.Store.Records(t.Context(), f.teacher, c.filter, nil, 10)
+		require.NoError(t, err, name)
+		require.Len(t, got, map[bool]int{true: 1}[c.found], name)
+	}
 }
 
 func recordsPages(t *testing.T, f *fixture) {
@@ -71,7 +121,7 @@ func recordsReferences(t *testing.T, f *fixture) {
 	ming, li := f.profile("Ming"), f.profile("Li")
 	s := f.session(ming)
 	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: newID(), Date: "2026-05-31", Content: "x",
-		CreatedAt: f.tick()}
+		CreatedAt: f.tick(), AcademicYear: li.AcademicYear, Term: li.Term, Version: 1}
 	require.Equal(t, "profile_id", field(t, f.insert(r)))
 	r.ProfileID, r.SessionID = li.ID, uuid.NullUUID{UUID: s.ID, Valid: true}
 	require.Equal(t, "feedback_session_id", field(t, f.insert(r)),
@@ -126,8 +176,13 @@ func otherTeacher(t *testing.T, f *fixture) {
 		"read profile":    func() error { _, err := f.Store.Profile(ctx, other, p.ID); return err },
 		"replace profile": func() error { _, err := f.Store.ReplaceProfile(ctx, stolen); return err },
 		"delete profile":  func() error { return f.Store.DeleteProfile(ctx, other, p.ID) },
-		"delete record":   func() error { return f.Store.DeleteRecord(ctx, other, r.ID) },
-		"read session":    func() error { _, err := f.Store.Session(ctx, other, s.ID); return err },
+		"read record":     func() error { _, err := f.Store.Record(ctx, other, r.ID); return err },
+		"edit record": func() error {
+			_, err := f.Store.EditRecord(ctx, other, r.ID, feedback.RecordEdit{Date: r.Date, Content: "x"}, at)
+			return err
+		},
+		"delete record": func() error { return f.Store.DeleteRecord(ctx, other, r.ID) },
+		"read session":  func() error { _, err := f.Store.Session(ctx, other, s.ID); return err },
 		"edit session": func() error {
 			_, err := f.Store.EditSession(ctx, other, s.ID, feedback.SessionEdit{}, at)
 			return err
@@ -182,7 +237,7 @@ func idempotencyKeys(t *testing.T, f *fixture) {
 	key := feedback.IdempotencyKey{Key: "k", Fingerprint: "x", UsedAt: now, ExpiredAt: now.Add(-time.Hour)}
 	record := func(content string) feedback.Record {
 		return feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
-			Content: content, CreatedAt: now}
+			Content: content, CreatedAt: now, AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
 	}
 	insert := func(r feedback.Record, k feedback.IdempotencyKey) (feedback.Record, bool) {
 		got, created, err := f.Store.InsertRecord(t.Context(), r, &k)

@@ -43,6 +43,7 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"a deleted student's name is no longer a word":             wordsOfADeletedStudent,
 		"hints are of the session's student and teacher":           hintsOfSession,
 		"records round trip":                                       recordsRoundTrip,
+		"records are edited and found":                             recordsAreEdited,
 		"records are paged newest first":                           recordsPages,
 		"records need a profile and a session of it":               recordsReferences,
 		"a repeated request is answered as the first one":          idempotencyKeys,
@@ -121,7 +122,7 @@ func (f *fixture) profile(name string) feedback.Profile {
 func (f *fixture) record(p feedback.Profile, date string, created time.Time) feedback.Record {
 	f.t.Helper()
 	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: date, Content: "well done",
-		CreatedAt: created}
+		CreatedAt: created, AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
 	require.NoError(f.t, f.insert(r))
 	return r
 }

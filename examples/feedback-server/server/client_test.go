@@ -145,7 +145,12 @@ var clientCalls = map[string]clientCall{
 		return closing(c.Audio(ctx, "id", 1))
 	}},
 
-	"list-records":  listing(client.Records, "id"),
+	"list-records": listing(client.FindRecords, feedbackclient.RecordFilter{ProfileID: "id", Query: "q",
+		From: "d", To: "d", AcademicYear: 2026, Term: "t"}),
+	"get-record": of(client.Record),
+	"save-record": returning(func(c client, ctx context.Context) (feedbackclient.Record, error) {
+		return c.EditRecord(ctx, "id", feedbackclient.RecordEdit{Date: "d", Content: "c", IfMatch: `"1"`})
+	}),
 	"create-record": with(client.CreateRecord, feedbackclient.RecordInput{SessionID: "id", IdempotencyKey: "k"}),
 	"delete-record": ending(client.DeleteRecord),
 	"export":        {call: func(ctx context.Context, c client) error { return closing(c.Export(ctx)) }},

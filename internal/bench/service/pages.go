@@ -52,8 +52,9 @@ func longList(ctx context.Context, ours *process, teacher, n int) request {
 			start_time, end_time, created_at, updated_at
 		from feedback_profiles where profile_id = $2`, profile, w.Profiles[teacher][0]))
 	insert := harness.Must(tx.PrepareContext(ctx, `
-		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, created_at)
-		select $1, teacher_id, profile_id, $2, $3, $4 from feedback_profiles where profile_id = $5`))
+		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, content_folded,
+			academic_year, term, created_at, version)
+		select $1, teacher_id, profile_id, $2, $3, $3, academic_year, term, $4, 1 from feedback_profiles where profile_id = $5`))
 	for i := range n {
 		harness.Must(insert.ExecContext(ctx, newID(), date(i), content(0), now, profile))
 	}

@@ -116,12 +116,20 @@ export type FeedbackLesson = {
 };
 
 export type FeedbackRecord = {
+    /**
+     * That of the student when the record was saved.
+     */
+    academic_year: number;
     content: string;
     created_at: string;
     feedback_date: string;
     feedback_session_id: string | null;
     profile_id: string;
     record_id: string;
+    /**
+     * That of the student when the record was saved.
+     */
+    term: string;
 };
 
 export type FeedbackSession = {
@@ -482,6 +490,11 @@ export type Readiness = {
      * As in /health.
      */
     storage_available: boolean;
+};
+
+export type RecordEdit = {
+    content: string;
+    feedback_date: string;
 };
 
 export type RecordFields = {
@@ -2494,6 +2507,26 @@ export type ListRecordsData = {
          * Only of this student.
          */
         profile_id?: string;
+        /**
+         * Part of the content, in any case and width.
+         */
+        query?: string;
+        /**
+         * The first day, such as 2026-05-31.
+         */
+        from?: string;
+        /**
+         * The last day, such as 2026-05-31.
+         */
+        to?: string;
+        /**
+         * Only of this year.
+         */
+        academic_year?: number;
+        /**
+         * Only of this term.
+         */
+        term?: string;
     };
     url: '/api/v1/feedback-records';
 };
@@ -2607,57 +2640,6 @@ export type CreateRecordResponses = {
 
 export type CreateRecordResponse = CreateRecordResponses[keyof CreateRecordResponses];
 
-export type GetRecordMessageData = {
-    body?: never;
-    path: {
-        record_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-records/{record_id}/message';
-};
-
-export type GetRecordMessageErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetRecordMessageError = GetRecordMessageErrors[keyof GetRecordMessageErrors];
-
-export type GetRecordMessageResponses = {
-    /**
-     * OK
-     */
-    200: MessageText;
-};
-
-export type GetRecordMessageResponse = GetRecordMessageResponses[keyof GetRecordMessageResponses];
-
 export type DeleteRecordData = {
     body?: never;
     path: {
@@ -2708,6 +2690,185 @@ export type DeleteRecordResponses = {
 };
 
 export type DeleteRecordResponse = DeleteRecordResponses[keyof DeleteRecordResponses];
+
+export type GetRecordData = {
+    body?: never;
+    path: {
+        record_id: string;
+    };
+    query?: never;
+    url: '/api/v1/feedback-records/{record_id}';
+};
+
+export type GetRecordErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type GetRecordError = GetRecordErrors[keyof GetRecordErrors];
+
+export type GetRecordResponses = {
+    /**
+     * OK
+     */
+    200: FeedbackRecord;
+};
+
+export type GetRecordResponse = GetRecordResponses[keyof GetRecordResponses];
+
+export type SaveRecordData = {
+    body: RecordEdit;
+    headers?: {
+        /**
+         * The ETag of the record as it was read.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        record_id: string;
+    };
+    query?: never;
+    url: '/api/v1/feedback-records/{record_id}';
+};
+
+export type SaveRecordErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Request Timeout
+     */
+    408: Problem;
+    /**
+     * Precondition Failed
+     */
+    412: Problem;
+    /**
+     * Request Entity Too Large
+     */
+    413: Problem;
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
+};
+
+export type SaveRecordError = SaveRecordErrors[keyof SaveRecordErrors];
+
+export type SaveRecordResponses = {
+    /**
+     * OK
+     */
+    200: FeedbackRecord;
+};
+
+export type SaveRecordResponse = SaveRecordResponses[keyof SaveRecordResponses];
+
+export type GetRecordMessageData = {
+    body?: never;
+    path: {
+        record_id: string;
+    };
+    query?: never;
+    url: '/api/v1/feedback-records/{record_id}/message';
+};
+
+export type GetRecordMessageErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type GetRecordMessageError = GetRecordMessageErrors[keyof GetRecordMessageErrors];
+
+export type GetRecordMessageResponses = {
+    /**
+     * OK
+     */
+    200: MessageText;
+};
+
+export type GetRecordMessageResponse = GetRecordMessageResponses[keyof GetRecordMessageResponses];
 
 export type ExportData = {
     body?: never;

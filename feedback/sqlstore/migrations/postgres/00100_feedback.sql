@@ -59,18 +59,26 @@ comment on column feedback_sessions.version is 'Counts the teacher''s edits of t
 comment on column feedback_sessions.revision is 'Counts all changes, also of lessons and segments';
 
 create table feedback_records (
-    record_id     uuid        primary key,
-    teacher_id    uuid        not null,
-    profile_id    uuid        not null references feedback_profiles (profile_id),
-    feedback_date date        not null,
-    content       text        not null,
-    session_id    uuid        references feedback_sessions (session_id),
-    created_at    timestamptz not null
+    record_id      uuid        primary key,
+    teacher_id     uuid        not null,
+    profile_id     uuid        not null references feedback_profiles (profile_id),
+    feedback_date  date        not null,
+    content        text        not null,
+    content_folded text        not null,
+    academic_year  integer     not null,
+    term           text        not null,
+    session_id     uuid        references feedback_sessions (session_id),
+    created_at     timestamptz not null,
+    version        bigint      not null
 );
 create index feedback_records_by_teacher on feedback_records (teacher_id, feedback_date, created_at, record_id);
 create index feedback_records_by_profile on feedback_records (profile_id, feedback_date, created_at, record_id);
 create index feedback_records_by_session on feedback_records (session_id) where session_id is not null;
 comment on table feedback_records is 'Finished feedback, by date';
+comment on column feedback_records.content_folded is
+    'The content for searches that ignore case and width: case-folded, NFKC';
+comment on column feedback_records.academic_year is 'That of the student when the record was saved; so the term';
+comment on column feedback_records.version is 'Counts edits, for If-Match';
 comment on column feedback_records.session_id is 'The voice session that the content comes from, if any';
 
 create table feedback_idempotency_keys (

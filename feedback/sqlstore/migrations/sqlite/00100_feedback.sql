@@ -48,13 +48,17 @@ create index feedback_sessions_by_profile on feedback_sessions (profile_id);
 create unique index feedback_sessions_one_active on feedback_sessions (profile_id) where state = 'active';
 
 create table feedback_records (
-    record_id     text primary key,
-    teacher_id    text not null,
-    profile_id    text not null references feedback_profiles (profile_id),
-    feedback_date text not null check (feedback_date is date(feedback_date)),
-    content       text not null,
-    session_id    text references feedback_sessions (session_id),
-    created_at    text not null check (created_at like '____-__-__T__:__:__.______Z')
+    record_id      text    primary key,
+    teacher_id     text    not null,
+    profile_id     text    not null references feedback_profiles (profile_id),
+    feedback_date  text    not null check (feedback_date is date(feedback_date)),
+    content        text    not null,
+    content_folded text    not null,
+    academic_year  integer not null,
+    term           text    not null,
+    session_id     text    references feedback_sessions (session_id),
+    created_at     text    not null check (created_at like '____-__-__T__:__:__.______Z'),
+    version        integer not null
 ) strict;
 create index feedback_records_by_teacher on feedback_records (teacher_id, feedback_date, created_at, record_id);
 create index feedback_records_by_profile on feedback_records (profile_id, feedback_date, created_at, record_id);
