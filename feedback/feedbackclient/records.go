@@ -32,8 +32,8 @@ type RecordEdit struct {
 	Date    string `json:"feedback_date"` // YYYY-MM-DD
 	Content string `json:"content"`
 
-	// IfMatch, if not "", is the ETag that the record must still have; else the edit is refused with
-	// status 412.
+	// IfMatch, if not "", is the ETag that the record must still have; else the edit is refused
+	// with status 412.
 	IfMatch string `json:"-"`
 }
 

@@ -16,13 +16,14 @@ import (
 )
 
 // Run measures the parts that the arguments name, or all: peer, peer-upload, postgres, upload,
-// memory, pages, export, tracing.
+// memory, pages, search, export, tracing.
 func Run(h *harness.Harness) {
 	harness.RunChild(child)
 	b := &bench{h}
 	h.RunParts(context.Background(), []harness.Part{
 		{Name: "peer", Run: b.peer}, {Name: "peer-upload", Run: b.peerUpload}, {Name: "postgres", Run: b.postgres},
 		{Name: "upload", Run: b.uploads}, {Name: "memory", Run: b.memory}, {Name: "pages", Run: b.pages},
+		{Name: "search", Run: b.search},
 		{Name: "export", Run: b.export}, {Name: "tracing", Run: b.tracing},
 	})
 }
