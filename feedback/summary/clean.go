@@ -128,8 +128,17 @@ func withoutAsides(words []word) []word {
 	before := false // the clause before was an aside
 	for _, s := range parts(words, sentence) {
 		whole := isAside(s)
-		for _, c := range parts(s, clause) {
+		clauses := parts(s, clause)
+		for i, c := range clauses {
 			text, _ := plainText(c)
+			if i+1 < len(clauses) && called.MatchString(text) {
+				if next, _ := plainText(clauses[i+1]); command.MatchString(next) {
+					before = true // "小雨，你妈妈来了"
+					mark(drop[at:at+len(c)], filler)
+					at += len(c)
+					continue
+				}
+			}
 			if unsaid.MatchString(text) { // obeyed later
 				before = false
 				at += len(c)
@@ -139,7 +148,8 @@ func withoutAsides(words []word) []word {
 				mark(drop[at:at+len(c)], filler)
 			}
 			before = whole || aside.MatchString(text) || before && len(c) <= 8 && placeOf(text) == inLesson &&
-				(followUp.MatchString(text) || order.MatchString(text) || len(c) == 1 && hasCapital(c[0]))
+				(followUp.MatchString(text) || order.MatchString(text) || command.MatchString(text) ||
+					called.MatchString(text) || len(c) == 1 && hasCapital(c[0]))
 			if before {
 				mark(drop[at:at+len(c)], filler)
 			}

@@ -85,6 +85,8 @@ var (
 	recorder     = anyOf("recorder", "", "")
 	unsaidReason = anyOf("unsaid reason", "^", "")
 	group        = anyOf("group", "^", "$")
+	called       = anyOf("called", "^", "$")
+	command      = anyOf("commands", "", "")
 	unsaid       = anyOf("unsaid", "^", "$")
 	retracted    = anyOf("retracted", "^", "$")
 	unsaidInside = anyOf("unsaid", "", "")

@@ -83,6 +83,9 @@ func termAt(words []word, i int) term {
 		}
 		if m := weakTerm.FindStringSubmatch(text); m != nil {
 			n = max(n, tokenAt(starts, len(m[1])-1)+1)
+			if m[1] == "错了" && j+n < len(words) && words[j+n-1].end == inside && words[j+n].kind == number {
+				n = 0 // "错了四道"
+			}
 		}
 		if n == 0 {
 			if length, same := negatedRepeat(words, i, j); length > 0 {
@@ -141,6 +144,7 @@ func (t term) reparandum(before, next []word) int {
 			}
 		}
 		a := align(before[p:], next)
+		a.from = p
 		if found >= 0 {
 			a.score -= 0.2 * float64(found-p) // the nearest, if another is not much more like it
 		}
@@ -153,10 +157,38 @@ func (t term) reparandum(before, next []word) int {
 		return found
 	case t.repeated > 0:
 		return len(before) - t.repeated
+	case t.alone && t.ends && !t.question:
+		if n := sameForm(before, next); n > 0 {
+			return len(before) - n
+		}
+	}
+	switch {
 	case t.strong && t.alone:
 		return bareRepair(before, next)
 	}
 	return -1
+}
+
+// sameForm returns how many words at the end of before the first of next replaces in Chinese: a word
+// of letters another one, or a word of two characters one with the same last character, as 紫色 and
+// 粉红色.
+func sameForm(before, next []word) int {
+	last := before[len(before)-1]
+	if !last.wide && !next[0].wide && len(before) > 1 && before[len(before)-2].wide {
+		return 1
+	}
+	if len(before) < 3 || !last.wide || proclitics[last.low] || stuttered[last.low] {
+		return 0
+	}
+	for i := 1; i < min(4, len(next)); i++ {
+		if next[i].low == last.low && before[len(before)-2].wide {
+			return 2
+		}
+		if next[i].end != inside {
+			break
+		}
+	}
+	return 0
 }
 
 // contrasts reports whether next is no correction but says what something is not, and what it is
@@ -209,6 +241,9 @@ func (t term) accepts(a alignment, before []word) bool {
 		return t.numbers && a.typed
 	}
 	last := before[len(before)-1]
+	if n := len(before); n > 2 && a.differ && a.score > 0 && a.from == n-2 && proclitics[before[n-2].low] {
+		return true // "from Lucy no from Helen"
+	}
 	return a.typed && (last.kind != plain || units[last.low] || !last.wide && a.score >= 2)
 }
 
@@ -221,6 +256,7 @@ type alignment struct {
 	score  float64
 	typed  bool // words of one kind differ, such as days
 	differ bool // words differ
+	from   int  // where in the words before
 }
 
 func align(a, b []word) alignment {

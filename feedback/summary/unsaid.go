@@ -2,6 +2,7 @@ package summary
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -107,7 +108,7 @@ var (
 	leaders = wordSet(`and but so then also`)
 	persons = wordSet(`me him her us them you it`)
 	// reporting are words after which a statement is part of the one before.
-	reporting = wordSet(`because that if when while since who which said says say told think thinks thought know knows
+	reporting = wordSet(`because that if when while since who which said says say told tell tells asked asks think thinks thought know knows
 		knew guess feel feels hope wish heard believe mean means like than where why how what until unless although
 		though mentioned says 说 觉得 因为 告诉 听 讲 知道 以为 感觉 发现 担心 怕 着 的`)
 )
@@ -122,6 +123,7 @@ func withdrawnOnce(words []word) []word {
 		text, _ := plainText(c)
 		isAsked := unsaid.MatchString(text)
 		switch {
+		case keep >= 0 && isEmptyClause(text): // "don't put that in, please, that's private"
 		case !isAsked && !retracted.MatchString(text):
 			keep, asked = -1, false
 		case keep < 0:
@@ -191,12 +193,24 @@ func withoutUnsaid(words []word) []word {
 	return without(words, drop)
 }
 
+// isEmptyClause reports whether a clause says nothing of its own.
+func isEmptyClause(text string) bool {
+	return text == "please" || fillerClause.MatchString(text) || openingWords.MatchString(text) ||
+		courtesy.MatchString(text)
+}
+
 // topic matches a clause that only says what the next is about.
 var topic = regexp.MustCompile(`事情?$`)
 
 // pointsForward reports whether an instruction at the start of a sentence is about its rest: not if
 // that goes on with the lesson, or is what a family must know.
 func pointsForward(clauses [][]word) bool {
+	if !slices.ContainsFunc(clauses[1:], func(c []word) bool {
+		text, _ := plainText(c)
+		return !isEmptyClause(text)
+	}) {
+		return false
+	}
 	for _, c := range clauses[1:] {
 		if text, _ := plainText(c); placeOf(text) != inLesson {
 			return false
@@ -220,11 +234,20 @@ func subjectBefore(words []word, at int) int {
 			from--
 		}
 		if c := words[from:at]; !depends(c) && (hasSubject(c) || c[0].wide && !isShortOf(c)) {
+			if t := clauseBefore(words[:from]); from > 0 && words[from-1].end == clause && isTopic(words[t:from]) {
+				return t
+			}
 			break
 		}
 		at = from
 	}
 	return from
+}
+
+// isTopic reports whether a short Chinese clause only names what the next one is about.
+func isTopic(c []word) bool {
+	text, _ := plainText(c)
+	return c[0].wide && countWords(text) <= 6 && !strings.ContainsAny(text, "了着过是在有很得会要不没能都就")
 }
 
 // isShortOf reports whether a Chinese clause without a subject goes on with that of the clause

@@ -187,12 +187,12 @@ func isNumeral(s string) bool { return strings.Trim(s, numerals) == "" }
 func kindOf(w word, first bool) kind {
 	r, _ := utf8.DecodeRuneInString(w.text)
 	switch {
-	case unicode.IsDigit(r), w.wide && isNumeral(w.low):
+	case strings.ContainsFunc(w.text, unicode.IsDigit), w.wide && isNumeral(w.low):
 		return number
 	case w.wide && weekday.MatchString(w.low):
 		return day
-	case kinds[w.low] != plain:
-		return kinds[w.low]
+	case kinds[strings.TrimSuffix(w.low, "'s")] != plain:
+		return kinds[strings.TrimSuffix(w.low, "'s")]
 	case !first && unicode.IsUpper(r) && len(w.text) > 2 && !strings.ContainsAny(w.low, "'’"):
 		return name
 	}
