@@ -35,6 +35,7 @@ const (
 func divide(words []word) []word {
 	for _, c := range parts(words, clause) {
 		divideAtUnsaid(c)
+		divideAtAsides(c)
 	}
 	for _, c := range parts(words, clause) {
 		if len(c) <= longClause {
@@ -62,6 +63,34 @@ func divide(words []word) []word {
 		}
 	}
 	return words
+}
+
+// divideAtAsides ends sentences around what is said to others within a clause without marks, and
+// after what is said to the recorder at its start or before that at its end.
+func divideAtAsides(c []word) {
+	if len(c) <= longClause || c[0].wide {
+		return
+	}
+	text, at := plainText(c)
+	cut := func(from, to int) {
+		for _, offset := range []int{from, to} {
+			if i := tokenAt(at, offset); i > 0 && i < len(c) && at[i] == offset {
+				c[i-1].end = sentence
+			}
+		}
+	}
+	if m := leadIn.FindStringIndex(text); m != nil {
+		cut(m[1], m[1])
+	}
+	if m := leadOut.FindStringSubmatchIndex(text); m != nil {
+		cut(m[2], m[2])
+	}
+	for _, m := range asideInside.FindAllStringSubmatchIndex(text, -1) {
+		before := tokenAt(at, m[2]) - 1
+		if strings.Count(text[m[2]:m[3]], " ") >= 2 && before >= 0 && !proclitics[c[before].low] {
+			cut(m[2], m[3]+1)
+		}
+	}
 }
 
 // objects are characters that a clause may have before 他 or 我.
@@ -178,7 +207,8 @@ func isClosing(c []word) bool {
 	if len(c) <= 12 && recorder.MatchString(text) && !about.MatchString(text) {
 		return true
 	}
-	return closing.MatchString(text) || order.MatchString(text) || aside.MatchString(text) ||
+	return leadIn.MatchString(text+" ") && leadIn.FindString(text+" ") == text+" " || leadOut.FindString(text) == text ||
+		closing.MatchString(text) || order.MatchString(text) || aside.MatchString(text) ||
 		courtesy.MatchString(text) || fillerClause.MatchString(text) || openingWords.MatchString(text)
 }
 

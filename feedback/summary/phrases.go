@@ -85,6 +85,9 @@ var (
 	recorder     = anyOf("recorder", "", "")
 	unsaidReason = anyOf("unsaid reason", "^", "")
 	group        = anyOf("group", "^", "$")
+	leadIn       = repeated("^", "", "lead in", "clauses", "opening clauses")
+	leadOut      = repeated("(?:^| )(", ")$", "lead out", "clauses", "courtesies")
+	asideInside  = regexp.MustCompile(`\b((?:` + strings.Join(plainPhrases("asides", "orders", "courtesies"), "|") + `)\b)`)
 	called       = anyOf("called", "^", "$")
 	command      = anyOf("commands", "", "")
 	unsaid       = anyOf("unsaid", "^", "$")
@@ -104,6 +107,27 @@ func anyOf(section, before, after string) *regexp.Regexp {
 	re := regexp.MustCompile(before + "(?:" + strings.Join(phrases[section], "|") + ")" + after)
 	re.Longest()
 	return re
+}
+
+// repeated returns an expression for phrases of sections one after the other.
+func repeated(before, after string, sections ...string) *regexp.Regexp {
+	re := regexp.MustCompile(before + `(?:(?:` + strings.Join(plainPhrases(sections...), "|") + `)(?: |$))+` + after)
+	re.Longest()
+	return re
+}
+
+// plainPhrases returns the rules of sections without those of Chinese and those that match any
+// words.
+func plainPhrases(sections ...string) []string {
+	var out []string
+	for _, s := range sections {
+		for _, p := range phrases[s] {
+			if !strings.Contains(p, ".*") && !strings.ContainsFunc(p, func(r rune) bool { return r >= 0x2e80 }) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 func compileEach(section string) []*regexp.Regexp {

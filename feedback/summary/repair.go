@@ -95,6 +95,7 @@ func termAt(words []word, i int) term {
 			}
 			if m := linkTerm.FindStringSubmatch(text); m != nil && (j > i || words[i].pause) {
 				j += tokenAt(starts, len(m[1])-1) + 1
+				t.ends = words[j-1].end != inside
 			}
 			break
 		}
