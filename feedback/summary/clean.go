@@ -94,7 +94,7 @@ func divideAtAsides(c []word) {
 }
 
 // objects are characters that a clause may have before 他 or 我.
-var objects = wordSet(`教 带 帮 叫 醒 问 诉 夸 陪 请 看 像 了 和 其`)
+var objects = wordSet(`打 骂 教 带 帮 叫 醒 问 诉 夸 陪 请 看 像 了 和 其`)
 
 // tokenAt returns the index of the last word that starts at or before an offset.
 func tokenAt(starts []int, offset int) int { return sort.SearchInts(starts, offset+1) - 1 }

@@ -105,7 +105,7 @@ func termAt(words []word, i int) term {
 	if j > i {
 		t.to = j
 		text, _ := plainText(words[i:j])
-		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对")
+		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对") || strings.HasPrefix(text, "没")
 		t.numbers = text == "不" && j+1 < len(words) && words[j].kind == number &&
 			(utf8.RuneCountInString(words[j].low) > 1 || units[words[j+1].low])
 	}
@@ -249,7 +249,8 @@ func (t term) accepts(a alignment, before []word) bool {
 }
 
 // units are words after a number in what is corrected without a pause.
-var units = wordSet(`pm am pounds dollars minutes times o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午 前
+var units = wordSet(`pm am pounds dollars euros seconds minutes hours days weeks times metres meters lengths pages bars
+	lines words points goals o'clock 页 点 月 号 日 天 钟 分 秒 块 元 午 前
 	遍 次 组 个 种 下 题 道 张 首 行 格 节 篇 段`)
 
 // alignment compares words with others that may correct them.
@@ -269,8 +270,9 @@ func align(a, b []word) alignment {
 	misses := 0.0
 	for i := 0; i < min(len(a), len(b)); i++ {
 		switch {
-		case a[i].low == b[i].low:
+		case isForm(a[i], b[i]):
 			r.score++
+			r.differ = r.differ || a[i].low != b[i].low
 		case a[i].kind != plain && a[i].kind == b[i].kind:
 			if i+1 < min(len(a), len(b)) && otherUnit(a[i+1], b[i+1]) {
 				return alignment{}
@@ -280,8 +282,11 @@ func align(a, b []word) alignment {
 		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low != b[1].low):
 			return alignment{}
 		default:
-			misses += miss
-			r.differ = true
+			if r.differ = true; i == 1 && len(a) == 2 {
+				misses += 0.5 // "one fist, no, two fingers"
+			} else {
+				misses += miss
+			}
 			if i > 0 && i+1 < len(b) && isForm(a[i], b[i+1]) {
 				b = b[1:] // "the first page, or rather, the first two pages"
 				r.score++
@@ -349,6 +354,11 @@ func withoutRepeats(words []word) []word {
 		if i > 0 && words[i].low == "so" && words[i-1].end == inside {
 			continue // "she was so so proud"
 		}
+		if n := restated(words[i:]); n > 0 {
+			mark(drop[i:i+n], spoken)
+			i += n - 1
+			continue
+		}
 		for n := min(maxRepeat, (len(words)-i)/2); n > 0; n-- {
 			starts := i == 0 || words[i-1].end != inside
 			if isRepeat(words[i:i+n], words[i+n:i+2*n], starts) {
@@ -359,6 +369,23 @@ func withoutRepeats(words []word) []word {
 		}
 	}
 	return without(words, drop)
+}
+
+// restated returns how many words make an amount that another one replaces after a hesitation:
+// "thirty, um, thirty-five", "30 seconds, um, 60 seconds"; or 0.
+func restated(words []word) int {
+	if words[0].kind != number {
+		return 0
+	}
+	if len(words) > 1 && words[1].pause && words[1].kind == number && words[1].low != words[0].low &&
+		strings.HasPrefix(words[1].low, words[0].low) {
+		return 1
+	}
+	if len(words) > 3 && words[2].pause && words[2].kind == number && words[1].low == words[3].low &&
+		units[words[1].low] {
+		return 2
+	}
+	return 0
 }
 
 // isRepeat reports whether b says a again. What ends a clause and begins the next one is not

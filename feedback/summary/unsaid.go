@@ -35,10 +35,13 @@ func divideAtUnsaid(c []word) {
 	}
 }
 
+// minStatement is how many words a statement has at least; Chinese ones are characters.
+const minStatement = 4
+
 // statementStart returns where the last statement in words without marks starts: at its subject, if
 // no other statement contains it, as "she told me her dad" contains "her dad".
 func statementStart(c []word) int {
-	for i := len(c) - 2; i > 0; i-- {
+	for i := len(c) - minStatement; i > 0; i-- {
 		if startsStatement(c, i) {
 			for i > 1 && leaders[c[i-1].low] {
 				i--
@@ -102,7 +105,7 @@ func startsStatement(c []word, i int) bool {
 
 var (
 	nominative = regexp.MustCompile(`^(?:he|she|they|we|i|there|it)(?:'\w+)?$`)
-	nounPhrase = regexp.MustCompile(`^(?:his|her|the|my|our|their|this|that)(?: \w+){1,2}(?:'s)? ` +
+	nounPhrase = regexp.MustCompile(`^(?:his|her|the|my|our|their|this|that|mrs|mr|ms|miss)(?: \w+){1,2}(?:'s)? ` +
 		`(?:is|was|are|were|has|had|have|will|would|can|could|may|might|does|did|` +
 		`said|says|told|lost|died|got|went|left|wants|thinks|\w+n't|\w{2,}ed)\b`)
 	leaders = wordSet(`and but so then also`)

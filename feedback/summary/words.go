@@ -193,6 +193,8 @@ func kindOf(w word, first bool) kind {
 		return day
 	case kinds[strings.TrimSuffix(w.low, "'s")] != plain:
 		return kinds[strings.TrimSuffix(w.low, "'s")]
+	case kinds[strings.TrimSuffix(w.low, "s")] == number: // "elevens"
+		return number
 	case !first && unicode.IsUpper(r) && len(w.text) > 2 && !strings.ContainsAny(w.low, "'’"):
 		return name
 	}
