@@ -207,7 +207,7 @@ func isClosing(c []word) bool {
 	if len(c) <= 12 && recorder.MatchString(text) && !about.MatchString(text) {
 		return true
 	}
-	return leadIn.MatchString(text+" ") && leadIn.FindString(text+" ") == text+" " || leadOut.FindString(text) == text ||
+	return leadIn.FindString(text) == text || leadOut.FindString(text) == text ||
 		closing.MatchString(text) || order.MatchString(text) || aside.MatchString(text) ||
 		courtesy.MatchString(text) || fillerClause.MatchString(text) || openingWords.MatchString(text)
 }

@@ -87,7 +87,8 @@ var (
 	group        = anyOf("group", "^", "$")
 	leadIn       = repeated("^", "", "lead in", "clauses", "opening clauses")
 	leadOut      = repeated("(?:^| )(", ")$", "lead out", "clauses", "courtesies")
-	asideInside  = regexp.MustCompile(`\b((?:` + strings.Join(plainPhrases("asides", "orders", "courtesies"), "|") + `)\b)`)
+	asideInside  = regexp.MustCompile(
+		`\b((?:` + strings.Join(plainPhrases("asides", "orders", "courtesies"), "|") + `)\b)`)
 	called       = anyOf("called", "^", "$")
 	command      = anyOf("commands", "", "")
 	unsaid       = anyOf("unsaid", "^", "$")

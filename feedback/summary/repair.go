@@ -182,7 +182,7 @@ func sameForm(before, next []word) int {
 		return 0
 	}
 	for i := 1; i < min(4, len(next)); i++ {
-		if next[i].low == last.low && before[len(before)-2].wide {
+		if next[i].low == last.low && (before[len(before)-2].wide || !next[0].wide) {
 			return 2
 		}
 		if next[i].end != inside {
@@ -382,7 +382,7 @@ func restated(words []word) int {
 		return 1
 	}
 	if len(words) > 3 && words[2].pause && words[2].kind == number && words[1].low == words[3].low &&
-		units[words[1].low] {
+		(words[1].wide || units[words[1].low]) {
 		return 2
 	}
 	return 0

@@ -16,6 +16,9 @@ func divideAtUnsaid(c []word) {
 		if cut || from == 0 && to == len(c) || to < len(c) && aboutWriting.MatchString(text[m[1]:]) {
 			continue
 		}
+		for from > 0 && (conjunctions[c[from-1].low] || isHesitation(c[from-1].low)) {
+			from-- // "but um don't write that"
+		}
 		if from > 0 {
 			c[from-1].end = clause
 			if start := statementStart(c[:from]); start > 0 {
@@ -37,6 +40,10 @@ func divideAtUnsaid(c []word) {
 
 // minStatement is how many words a statement has at least; Chinese ones are characters.
 const minStatement = 4
+
+func isHesitation(low string) bool {
+	return slices.ContainsFunc(hesitations, func(r *regexp.Regexp) bool { return r.FindString(low) == low })
+}
 
 // statementStart returns where the last statement in words without marks starts: at its subject, if
 // no other statement contains it, as "she told me her dad" contains "her dad".
@@ -107,13 +114,14 @@ var (
 	nominative = regexp.MustCompile(`^(?:he|she|they|we|i|there|it)(?:'\w+)?$`)
 	nounPhrase = regexp.MustCompile(`^(?:his|her|the|my|our|their|this|that|mrs|mr|ms|miss)(?: \w+){1,2}(?:'s)? ` +
 		`(?:is|was|are|were|has|had|have|will|would|can|could|may|might|does|did|` +
-		`said|says|told|lost|died|got|went|left|wants|thinks|\w+n't|\w{2,}ed)\b`)
+		`said|says|told|lost|died|got|went|left|wants|thinks|still|\w+n't|\w{2,}ed)\b|` +
+		`^(?:his|her|my|our|their) \w+'s (?:\w+ )?\w+ing\b`)
 	leaders = wordSet(`and but so then also`)
 	persons = wordSet(`me him her us them you it`)
 	// reporting are words after which a statement is part of the one before.
-	reporting = wordSet(`because that if when while since who which said says say told tell tells asked asks think thinks thought know knows
-		knew guess feel feels hope wish heard believe mean means like than where why how what until unless although
-		though mentioned says 说 觉得 因为 告诉 听 讲 知道 以为 感觉 发现 担心 怕 着 的`)
+	reporting = wordSet(`because that if when while since who which said says say told tell tells asked asks think
+		thinks thought know knows knew guess feel feels hope wish heard believe mean means like than where why how what
+		until unless although though mentioned says 说 觉得 因为 告诉 听 讲 知道 以为 感觉 发现 担心 怕 着 的`)
 )
 
 // withdrawnOnce leaves out all but one of the clauses that withdraw the same: of "scratch that,
@@ -180,7 +188,7 @@ func withoutUnsaid(words []word) []word {
 				mark(drop[from:from+len(c)], spoken)
 				mark(drop[lastStatement(words, subjectBefore(words, from), from):from], spoken)
 				for end := from + len(c); i+1 < len(clauses); i++ { // and why not
-					if text, _ := plainText(clauses[i+1]); !unsaidReason.MatchString(text) {
+					if text, _ := plainText(clauses[i+1]); !unsaidReason.MatchString(text) && !isEmptyClause(text) {
 						break
 					}
 					mark(drop[end:end+len(clauses[i+1])], spoken)
@@ -220,7 +228,7 @@ func pointsForward(clauses [][]word) bool {
 		}
 	}
 	text, _ := plainText(clauses[1])
-	if clauses[1][0].wide && !hasSubject(clauses[1]) {
+	if unsaidReason.MatchString(text) || clauses[1][0].wide && !hasSubject(clauses[1]) {
 		return false
 	}
 	return !starts.MatchString(text) || !strings.HasPrefix(text, starts.FindString(text)) ||

@@ -163,8 +163,8 @@ func (b *bare) createRecord(w http.ResponseWriter, r *http.Request) {
 	f.ID, f.CreatedAt = newID(), time.Now()
 	_, err := b.db.ExecContext(r.Context(), `
 		insert into feedback_records
-			(record_id, teacher_id, profile_id, feedback_date, content, content_folded, academic_year, term, session_id,
-				created_at, version)
+			(record_id, teacher_id, profile_id, feedback_date, content, content_folded, academic_year, term,
+				session_id, created_at, version)
 		select $1, teacher_id, profile_id, $4, $5, $5, academic_year, term, $6, $7, 1 from feedback_profiles
 		where profile_id = $2 and teacher_id = $3`,
 		f.ID, f.ProfileID, teacher, f.Date, f.Content, f.SessionID, f.CreatedAt)

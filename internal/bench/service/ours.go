@@ -67,8 +67,8 @@ func seedOurs(ctx context.Context, url string) world {
 	}
 	insert := harness.Must(tx.PrepareContext(ctx, `
 		insert into feedback_records
-			(record_id, teacher_id, profile_id, feedback_date, content, content_folded, academic_year, term, session_id,
-				created_at, version)
+			(record_id, teacher_id, profile_id, feedback_date, content, content_folded, academic_year, term,
+				session_id, created_at, version)
 		values ($1, $2, $3, $4, $5, $5, 2026, '', null, $6, 1)`))
 	for i := range recordCount {
 		teacher := i % teachers
