@@ -30,8 +30,8 @@ var (
 	clauseRE = regexp.MustCompile(`[,.?!，。？！]`)
 )
 
-func notes(t *testing.T) []note {
-	files, err := filepath.Glob("testdata/notes/*.txt")
+func notes(t *testing.T, folder string) []note {
+	files, err := filepath.Glob("testdata/" + folder + "/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	var out []note
@@ -154,7 +154,7 @@ func TestNotes(t *testing.T) {
 		notes, fillers, left, lost, facts, misplaced int
 	}
 	sums := map[string]*sum{}
-	for _, n := range notes(t) {
+	for _, n := range notes(t, "notes") {
 		s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons...)})
 		require.NoError(t, err)
 		require.Empty(t, s.WarningCodes, n.name)
@@ -212,4 +212,29 @@ func TestNotes(t *testing.T) {
 		assert.GreaterOrEqual(t, local, least, group)
 		assert.Greater(t, local, r.raw/float64(r.notes)+0.02, "%s: not closer to the ideal than what was said", group)
 	}
+}
+
+// TestHardNotes holds what is not right yet, in notes of which not everything is, where it is. Lower
+// the numbers when they fall.
+func TestHardNotes(t *testing.T) {
+	t.Parallel()
+	facts, lost, absent, left := 0, 0, 0, 0
+	for _, n := range notes(t, "hard") {
+		s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons...)})
+		require.NoError(t, err)
+		got := spaced(s.Text)
+		for _, f := range append(append(append([]string(nil), n.facts...), n.homework...), n.notices...) {
+			if facts++; !strings.Contains(got, spaced(f)) {
+				lost++
+			}
+		}
+		for _, f := range n.absent {
+			if absent++; strings.Contains(got, spaced(f)) {
+				left++
+			}
+		}
+	}
+	t.Logf("%d of %d facts are not there as they should be, %d of %d words are that should not", lost, facts, left, absent)
+	require.LessOrEqual(t, lost, 16)
+	require.LessOrEqual(t, left, 22)
 }

@@ -170,9 +170,9 @@ func (t term) reparandum(before, next []word) int {
 	return -1
 }
 
-// sameForm returns how many words at the end of before the first of next replaces in Chinese: a word
-// of letters another one, or a word of two characters one with the same last character, as 紫色 and
-// 粉红色.
+// sameForm returns how many words at the end of before the first of next replaces in Chinese: a
+// word of letters another one, or a word of two characters one with the same last character, as
+// 紫色 and 粉红色.
 func sameForm(before, next []word) int {
 	last := before[len(before)-1]
 	if !last.wide && !next[0].wide && len(before) > 1 && before[len(before)-2].wide {
