@@ -214,8 +214,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestHardNotes holds what is not right yet, in notes of which not everything is, where it is. Lower
-// the numbers when they fall.
+// TestHardNotes keeps what is not right yet from growing, in notes of which not everything is.
+// Lower the numbers when they fall.
 func TestHardNotes(t *testing.T) {
 	t.Parallel()
 	facts, lost, absent, left := 0, 0, 0, 0
@@ -234,7 +234,7 @@ func TestHardNotes(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d facts are not there as they should be, %d of %d words are that should not", lost, facts, left, absent)
+	t.Logf("%d of %d facts are not as they should be, %d of %d words should not be there", lost, facts, left, absent)
 	require.LessOrEqual(t, lost, 16)
 	require.LessOrEqual(t, left, 22)
 }
