@@ -13,7 +13,7 @@ func divideAtUnsaid(c []word) {
 	for _, m := range unsaidInside.FindAllStringIndex(text, -1) {
 		from, to := tokenAt(at, m[0]), tokenAt(at, m[1]-1)+1
 		cut := at[from] != m[0] || to < len(c) && at[to] < m[1] // within a word
-		if cut || from == 0 && to == len(c) || to < len(c) && aboutWriting.MatchString(text[m[1]:]) {
+		if cut || from == 0 && to == len(c) || to < len(c) && aboutWriting.MatchString(text[m[1]:min(len(text), m[1]+16)]) {
 			continue
 		}
 		for from > 0 && (conjunctions[c[from-1].low] || isHesitation(c[from-1].low)) {
@@ -48,7 +48,8 @@ func isHesitation(low string) bool {
 // statementStart returns where the last statement in words without marks starts: at its subject, if
 // no other statement contains it, as "she told me her dad" contains "her dad".
 func statementStart(c []word) int {
-	for i := len(c) - minStatement; i > 0; i-- {
+	least := max(0, len(c)-4*maxRepair)
+	for i := len(c) - minStatement; i > least; i-- {
 		if startsStatement(c, i) {
 			for i > 1 && leaders[c[i-1].low] {
 				i--
@@ -56,7 +57,7 @@ func statementStart(c []word) int {
 			return i
 		}
 	}
-	return 0
+	return least
 }
 
 // longStatement is the length in words from which on a clause may have several statements.
