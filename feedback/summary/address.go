@@ -14,7 +14,7 @@ func withoutAddressed(words []word, names []string) []word {
 	for _, s := range parts(words, sentence) {
 		text, _ := plainText(s)
 		switch {
-		case len(s) > 24 || about.MatchString(text) || placeOf(text) != inLesson || unsaidInside.MatchString(text):
+		case len(s) > 24, about.MatchString(text), placeOf(text) != inLesson, unsaidInside.MatchString(text):
 			before = false
 		case address.MatchString(text) || address.MatchString(calls(s, names)),
 			before && len(s) <= 6 && answers.MatchString(text):
