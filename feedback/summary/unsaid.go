@@ -13,7 +13,8 @@ func divideAtUnsaid(c []word) {
 	for _, m := range unsaidInside.FindAllStringIndex(text, -1) {
 		from, to := tokenAt(at, m[0]), tokenAt(at, m[1]-1)+1
 		cut := at[from] != m[0] || to < len(c) && at[to] < m[1] // within a word
-		if cut || from == 0 && to == len(c) || to < len(c) && aboutWriting.MatchString(text[m[1]:min(len(text), m[1]+16)]) {
+		rest := text[m[1]:min(len(text), m[1]+16)]
+		if cut || from == 0 && to == len(c) || to < len(c) && aboutWriting.MatchString(rest) {
 			continue
 		}
 		for from > 0 && (conjunctions[c[from-1].low] || isHesitation(c[from-1].low)) {
