@@ -122,7 +122,8 @@ func negatedRepeat(words []word, i, at int) (length, same int) {
 		return 0, 0
 	}
 	for n := min(4, i, len(words)-from); n > 0; n-- {
-		if words[from+n-1].end != inside && slices.EqualFunc(words[i-n:i], words[from:from+n], sameWord) {
+		ends := words[from+n-1].end != inside || from > at && at > i // "no not the 14th"
+		if ends && slices.EqualFunc(words[i-n:i], words[from:from+n], sameWord) {
 			return from + n - at, n
 		}
 	}
@@ -377,9 +378,16 @@ func restated(words []word) int {
 	if words[0].kind != number {
 		return 0
 	}
+	again := func(i int) bool { // said again, or begun
+		return i < len(words) && (words[i].low == words[0].low || strings.HasPrefix(words[i].low, words[0].low+"-"))
+	}
+	if again(1) && (words[1].pause || words[0].end == clause) && (words[1].low != words[0].low || again(2) ||
+		len(words) > 2 && words[1].end == inside && words[2].kind == number && !words[0].wide) {
+		return 1 // "thirty, thirty-two"
+	}
 	if len(words) > 1 && words[1].pause && words[1].kind == number && words[1].low != words[0].low &&
 		strings.HasPrefix(words[1].low, words[0].low) {
-		return 1
+		return 1 // 九十，呃，九十五
 	}
 	if len(words) > 3 && words[2].pause && words[2].kind == number && words[1].low == words[3].low &&
 		(words[1].wide || units[words[1].low]) {
@@ -410,7 +418,7 @@ func isRepeat(a, b []word, starts bool) bool {
 	case len(a) == 1 && first.wide:
 		return stutteredChars[first.low]
 	case len(a) == 1:
-		return function
+		return function || b[0].pause && first.kind != number
 	case a[len(a)-1].end == clause && !restart:
 		return false
 	case emphatic[first.low]:
@@ -432,7 +440,7 @@ var (
 		don't has have had he's she's they're we're that's i'm you there when what which who into by not there's
 		also just
 		我 你 他 她 它 们 这 那 就 都 也 还 跟 和 把 被 给 让 从 在 是 的 第`)
-	stutteredChars = wordSet(`我 你 他 她 它 这 那 就 也 跟 把 被 给 让 从 呃 嗯`)
+	stutteredChars = wordSet(`第 我 你 他 她 它 这 那 就 也 跟 把 被 给 让 从 呃 嗯`)
 	restarted      = wordSet(`今天 明天 昨天 然后 但是 所以 因为 首先 最后 现在 下次 上次 老师 孩子 如果 还有 可以 没有 应该 觉得 后来
 		其实 接着 我们 作业 节奏 左手 右手 不过 而且 回家 重新 下周 上周 大概 一共`)
 	emphatic = wordSet(`that had 真的 是的 好的 慢的`)

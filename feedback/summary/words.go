@@ -182,6 +182,12 @@ var contractions = map[string]string{"dont": "don't", "doesnt": "doesn't", "didn
 	"isnt": "isn't", "wasnt": "wasn't", "im": "i'm", "ive": "i've", "hes": "he's", "shes": "she's",
 	"theres": "there's", "thats": "that's", "theyre": "they're", "youre": "you're", "lets": "let's", "whats": "what's"}
 
+// isCompound reports whether a word is a number with a hyphen.
+func isCompound(low string) bool {
+	tens, ones, ok := strings.Cut(low, "-")
+	return ok && kinds[tens] == number && kinds[ones] == number
+}
+
 func isNumeral(s string) bool { return strings.Trim(s, numerals) == "" }
 
 func kindOf(w word, first bool) kind {
@@ -193,7 +199,7 @@ func kindOf(w word, first bool) kind {
 		return day
 	case kinds[strings.TrimSuffix(w.low, "'s")] != plain:
 		return kinds[strings.TrimSuffix(w.low, "'s")]
-	case kinds[strings.TrimSuffix(w.low, "s")] == number: // "elevens"
+	case kinds[strings.TrimSuffix(w.low, "s")] == number, isCompound(w.low): // "elevens", "thirty-two"
 		return number
 	case !first && unicode.IsUpper(r) && len(w.text) > 2 && !strings.ContainsAny(w.low, "'’"):
 		return name
