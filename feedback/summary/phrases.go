@@ -34,6 +34,9 @@ var macros = strings.NewReplacer(
 	"{day}", `(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d+(?:st|nd|rd|th)\b|`+
 		`\b(?:january|february|april|june|july|august|september|october|november|december)\b|`+
 		`(?:周|星期|礼拜)[一二三四五六日天末]|[\d一二三四五六七八九十]+[号月日])`,
+	"{ord}", `(?:\d+(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|`+
+		`twelfth|thirteenth|fourteenth|fifteenth|\w+teenth|twentieth|twenty[- ]\w+|thirtieth|thirty[- ]first)`,
+	"{month}", `(?:january|february|march|april|may|june|july|august|september|october|november|december)`,
 	"{call}", `(?:(?:@|mate|darling|sweetie|sweetheart|honey|buddy|beta|guys|girls|boys|kids|lads|`+
 		`siri|everyone|everybody)[ ,]+)+`,
 	"{order}", orders,
@@ -100,6 +103,9 @@ var (
 	opener       = anyOf("openers", "^", "")
 	strongTerm   = anyOf("strong", "^(", `)(?:$|\b|[^a-z'])`)
 	weakTerm     = anyOf("weak", "^(", `)(?:$|\b|[^a-z'])`)
+	rejecting    = anyOf("rejecting", "", "")
+	remark       = anyOf("remark", "^(?:", ")$")
+	alike        = compileAlike()
 	linkTerm     = anyOf("link", "^(", `)(?:$|\b|[^a-z'])`)
 )
 
@@ -129,6 +135,13 @@ func plainPhrases(sections ...string) []string {
 		}
 	}
 	return out
+}
+
+// compileAlike returns an expression with a group for each line of its section.
+func compileAlike() *regexp.Regexp {
+	re := regexp.MustCompile("^(?:(" + strings.Join(phrases["alike"], ")|(") + "))")
+	re.Longest()
+	return re
 }
 
 func compileEach(section string) []*regexp.Regexp {

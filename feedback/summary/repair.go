@@ -16,8 +16,18 @@ func corrected(words []word) []word {
 			out, drop = append(out, words[i]), append(drop, kept)
 			continue
 		}
-		next := words[t.to:min(len(words), t.to+maxRepair)]
+		next := following(words, t.to)
 		from := t.reparandum(out, next)
+		if from < 0 {
+			r := t.withRemark(words)
+			rest := following(words, r.to)
+			if from = r.reparandum(out, rest); from < 0 {
+				from = r.inPlace(out, rest)
+			}
+			if from >= 0 {
+				t, next = r, rest
+			}
+		}
 		switch {
 		case from >= 0:
 			n := shortRepair(out[from:], next)
@@ -44,6 +54,16 @@ func corrected(words []word) []word {
 	return without(out, drop)
 }
 
+// following returns the words from an index on that may correct others. It finds their items first,
+// since those may go on after them.
+func following(words []word, from int) []word {
+	to := min(len(words), from+maxRepair)
+	for i := from; i < to; i++ {
+		itemAt(words[i:])
+	}
+	return words[from:to]
+}
+
 // withdraw marks words to be left out, so that nothing ends after them.
 func withdraw(words []word, drop []reason) {
 	mark(drop, spoken)
@@ -58,12 +78,14 @@ const maxRepair = 16
 // term is what stands between what is corrected and what corrects it.
 type term struct {
 	from, to int
+	link     int  // where a link begins, or to
 	strong   bool // it is nothing else
 	alone    bool // marks set it off
 	retracts bool // also without a correction
 	ends     bool // there is a mark after it
 	negates  bool // it may be a negation: 不, 不是
 	question bool // it follows one
+	rejects  bool // it says that something was wrong, and not only that the speaker thinks
 	numbers  bool // a number follows 不, which no negation has
 	repeated int  // how many of the words before it are said again in it: "the 14th, not the 14th"
 }
@@ -94,6 +116,7 @@ func termAt(words []word, i int) term {
 				continue
 			}
 			if m := linkTerm.FindStringSubmatch(text); m != nil && (j > i || words[i].pause) {
+				t.link = j
 				j += tokenAt(starts, len(m[1])-1) + 1
 				t.ends = words[j-1].end != inside
 			}
@@ -103,11 +126,30 @@ func termAt(words []word, i int) term {
 		t.ends = words[j-1].end != inside
 	}
 	if j > i {
-		t.to = j
+		if t.to = j; t.link == 0 {
+			t.link = j
+		}
 		text, _ := plainText(words[i:j])
+		t.rejects = rejecting.MatchString(text)
 		t.negates = strings.HasPrefix(text, "不") && !strings.HasPrefix(text, "不对") || strings.HasPrefix(text, "没")
 		t.numbers = text == "不" && j+1 < len(words) && words[j].kind == number &&
 			(utf8.RuneCountInString(words[j].low) > 1 || units[words[j+1].low])
+	}
+	return t
+}
+
+// withRemark returns the term with the clause after it, if that says why something is wrong, as in
+// "on Monday, no, that's the other group, Tuesday".
+func (t term) withRemark(words []word) term {
+	from, to := t.link, t.link
+	if !t.alone {
+		return t
+	}
+	for to < len(words) && to-from < 8 && (to == from || words[to-1].end == inside) {
+		to++
+	}
+	if text, _ := plainText(words[from:to]); to < len(words) && words[to-1].end != inside && remark.MatchString(text) {
+		t.to, t.strong, t.ends = to, true, true
 	}
 	return t
 }
@@ -147,50 +189,18 @@ func (t term) reparandum(before, next []word) int {
 		}
 		a := align(before[p:], next)
 		a.from = p
-		if found >= 0 {
+		inItem := found >= 0 && itemAt(before[p:]).reaches(found-p)
+		if found >= 0 && !inItem {
 			a.score -= 0.2 * float64(found-p) // the nearest, if another is not much more like it
 		}
-		if a.score > best && t.accepts(a, before) {
+		if (a.score > best || inItem && a.score == best && best < 1) && t.accepts(a, before, next) {
 			found, best = p, a.score
 		}
 	}
-	switch {
-	case found >= 0:
-		return found
-	case t.repeated > 0:
+	if found < 0 && t.repeated > 0 {
 		return len(before) - t.repeated
-	case t.alone && t.ends && !t.question:
-		if n := sameForm(before, next); n > 0 {
-			return len(before) - n
-		}
 	}
-	switch {
-	case t.strong && t.alone:
-		return bareRepair(before, next)
-	}
-	return -1
-}
-
-// sameForm returns how many words at the end of before the first of next replaces in Chinese: a
-// word of letters another one, or a word of two characters one with the same last character, as
-// 紫色 and 粉红色.
-func sameForm(before, next []word) int {
-	last := before[len(before)-1]
-	if !last.wide && !next[0].wide && len(before) > 1 && before[len(before)-2].wide {
-		return 1
-	}
-	if len(before) < 3 || !last.wide || proclitics[last.low] || stuttered[last.low] {
-		return 0
-	}
-	for i := 1; i < min(4, len(next)); i++ {
-		if next[i].low == last.low && (before[len(before)-2].wide || !next[0].wide) {
-			return 2
-		}
-		if next[i].end != inside {
-			break
-		}
-	}
-	return 0
+	return found
 }
 
 // contrasts reports whether next is no correction but says what something is not, and what it is
@@ -211,40 +221,104 @@ func contrasts(before, next []word) bool {
 	return false
 }
 
-// bareRepair returns where the words start that a clause of one to three words replaces, after the
-// last word with which no clause ends: of "in the hall, I mean, church" it is "hall".
-func bareRepair(before, next []word) int {
-	n := 0
-	for n < len(next) && next[n].end == inside {
-		n++
+// inPlace returns where the words start that next replaces because of where they stand, or -1:
+// those from a word of the class of its first on, as of "the hall, I mean, a church", or else those
+// after the last word with which no clause ends.
+func (t term) inPlace(before, next []word) int {
+	if t.question || !t.alone || !t.ends && !t.strong || len(before) == 0 || len(next) == 0 ||
+		before[len(before)-1].end >= sentence || t.negates && contrasts(before, next) {
+		return -1
 	}
-	for i := len(before) - 1; i > 0 && len(before)-i <= 3; i-- {
-		if before[i-1].end != inside {
-			if before[i-1].end == clause && before[i].wide && n < 3 && next[0].wide {
-				return i // "免费的，不对，收一半": one short clause for another
-			}
-			break
-		}
-		if proclitics[before[i-1].low] && !proclitics[before[i].low] && n < 3 && !proclitics[next[0].low] {
+	if !t.rejects {
+		return -1
+	}
+	last, first := before[len(before)-1], next[0]
+	c := parts(next, clause)[0]
+	text, _ := plainText(c)
+	start := clauseBefore(before)
+	if last.wide != first.wide || reporting[last.low] || isStatement(c) || isEmptyClause(text) {
+		return -1
+	}
+	for i := len(before) - 2; i >= max(start, len(before)-6) && classOf(first) != plainClass; i-- {
+		if classOf(before[i]) == classOf(first) {
 			return i
 		}
+	}
+	if proclitics[first.low] {
+		return -1
+	}
+	most := 3
+	if last.wide {
+		most = 5
+	}
+	for i := len(before) - 1; i > start && len(before)-i <= most; i-- {
+		if w := before[i-1]; last.wide && (takesObject[w.low] || proclitics[w.low]) || classOf(w) != plainClass {
+			if len(before)-i > 1 && !last.wide && len(before)-i > len(c) {
+				break // "in the new hall, no, church": not more words than replace them
+			}
+			return i
+		}
+	}
+	switch {
+	case !last.wide && len(before)-start > 1:
+		return len(before) - 1
+	case last.wide && len(before)-start <= 4 && (start == 0 || before[start-1].end >= clause):
+		return start // "免费的，不对，收一半": one short clause for another
 	}
 	return -1
 }
 
+// isStatement reports whether a clause says something of its own and replaces no word of another.
+func isStatement(c []word) bool {
+	two, _ := plainText(c[:min(2, len(c))])
+	first := c[0].low
+	return nominative.MatchString(first) || subjects[two] || c[0].wide && (subjects[first] || first == "不" || first == "没") ||
+		conjunctions[first] || subordinators[first] || statementStarts[first]
+}
+
+// class is what a word may be replaced by, with what follows it.
+type class byte
+
+const (
+	plainClass class = iota
+	determiner
+	preposition
+	degree
+)
+
+var classes = func() map[string]class {
+	m := map[string]class{}
+	for i, words := range phrases["classes"] {
+		for _, w := range strings.Fields(words) {
+			m[w] = class(i) + determiner
+		}
+	}
+	return m
+}()
+
+func classOf(w word) class { return classes[w.low] }
+
+var (
+	takesObject     = wordSet(strings.Join(phrases["takes object"], " "))
+	statementStarts = wordSet(strings.Join(phrases["statement starts"], " "))
+)
+
 // accepts reports whether the words before a term and after it are alike enough to be a correction.
-func (t term) accepts(a alignment, before []word) bool {
+func (t term) accepts(a alignment, before, next []word) bool {
 	switch {
 	case t.strong:
 		return true
 	case t.alone && (t.ends || !before[len(before)-1].wide):
-		return a.differ && a.score >= 1 || a.typed
+		return (a.differ && a.score >= 1 || a.typed) && (t.ends || !isStatement(next))
 	case t.negates:
 		return t.numbers && a.typed
 	}
 	last := before[len(before)-1]
 	if n := len(before); n > 2 && a.differ && a.score > 0 && a.from == n-2 && proclitics[before[n-2].low] {
 		return true // "from Lucy no from Helen"
+	}
+	if !last.wide && a.typed && itemAt(before[a.from:]).reaches(len(before)-1-a.from) {
+		return true // "the red no the blue folder"
 	}
 	return a.typed && (last.kind != plain || units[last.low] || !last.wide && a.score >= 2)
 }
@@ -262,25 +336,25 @@ type alignment struct {
 	from   int  // where in the words before
 }
 
-func align(a, b []word) alignment {
+func align(before, next []word) alignment {
 	var r alignment
+	a, b := items(before), items(next)
 	miss := 0.5
-	if b[0].kind != plain {
+	if b[0].field != 0 {
 		miss = 1 // of several numbers, the last one
 	}
 	misses := 0.0
 	for i := 0; i < min(len(a), len(b)); i++ {
 		switch {
-		case isForm(a[i], b[i]):
+		case a[i].field == b[i].field && len(a[i].words)+len(b[i].words) == 2 && isForm(a[i].words[0], b[i].words[0]):
 			r.score++
-			r.differ = r.differ || a[i].low != b[i].low
-		case a[i].kind != plain && a[i].kind == b[i].kind:
-			if i+1 < min(len(a), len(b)) && otherUnit(a[i+1], b[i+1]) {
-				return alignment{}
+			r.differ = r.differ || a[i].low() != b[i].low()
+		case a[i].field != 0 && a[i].field == b[i].field:
+			r.score += a[i].likeness(b[i])
+			if a[i].low() != b[i].low() {
+				r.typed, r.differ = true, true
 			}
-			r.score++
-			r.typed, r.differ = true, true
-		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low != b[1].low):
+		case i == 0 && (len(a) < 2 || len(b) < 2 || a[1].low() != b[1].low()):
 			return alignment{}
 		default:
 			if r.differ = true; i == 1 && len(a) == 2 {
@@ -288,31 +362,106 @@ func align(a, b []word) alignment {
 			} else {
 				misses += miss
 			}
-			if i > 0 && i+1 < len(b) && isForm(a[i], b[i+1]) {
+			if i > 0 && i+1 < len(b) && isForm(a[i].words[0], b[i+1].words[0]) {
 				b = b[1:] // "the first page, or rather, the first two pages"
 				r.score++
 			}
 		}
-		if b[i].end != inside {
+		if b[i].end() != inside {
 			break
 		}
-		if a[i].end != inside && i+1 < len(a) {
+		if a[i].end() != inside && i+1 < len(a) {
 			misses += 0.5
 		}
 	}
-	r.score -= min(misses, 1.5) // what follows may be another sentence
+	misses = min(misses, 1.5) // what follows may be another sentence
+	if first := next[0].low; r.score > 0 && proclitics[first] && !isStatement(next) && before[0].low == first {
+		misses = min(misses, r.score-0.1) // "in the hall, no, in church"
+	}
+	r.score -= misses
 	return r
+}
+
+// item is a word, or words that mean one thing, such as "half past six".
+type item struct {
+	words []word
+	field int // those of its field replace it; 0 if there is none
+}
+
+func (t item) low() string {
+	text, _ := plainText(t.words)
+	return text
+}
+
+func (t item) end() end { return t.words[len(t.words)-1].end }
+
+// reaches reports whether an item has a word i.
+func (t item) reaches(i int) bool { return t.field != 0 && i < len(t.words) }
+
+// likeness returns how much an item is like another one of its field.
+func (t item) likeness(o item) float64 {
+	if len(t.words) == 1 && len(o.words) == 1 {
+		return 1
+	}
+	n := 0.5
+	if len(t.words) == len(o.words) {
+		n += 0.5
+	}
+	for _, w := range t.words {
+		if slices.ContainsFunc(o.words, func(v word) bool { return isForm(v, w) }) {
+			n += 0.5
+		}
+	}
+	return n
+}
+
+func items(words []word) []item {
+	var out []item
+	for len(words) > 0 && len(out) < maxRepair {
+		t := itemAt(words)
+		out, words = append(out, t), words[len(t.words):]
+	}
+	return out
+}
+
+// maxItem is the length in words of an item.
+const maxItem = 9
+
+// itemAt returns the item with which words begin.
+func itemAt(words []word) item {
+	if words[0].span == 0 {
+		t := findItem(words)
+		words[0].span, words[0].field = len(t.words), t.field
+	}
+	return item{words[:min(words[0].span, len(words))], words[0].field}
+}
+
+func findItem(words []word) item {
+	n := 1
+	for n < min(len(words), maxItem) && words[n-1].end == inside {
+		n++
+	}
+	text, at := plainText(words[:n])
+	if m := alike.FindStringSubmatchIndex(text); m != nil {
+		to := tokenAt(at, m[1]-1) + 1
+		whole := m[1] == len(text) || text[m[1]] == ' ' || to < n && at[to] == m[1]
+		for i := 2; i < len(m) && whole; i += 2 {
+			if m[i] >= 0 {
+				return item{words[:to], int(name) + i/2}
+			}
+		}
+	}
+	to := 1
+	for to < n && words[0].kind == number && (words[to].kind == number || units[words[to].low]) {
+		to++
+	}
+	return item{words[:to], int(words[0].kind)}
 }
 
 // isForm reports whether words are forms of one, as page and pages.
 func isForm(a, b word) bool {
 	return a.low == b.low || !a.wide && len(a.low) > 3 &&
 		strings.TrimSuffix(a.low, "s") == strings.TrimSuffix(b.low, "s")
-}
-
-// otherUnit reports whether words after numbers are different units, as in a month and a day.
-func otherUnit(a, b word) bool {
-	return units[a.low] && units[b.low] && a.kind == plain && b.kind == plain && !isForm(a, b)
 }
 
 // shortRepair returns how many words a correction has, if it is shorter than what it corrects and
@@ -411,7 +560,10 @@ func isRepeat(a, b []word, starts bool) bool {
 		}
 	}
 	restart := starts || b[0].pause
-	long := restart && (len(different) >= 3 || len(different) == len(a) && a[len(a)-1].end != inside &&
+	last := len(a) - 1
+	again := b[last].end == inside && a[last].end == clause // it is gone on with only now
+	long := restart && (again && a[0].wide && len(a) == 2 && len(different) == 1 ||
+		len(different) >= 3 || len(different) == len(a) && a[len(a)-1].end != inside &&
 		b[len(b)-1].end == inside) // "the scale, the scale is"
 	first := a[0]
 	switch {
@@ -419,8 +571,8 @@ func isRepeat(a, b []word, starts bool) bool {
 		return stutteredChars[first.low]
 	case len(a) == 1:
 		return function || b[0].pause && first.kind != number
-	case a[len(a)-1].end == clause && !restart:
-		return false
+	case a[last].end == clause && !restart:
+		return again && classOf(first) == preposition // "for two, for two of them"
 	case emphatic[first.low]:
 		return false
 	case len(a) == 2 && first.wide:

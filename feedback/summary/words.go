@@ -39,6 +39,8 @@ type word struct {
 	open  string // marks before it, such as opening quotes
 	mark  string // marks after it
 	end   end    // what ends after it
+	span  int    // how many words from it are one item, or 0 if not known yet
+	field int    // of that item
 }
 
 // end is what ends after a word.
@@ -199,7 +201,7 @@ func kindOf(w word, first bool) kind {
 		return day
 	case kinds[strings.TrimSuffix(w.low, "'s")] != plain:
 		return kinds[strings.TrimSuffix(w.low, "'s")]
-	case kinds[strings.TrimSuffix(w.low, "s")] == number, isCompound(w.low): // "elevens", "thirty-two"
+	case w.low != "seconds" && kinds[strings.TrimSuffix(w.low, "s")] == number, isCompound(w.low): // "elevens", "thirty-two"
 		return number
 	case !first && unicode.IsUpper(r) && len(w.text) > 2 && !strings.ContainsAny(w.low, "'’"):
 		return name
