@@ -11,8 +11,8 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// deleteRecords deletes the records of a teacher or a student, some at a time, so that the log needs
-// little space on a disk that is full.
+// deleteRecords deletes the records of a teacher or a student, some at a time, so that the log
+// needs little space on a disk that is full.
 func (s *Store) deleteRecords(ctx context.Context, where string, args ...any) error {
 	for {
 		s.makeRoom(ctx)
