@@ -61,10 +61,11 @@
 //
 // # Order and limits
 //
-// Jobs start in the order of Priority, then RunAt. Params.SerialKey makes the jobs of one key run
-// one at a time, in the order in which enqueues commit. QueueConfig.Limit limits how many jobs of a
+// Jobs start in the order of Priority, then RunAt. QueueConfig.Limit limits how many jobs of a
 // queue run at a time in all processes together, QueueConfig.Rate how many start in a time.
-// [Client.Pause] stops a queue. There are no limits for single keys.
+// Params.LimitKey and KeyLimit limit the jobs of one key, such as a customer: by default they run
+// one at a time, in the order in which enqueues commit. A unique index keeps the limit, whatever
+// dies. [Client.Pause] stops a queue. There are no rates for single keys.
 //
 // Params.Group and AfterGroup make a job start when the members of a group have ended: fan-out and
 // fan-in, and chains of both. [Client.GroupStats] tells how they ended, [Client.DeleteGroup]

@@ -260,3 +260,37 @@ func ExampleClient_List() {
 	// mail "ben"
 	// mail "ann"
 }
+
+// Each customer has two jobs running at a time, and those who pay have five. The others of a
+// customer wait, and those of other customers start before them.
+func ExampleParams_limits() {
+	store, remove := open()
+	defer remove()
+	client := jobqueue.NewClient(store)
+	limit := func(customer string) int {
+		if customer == "paying" {
+			return 5
+		}
+		return 2
+	}
+	for _, customer := range []string{"free", "paying"} {
+		for range 10 {
+			_, err := client.Enqueue(context.Background(), jobqueue.Params{
+				Kind: "render", Queue: customer, LimitKey: customer, KeyLimit: limit(customer),
+			})
+			if err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	stats, err := client.Stats(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, q := range stats.Queues {
+		fmt.Println(q.Queue, q.Waiting, "may start,", q.Held, "are held")
+	}
+	// Output:
+	// free 2 may start, 8 are held
+	// paying 5 may start, 5 are held
+}

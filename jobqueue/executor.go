@@ -330,7 +330,7 @@ func (w *Worker) isolateRefused(done []*attempt, err error) (rest []*attempt, un
 	a.refused = true
 	err = fmt.Errorf("the result could not be recorded: %w", err)
 	a.result = driver.Result{
-		Lease: a.result.Lease, SerialKey: a.job.SerialKey, Group: a.job.Group,
+		Lease: a.result.Lease, LimitKey: a.job.LimitKey, Group: a.job.Group,
 		Action: driver.Reschedule, Delay: time.Minute, Error: attemptError(&a.job, err),
 	}
 	a.event = Event{Type: EventRetried, Err: err, Took: a.event.Took}
@@ -439,7 +439,7 @@ func (w *Worker) finish(a *attempt, r driver.Result, e Event) {
 // settleAttempt queues the result of a for the next exchange. Worker.mu is held.
 func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
 	r.Lease = driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
-	r.SerialKey, r.Group, r.Saved = a.job.SerialKey, a.job.Group, a.saved
+	r.LimitKey, r.Group, r.Saved = a.job.LimitKey, a.job.Group, a.saved
 	switch r.Action {
 	case driver.Complete:
 		r.Discard = a.queue.retention == KeepNone

@@ -23,7 +23,7 @@ const (
 	StateSucceeded State = 4
 	StateFailed    State = 5 // permanently: no attempts left, or a permanent error
 	StateCancelled State = 6
-	StateHeld      State = 7 // waits for another job of its SerialKey, or for a group
+	StateHeld      State = 7 // waits for other jobs of its LimitKey, or for a group
 )
 
 var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled", "held"}
@@ -55,7 +55,7 @@ type Job struct {
 	Args        json.RawMessage // JSON
 	CreatedAt   time.Time
 	RunAt       time.Time // the earliest start
-	SerialKey   string    // empty: none
+	LimitKey    string    // empty: none
 	Group       string    // that it is a member of; empty: none
 	AfterGroup  string    // that it started after; empty: none
 	Meta        map[string]string
@@ -99,7 +99,7 @@ type InsertResult struct {
 func newJob(d *driver.Job) Job {
 	j := Job{
 		ID: d.ID, Queue: d.Queue, Kind: d.Kind, Priority: d.Priority, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts,
-		Args: d.Args, CreatedAt: d.CreatedAt, RunAt: d.RunAt, SerialKey: d.SerialKey, Group: d.Group,
+		Args: d.Args, CreatedAt: d.CreatedAt, RunAt: d.RunAt, LimitKey: d.LimitKey, Group: d.Group,
 		AfterGroup: d.AfterGroup, Meta: d.Meta, Saved: d.Saved, Worker: d.Worker, Fence: d.Fence,
 		ClaimedAt: d.ClaimedAt, State: State(d.State), UniqueKey: d.UniqueKey, FinishedAt: d.FinishedAt,
 		Cancelling: d.Cancelling,

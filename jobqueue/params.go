@@ -24,6 +24,7 @@ const (
 	defaultPriority    = 2
 	defaultMaxAttempts = 10
 	maxMeta            = 8 << 10
+	maxKeyLimit        = 1000
 )
 
 // Params describe a job to enqueue. Kind is required.
@@ -53,12 +54,19 @@ type Params struct {
 	// another one runs. By default the key is held until the job has succeeded, failed or been
 	// cancelled.
 	UniqueUntilStarted bool
-	// SerialKey, when not empty, makes the jobs with this key, of any kinds and queues, run one at
-	// a time in the order in which their enqueues commit, whatever their Priority and RunAt; those
-	// of one call, and others that wait together, in the order of their ids. A job has its turn
-	// until it has succeeded, failed or been cancelled, also while it waits for RunAt or for
-	// another attempt. At most 200 bytes of UTF-8 without NUL.
-	SerialKey string
+	// LimitKey, when not empty, limits how many jobs with this key, of any kinds and queues, run at
+	// a time in all processes: KeyLimit, or one. They get their turns in the order in which their
+	// enqueues commit, whatever their Priority and RunAt; those of one call, and others that wait
+	// together, in the order of their ids. A job has its turn until it has succeeded, failed or
+	// been cancelled, also while it waits for RunAt or for another attempt: with one at a time, the
+	// jobs of a key run in order. The others are held and slow down no claim. At most 200 bytes of
+	// UTF-8 without NUL.
+	LimitKey string
+	// KeyLimit is how many jobs with the LimitKey may have a turn at a time: 1 to 1000; 0 means 1.
+	// It may depend on the key, for example on what a customer pays. A job gets a turn when fewer
+	// than its own KeyLimit have one, after those that wait before it: a new limit applies from the
+	// first job that has it. The end of each job costs time in proportion to it.
+	KeyLimit int
 	// Group makes the job a member of a group: see AfterGroup. A duplicate does not become one. At
 	// most 200 bytes of UTF-8 without NUL. A name that is used again continues the same group.
 	Group string
@@ -66,7 +74,7 @@ type Params struct {
 	// they have ended: [Client.GroupStats] counts them. Enqueue it together with the
 	// members or after them, because a group without unfinished members has ended. Later, only a
 	// running member may add further members. A job with another Group of its own continues a
-	// chain. Not together with SerialKey.
+	// chain. Not together with LimitKey.
 	AfterGroup string
 	// Meta is for what callers and middleware attach to a job, such as the request or the trace
 	// that it belongs to. At most 8 KiB as JSON.
@@ -144,8 +152,9 @@ func records(ctx context.Context, hook EnqueueHook, ps []Params) ([]driver.Recor
 func (p Params) record() (driver.Record, error) {
 	r := driver.Record{
 		Queue: p.Queue, Kind: p.Kind, Priority: p.Priority, MaxAttempts: p.MaxAttempts,
-		UniqueKey: p.UniqueKey, UntilStarted: p.UniqueKey != "" && p.UniqueUntilStarted, SerialKey: p.SerialKey,
-		Group: p.Group, AfterGroup: p.AfterGroup,
+		UniqueKey: p.UniqueKey, UntilStarted: p.UniqueKey != "" && p.UniqueUntilStarted, LimitKey: p.LimitKey,
+		KeyLimit: p.KeyLimit,
+		Group:    p.Group, AfterGroup: p.AfterGroup,
 	}
 	if r.Queue == "" {
 		r.Queue = DefaultQueue
@@ -167,7 +176,7 @@ func (p Params) record() (driver.Record, error) {
 		return r, err
 	}
 	for _, key := range []struct{ what, value string }{
-		{"unique key", r.UniqueKey}, {"serial key", r.SerialKey}, {"group", r.Group}, {"AfterGroup", r.AfterGroup},
+		{"unique key", r.UniqueKey}, {"limit key", r.LimitKey}, {"group", r.Group}, {"AfterGroup", r.AfterGroup},
 	} {
 		if key.value == "" {
 			continue
@@ -176,8 +185,17 @@ func (p Params) record() (driver.Record, error) {
 			return r, err
 		}
 	}
-	if r.AfterGroup != "" && r.SerialKey != "" {
-		return r, fmt.Errorf("jobqueue: a job of kind %q has both AfterGroup and SerialKey", p.Kind)
+	if r.KeyLimit < 0 || r.KeyLimit > maxKeyLimit {
+		return r, fmt.Errorf("jobqueue: KeyLimit %d of kind %q is not 0 to %d", p.KeyLimit, p.Kind, maxKeyLimit)
+	}
+	if r.KeyLimit > 0 && r.LimitKey == "" {
+		return r, fmt.Errorf("jobqueue: a job of kind %q has KeyLimit but no LimitKey", p.Kind)
+	}
+	if r.KeyLimit == 1 {
+		r.KeyLimit = 0
+	}
+	if r.AfterGroup != "" && r.LimitKey != "" {
+		return r, fmt.Errorf("jobqueue: a job of kind %q has both AfterGroup and LimitKey", p.Kind)
 	}
 	if r.AfterGroup != "" && r.AfterGroup == r.Group {
 		return r, fmt.Errorf("jobqueue: a job of kind %q would wait for itself: it is in the group %q",

@@ -30,7 +30,7 @@ type QueueStats struct {
 	Waiting   int
 	Scheduled int
 	Running   int
-	Held      int // wait for another job of their SerialKey, or for a group
+	Held      int // wait for other jobs of their LimitKey, or for a group
 	Failed    int
 	Cancelled int
 	// Oldest is how long the job that has waited longest could have started already, since its

@@ -31,8 +31,8 @@ type Result struct {
 	Saved json.RawMessage
 	// Discard deletes the job instead of moving it to the history.
 	Discard bool
-	// SerialKey and Group are those of the job.
-	SerialKey, Group string
+	// LimitKey and Group are those of the job.
+	LimitKey, Group string
 	// Error, when its text is not empty, is appended to the job's errors with the time of the
 	// database.
 	Error AttemptError

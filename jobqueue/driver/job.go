@@ -24,14 +24,14 @@ const (
 // Job is a job as a store returns it: see jobqueue.Job. UniqueKey, FinishedAt and Errors are those
 // of Get, List and Search only; Cancelling is also set by Exchange.
 type Job struct {
-	ID                           int64
-	Queue, Kind                  string
-	Priority                     int
-	Attempt, MaxAttempts         int
-	Args, Saved                  json.RawMessage
-	CreatedAt, RunAt             time.Time
-	SerialKey, Group, AfterGroup string
-	Meta                         map[string]string
+	ID                          int64
+	Queue, Kind                 string
+	Priority                    int
+	Attempt, MaxAttempts        int
+	Args, Saved                 json.RawMessage
+	CreatedAt, RunAt            time.Time
+	LimitKey, Group, AfterGroup string
+	Meta                        map[string]string
 
 	Worker    int64
 	Fence     int
@@ -86,9 +86,10 @@ type Record struct {
 	MaxAttempts  int       // negative: unlimited
 	UniqueKey    string    // empty: none
 	UntilStarted bool      // the key is freed when a worker claims the job
-	SerialKey    string    // empty: none
+	LimitKey     string    // empty: none
+	KeyLimit     int       // how many jobs of LimitKey may have a turn, from 2; 0: one
 	Group        string    // empty: none
-	AfterGroup   string    // empty: none; not together with SerialKey
+	AfterGroup   string    // empty: none; not together with LimitKey
 	Meta         []byte    // JSON object of texts; nil: none
 	Args         []byte    // valid JSON
 }

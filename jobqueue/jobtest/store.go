@@ -28,7 +28,7 @@ func (s *store) Insert(_ context.Context, rs []driver.Record) ([]driver.InsertRe
 	r, now := rs[0], time.Now()
 	s.job = driver.Job{
 		ID: 1, Queue: r.Queue, Kind: r.Kind, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Args: r.Args,
-		UniqueKey: r.UniqueKey, SerialKey: r.SerialKey, Group: r.Group, AfterGroup: r.AfterGroup,
+		UniqueKey: r.UniqueKey, LimitKey: r.LimitKey, Group: r.Group, AfterGroup: r.AfterGroup,
 		Meta: driver.DecodeMeta(r.Meta), CreatedAt: now, RunAt: now, State: driver.StateWaiting,
 	}
 	return []driver.InsertResult{{ID: 1}}, nil
@@ -133,7 +133,7 @@ func (s *store) claim(worker int64) *driver.Job {
 		ID: s.job.ID, Queue: s.job.Queue, Kind: s.job.Kind, Priority: s.job.Priority, Attempt: s.job.Attempt,
 		MaxAttempts: s.job.MaxAttempts, Args: slices.Clone(s.job.Args), CreatedAt: s.job.CreatedAt,
 		RunAt: s.job.RunAt, Worker: worker, Fence: s.job.Fence, ClaimedAt: s.job.ClaimedAt, State: s.job.State,
-		SerialKey: s.job.SerialKey, Group: s.job.Group, AfterGroup: s.job.AfterGroup, Meta: s.job.Meta,
+		LimitKey: s.job.LimitKey, Group: s.job.Group, AfterGroup: s.job.AfterGroup, Meta: s.job.Meta,
 		Saved: slices.Clone(s.job.Saved),
 	}
 }

@@ -47,12 +47,12 @@ const (
 )
 
 // summarySQL returns the size and the last id of a page, the number of changed jobs, their queues,
-// the serial keys and groups whose other jobs may have to be promoted, and the jobs of whose
+// the limit keys and groups whose other jobs may have to be promoted, and the jobs of whose
 // cancellation workers are told.
 const summarySQL = `
 select (select count(*) from page), coalesce((select min(id) from page), 0), (select count(*) from changed),
   array(select distinct queue from changed),
-  array(select distinct serial_key from changed where serial_key is not null),
+  array(select distinct limit_key from changed where limit_key is not null),
   array(select distinct changed_group from changed where changed_group is not null),
   array(select id from changed where signalled)`
 
@@ -61,19 +61,19 @@ select (select count(*) from page), coalesce((select min(id) from page), 0), (se
 const requeueSQL = `,
 changed as (
   insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group, saved)
+    queue, kind, unique_key, args, errors, limit_key, key_limit, worker, meta, in_group, after_group, saved)
   select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key,
-    case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
+    queue, kind, unique_key, args, errors, limit_key, key_limit,
+    case when limit_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
   from page order by kind, unique_key
   on conflict (kind, unique_key) where unique_key is not null do nothing
-  returning id, queue, serial_key, after_group as changed_group, false as signalled),
+  returning id, queue, limit_key, after_group as changed_group, false as signalled),
 gone as (delete from jobqueue_done where id in (select id from changed))` + summarySQL
 
 const runNowSQL = `,
 changed as (
   update jobqueue_job set run_at = clock_timestamp() where id in (select id from page)
-  returning id, queue, null::text as serial_key, null::text as changed_group, false as signalled)` + summarySQL
+  returning id, queue, null::text as limit_key, null::text as changed_group, false as signalled)` + summarySQL
 
 const cancelIdleSQL = `,
 changed as (
@@ -86,7 +86,7 @@ added as (
 const cancelRunningSQL = `,
 changed as (
   update jobqueue_job set cancel = true where id in (select id from page)
-  returning id, queue, null::text as serial_key, null::text as changed_group, true as signalled)` + summarySQL
+  returning id, queue, null::text as limit_key, null::text as changed_group, true as signalled)` + summarySQL
 
 const existsSQL = `
 select exists (select from jobqueue_job where id = $1), exists (select from jobqueue_done where id = $1)`

@@ -79,7 +79,7 @@ where case when worker is null and run_at <= now() then
   and ctid = any (`
 	returningClaimed = `)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  serial_key, meta, in_group, after_group, saved`
+  limit_key, meta, in_group, after_group, saved`
 )
 
 // claimSQL claims jobs of several queues. array(…) is evaluated once for any plan; "id in (… skip
@@ -155,7 +155,7 @@ func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse, more ...any
 		into := []any{
 			&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
 			(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &row.ClaimedAt,
-			&row.Cancelling, (*sharedText)(&row.SerialKey), &meta, (*sharedText)(&row.Group),
+			&row.Cancelling, (*sharedText)(&row.LimitKey), &meta, (*sharedText)(&row.Group),
 			(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved),
 		}
 		_, err := pgx.ForEachRow(rows, append(into, more...), func() error {
@@ -189,7 +189,7 @@ const (
 	exclusivePause = 10 * time.Second
 
 	claimLockWaitSQL = `select set_config('lock_timeout', '500ms', true)`
-	claimLockSQL     = `select pg_advisory_xact_lock($1, 256)` // 0 to 255 are of serial keys
+	claimLockSQL     = `select pg_advisory_xact_lock($1, 256)` // 0 to 255 are of limit keys
 )
 
 // largeClaimSQL is claimSQL for a claim that holds the lock of claims. It does not lock the rows

@@ -27,7 +27,8 @@ with promoted as (
 select queue, (extract(epoch from min(run_at) - now()) * 1000000)::bigint from promoted group by queue`
 
 // idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
-var idleGroupsSQL = idleSQL("after_group", `select m.id from jobqueue_job m where m.in_group = g.name`)
+var idleGroupsSQL = idleSQL("after_group",
+	`(select m.id from jobqueue_job m where m.in_group = g.name limit 1) is null`)
 
 // promoteGroups lets the jobs start that wait for groups of which no member is unfinished. It does
 // not wait for more than the first thousand; the promoter continues until no job is left.
@@ -75,9 +76,9 @@ with done as (
   where ctid = any (array(select ctid from jobqueue_done where in_group = $1 limit $2 for update)) returning id),
 unfinished as (
   delete from jobqueue_job
-  where ctid = any (array(select ctid from jobqueue_job where in_group = $1 limit $2 for update)) returning serial_key)
+  where ctid = any (array(select ctid from jobqueue_job where in_group = $1 limit $2 for update)) returning limit_key)
 select (select count(*) from done) + (select count(*) from unfinished),
-  array(select distinct serial_key from unfinished where serial_key is not null)`
+  array(select distinct limit_key from unfinished where limit_key is not null)`
 
 // DeleteGroup implements driver.Store.
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {

@@ -19,24 +19,25 @@ import (
 
 const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker, meta, in_group, after_group)
+  limit_key, worker, meta, in_group, after_group, key_limit)
 values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json, $9::text,
-  case when $9::text is null and $12::text is null then null else 0 end, $10::json, $11::text, $12::text)
+  case when $9::text is null and $12::text is null then null else 0 end, $10::json, $11::text, $12::text, $13::int)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id`
 
 // The ids of the rows without a key are returned in the order of the rows, because rows are
-// inserted in that order; those with a key are matched by it. The last two arrays may be null.
+// inserted in that order; those with a key are matched by it. The last three arrays may be null.
 const (
 	insertColumns = `queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker, meta, in_group, after_group`
+  limit_key, worker, meta, in_group, after_group, key_limit`
 	insertValues = `queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key,
-  until_started, args::json, serial_key,
-  case when serial_key is null and after_group is null then null else 0 end, meta::json, in_group, after_group
+  until_started, args::json, limit_key,
+  case when limit_key is null and after_group is null then null else 0 end, meta::json, in_group,
+  after_group, key_limit
 from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
-  $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
-  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key, meta,
-    in_group, after_group)`
+  $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::int[])
+  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, limit_key, meta,
+    in_group, after_group, key_limit)`
 	returningInserted = `
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
@@ -105,7 +106,7 @@ func (s *Store) notifyIn(ctx context.Context, db querier, rs []driver.Record) er
 	signals, _ := wake.Of(rs)
 	keys, groups := rules.Awaited(rs)
 	for _, key := range keys {
-		signals = append(signals, driver.Signal{SerialKey: key}) // tx could hold the lock for long
+		signals = append(signals, driver.Signal{LimitKey: key}) // tx could hold the lock for long
 	}
 	for _, group := range groups {
 		signals = append(signals, driver.Signal{AfterGroup: group})
@@ -198,8 +199,8 @@ func (s *Store) insert(
 func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id int64, err error) {
 	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
 		r.Queue, r.Kind, int16(r.Priority), orNull(r.RunAt), int32(r.MaxAttempts), orNull(r.UniqueKey),
-		r.UntilStarted, string(r.Args), orNull(r.SerialKey),
-		orNull(string(r.Meta)), orNull(r.Group), orNull(r.AfterGroup))
+		r.UntilStarted, string(r.Args), orNull(r.LimitKey),
+		orNull(string(r.Meta)), orNull(r.Group), orNull(r.AfterGroup), orNull(int32(r.KeyLimit)))
 	return id, err
 }
 
@@ -211,18 +212,24 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
 	priorities, limits := make([]int16, n), make([]int32, n)
 	times, until := make([]*time.Time, n), make([]bool, n)
-	keys, serial, meta := make([]*string, n), make([]*string, n), make([]*string, n)
+	keys, limited, meta := make([]*string, n), make([]*string, n), make([]*string, n)
 	for i := range rs {
 		r := &rs[i]
 		queues[i], kinds[i], args[i] = r.Queue, r.Kind, string(r.Args)
 		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
-		times[i], keys[i], serial[i] = orNull(r.RunAt), orNull(r.UniqueKey), orNull(r.SerialKey)
+		times[i], keys[i], limited[i] = orNull(r.RunAt), orNull(r.UniqueKey), orNull(r.LimitKey)
 		meta[i] = orNull(string(r.Meta))
 	}
 	var groups, after []*string
 	if slices.ContainsFunc(rs, func(r driver.Record) bool { return r.Group != "" || r.AfterGroup != "" }) {
 		for i := range rs {
 			groups, after = append(groups, orNull(rs[i].Group)), append(after, orNull(rs[i].AfterGroup))
+		}
+	}
+	var keyLimits []*int32
+	if slices.ContainsFunc(rs, func(r driver.Record) bool { return r.KeyLimit > 0 }) {
+		for i := range rs {
+			keyLimits = append(keyLimits, orNull(int32(rs[i].KeyLimit)))
 		}
 	}
 	query := insertManySQL
@@ -242,7 +249,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 			keyed[uniqueKey{kind, *key}] = id
 		}
 		return err
-	}, queues, kinds, priorities, times, limits, keys, until, args, serial, meta, groups, after)
+	}, queues, kinds, priorities, times, limits, keys, until, args, limited, meta, groups, after, keyLimits)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
-  coalesce(errors, '[]'), created_at, run_at, claimed_at, coalesce(serial_key, ''), meta,
+  coalesce(errors, '[]'), created_at, run_at, claimed_at, coalesce(limit_key, ''), meta,
   coalesce(in_group, ''), coalesce(after_group, ''), saved`
 
 const (
@@ -129,7 +129,7 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		var claimed, finished *time.Time
 		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
 			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed,
-			&j.SerialKey, &meta, &j.Group, &j.AfterGroup, (*[]byte)(&j.Saved),
+			&j.LimitKey, &meta, &j.Group, &j.AfterGroup, (*[]byte)(&j.Saved),
 			&finished, &j.Worker, &j.Cancelling, &j.State)
 		if err != nil {
 			return nil, err

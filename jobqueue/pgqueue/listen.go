@@ -115,7 +115,7 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 			s.listening.Add(1)
 			defer s.listening.Add(-1)
 			ready()
-		} else if sig, ok := parse(n.Payload); ok && (sig.SerialKey != "" || sig.AfterGroup != "") {
+		} else if sig, ok := parse(n.Payload); ok && (sig.LimitKey != "" || sig.AfterGroup != "") {
 			s.promoter.Add(sig)
 		} else if ok {
 			f(sig)

@@ -69,7 +69,7 @@ func TestNotificationsAreCoalesced(t *testing.T) {
 // FuzzParse checks that any notification can be parsed, and that our own survive a round trip.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"Queue":"default"}`, `{"Queue":"a b c","In":1500}`, `{"Cancel":12}`, "", "echo ABC",
-		`{"Schedules":true}`, `{"SerialKey":"a b"}`, `{"AfterGroup":"é"}`, "{}", "null", `{"In":-1e300}`} {
+		`{"Schedules":true}`, `{"LimitKey":"a b"}`, `{"AfterGroup":"é"}`, "{}", "null", `{"In":-1e300}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

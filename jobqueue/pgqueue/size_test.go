@@ -21,7 +21,7 @@ import (
 var size = flag.String("size", "", "full: with five million jobs, and limits of time for an idle machine")
 
 // seedSQL adds $1 unfinished jobs. The first quarter has a kind that nobody handles, each tenth job
-// is scheduled for tomorrow at a higher priority, and the last tenth has $1 / 50 serial keys with
+// is scheduled for tomorrow at a higher priority, and the last tenth has $1 / 50 limit keys with
 // one job that may start and four that are held. A fifth as many are in the history.
 const seedSQL = `
 with done as (
@@ -29,7 +29,7 @@ with done as (
     queue, kind, args)
   select -n, case when n % 100 = 0 then 5 else 4 end, now(), now(), 1, 1, 10, 2, false, 'default', 'work', '{"n":1}'
   from generate_series(1, $1::int / 5) n)
-insert into jobqueue_job (run_at, queue, kind, priority, max_attempts, args, serial_key, worker)
+insert into jobqueue_job (run_at, queue, kind, priority, max_attempts, args, limit_key, worker)
 select now() - interval '1 hour' + n * interval '1 microsecond'
   + case when n % 10 = 9 then interval '1 day' else '0' end,
   'default', case when n <= $1 / 4 then 'nobody''s' else 'work' end, case when n % 10 = 9 then 1 else 2 end, 10,

@@ -194,8 +194,8 @@ func TestHeldJobsGroupsAndMetadata(t *testing.T) {
 		Meta: map[string]string{"<who>": "Ann & Bob"}})
 	s.enqueue("other page", jobqueue.Params{Kind: "convert", Queue: "books", Group: "book <7>"})
 	s.enqueue("book", jobqueue.Params{Kind: "bind", Queue: "books", AfterGroup: "book <7>"})
-	s.enqueue("first", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
-	s.enqueue("second", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
+	s.enqueue("first", jobqueue.Params{Kind: "move", Queue: "books", LimitKey: "shelf 3"})
+	s.enqueue("second", jobqueue.Params{Kind: "move", Queue: "books", LimitKey: "shelf 3"})
 	require.NoError(t, s.client.Cancel(t.Context(), s.ids["page"]))
 	s.page("/q/", `href="/q/jobs?state=held&amp;queue=books">2<`)
 	s.page("/q/jobs?state=held&queue=books", "bind", "move", "Cancel all…")
@@ -203,7 +203,7 @@ func TestHeldJobsGroupsAndMetadata(t *testing.T) {
 		"<dt>&lt;who&gt;</dt><dd><code>Ann &amp; Bob</code></dd>")
 	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["book"]),
 		"<dt>After group</dt><dd><code>book &lt;7&gt;</code></dd>", "held")
-	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["second"]), "<dt>Serial key</dt><dd><code>shelf 3</code>")
+	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["second"]), "<dt>Limit key</dt><dd><code>shelf 3</code>")
 }
 
 func TestSavedState(t *testing.T) {

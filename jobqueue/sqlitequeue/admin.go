@@ -17,13 +17,13 @@ import (
 // The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group,
+  queue, kind, unique_key, args, errors, limit_key, key_limit, worker, meta, in_group, after_group,
   saved)
 select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors,
-  serial_key, case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group,
-  saved
+  limit_key, key_limit, case when limit_key is null and after_group is null then null else 0 end, meta, in_group,
+  after_group, saved
 from jobqueue_done where id = ?1 and state <> 4
-returning queue, coalesce(serial_key, ''), coalesce(after_group, '')`
+returning queue, coalesce(limit_key, ''), coalesce(after_group, '')`
 
 const deleteDoneSQL = `delete from jobqueue_done where id = ?`
 
@@ -54,12 +54,12 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 
 // retry makes a job wait to start now, if its state allows it, and returns signals of the change.
 func (s *Store) retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
-	var queue, serial, group string
-	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial, &group)
+	var queue, key, group string
+	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &key, &group)
 	switch {
 	case err == nil:
 		if _, err = tx.Exec(deleteDoneSQL, id); err == nil {
-			_, err = s.promote(context.Background(), tx, now, rules.Names(serial), rules.Names(group))
+			_, err = s.promote(context.Background(), tx, now, rules.Names(key), rules.Names(group))
 		}
 	case errors.Is(err, sql.ErrNoRows):
 		err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
@@ -83,7 +83,7 @@ func stateError(tx *sql.Tx, id int64) error {
 }
 
 const idleSQL = `
-select coalesce(serial_key, ''), coalesce(in_group, '') from jobqueue_job
+select coalesce(limit_key, ''), coalesce(in_group, '') from jobqueue_job
 where id = ? and coalesce(worker, 0) = 0`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
@@ -110,8 +110,8 @@ func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	if err != nil || running {
 		return []driver.Signal{{Cancel: id}}, err
 	}
-	var serial, group string
-	err = tx.QueryRow(idleSQL, id).Scan(&serial, &group)
+	var key, group string
+	err = tx.QueryRow(idleSQL, id).Scan(&key, &group)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -120,7 +120,7 @@ func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	}
 	var promoted []driver.Signal
 	if err == nil {
-		promoted, err = s.promote(context.Background(), tx, now, rules.Names(serial), rules.Names(group))
+		promoted, err = s.promote(context.Background(), tx, now, rules.Names(key), rules.Names(group))
 	}
 	return append(promoted, driver.Signal{Cancel: id}), err
 }

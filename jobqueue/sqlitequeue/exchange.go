@@ -16,7 +16,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, serial_key, meta, in_group, after_group, saved`
+  queue, kind, unique_key, args, limit_key, key_limit, meta, in_group, after_group, saved`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
 // cross join keeps the planner from scanning the jobs.
@@ -79,7 +79,7 @@ update jobqueue_job set worker = ?1, fence = fence + 1, attempt = attempt + 1, c
   unique_key = case when until_started = 1 then null else unique_key end
 where id in (select value from json_each(?3))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  coalesce(serial_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, ''),
+  coalesce(limit_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, ''),
   saved`
 
 const nextSQL = `
@@ -326,7 +326,7 @@ func claimJobs(tx *sql.Tx, now, worker int64, due []int64, res *driver.ExchangeR
 		var runAt, created, claimed int64
 		var meta []byte
 		err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-			(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta,
+			(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.LimitKey, &meta,
 			&j.Group, &j.AfterGroup, (*[]byte)(&j.Saved))
 		j.Meta = driver.DecodeMeta(meta)
 		j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
@@ -369,7 +369,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (
 	}
 	if err == nil {
 		var promoted []driver.Signal
-		promoted, err = s.promote(ctx, tx, s.now(), rules.Names(job.SerialKey), rules.Names(job.Group))
+		promoted, err = s.promote(ctx, tx, s.now(), rules.Names(job.LimitKey), rules.Names(job.Group))
 		s.emit(promoted) // workers look as soon as they can write, which is after the commit
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ where id in (
   where c.after_group = g.value and c.worker = 0
     and not exists (select 1 from jobqueue_job m where m.in_group = g.value)
   limit 1000)
-returning queue, run_at - ?2`
+returning queue, run_at - ?2, ''`
 
 // idleGroupsSQL finds groups without members that jobs wait for, skipping from group to group
 // through the index.
@@ -57,7 +57,7 @@ func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupSta
 const (
 	deleteGroupSQL = `
 delete from jobqueue_job where id in (select id from jobqueue_job where in_group = ?1 limit ?2)
-returning coalesce(serial_key, '')`
+returning coalesce(limit_key, '')`
 	deleteGroupDoneSQL = `
 delete from jobqueue_done where id in (select id from jobqueue_done where in_group = ?1 limit ?2) returning ''`
 )

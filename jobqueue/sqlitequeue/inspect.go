@@ -14,7 +14,7 @@ import (
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
-  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0), coalesce(serial_key, ''),
+  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0), coalesce(limit_key, ''),
   meta, coalesce(in_group, ''), coalesce(after_group, ''), saved`
 
 // ?1 is now.
@@ -127,7 +127,7 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		var created, runAt, claimed, finished int64
 		err := rows.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
 			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &created, &runAt, &claimed,
-			&j.SerialKey, &meta, &j.Group, &j.AfterGroup, (*[]byte)(&j.Saved),
+			&j.LimitKey, &meta, &j.Group, &j.AfterGroup, (*[]byte)(&j.Saved),
 			&finished, &j.Worker, &j.Cancelling, &j.State)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func (f Floors) Run(t *testing.T) {
 		name string
 		test func(t *testing.T, x *floor)
 	}{
-		{"Schedules", floorSchedules}, {"SerialKeys", floorSerialKeys}, {"Groups", floorGroups},
+		{"Schedules", floorSchedules}, {"LimitKeys", floorLimitKeys}, {"Groups", floorGroups},
 		{"Limit", floorLimit}, {"LimitOfAllWorkers", floorLimitOfAllWorkers}, {"Rate", floorRate},
 		{"RetryMany", floorRetryMany},
 	} {
@@ -253,29 +254,37 @@ func floorSchedules(t *testing.T, x *floor) {
 	}
 }
 
-// Four processes are killed while they run jobs of serial keys: no two of a key overlap, and they
-// end in order.
-func floorSerialKeys(t *testing.T, x *floor) {
+// Four processes are killed while they run jobs of limit keys: never more of a key run than its
+// limit, which every other key reaches with three, and those of a key with one run in order.
+func floorLimitKeys(t *testing.T, x *floor) {
 	jobs, keys := x.size(100_000), x.size(1000)
 	x.referee = newReferee(t)
-	last, busy := map[string]int64{}, map[string]bool{}
+	last, busy, most := map[string]int64{}, map[string]int{}, 0
 	x.referee.begin = func(a attempt) {
-		if busy[a.SerialKey] || a.ID < last[a.SerialKey] {
-			t.Errorf("job %d of key %s: another one runs (%t), or %d was before it", a.ID, a.SerialKey,
-				busy[a.SerialKey], last[a.SerialKey])
+		limit := 1
+		if strings.HasPrefix(a.LimitKey, "three ") {
+			limit = 3
 		}
-		busy[a.SerialKey], last[a.SerialKey] = true, a.ID
+		if busy[a.LimitKey]++; busy[a.LimitKey] > limit || limit == 1 && a.ID < last[a.LimitKey] {
+			t.Errorf("job %d of key %s: %d run, or %d was before it", a.ID, a.LimitKey,
+				busy[a.LimitKey], last[a.LimitKey])
+		}
+		last[a.LimitKey], most = a.ID, max(most, busy[a.LimitKey])
 	}
-	x.referee.end = func(a attempt) { busy[a.SerialKey] = false }
+	x.referee.end = func(a attempt) { busy[a.LimitKey]-- }
 	ps := make([]jobqueue.Params, jobs)
 	for i := range ps {
 		took := time.Duration(i/keys%3) * time.Millisecond
-		ps[i] = jobqueue.Params{Kind: "work", Args: took, SerialKey: fmt.Sprint(i % keys)}
+		ps[i] = jobqueue.Params{Kind: "work", Args: took, LimitKey: fmt.Sprint(i % keys)}
+		if i%keys%2 == 1 {
+			ps[i].LimitKey, ps[i].KeyLimit = "three "+ps[i].LimitKey, 3
+		}
 	}
 	x.enqueue(ps)
 	began := time.Now()
 	kills := x.killSome(4, 500*time.Millisecond, x.duration(30*time.Second))
 	require.Len(t, x.wait(5*time.Minute), jobs)
+	require.Equal(t, 3, most)
 	t.Logf("%d jobs of %d keys in %v, %d kills", jobs, keys, time.Since(began), kills)
 }
 

@@ -197,7 +197,7 @@ func groupIsDeleted(t *testing.T, h Harness) {
 	poll(t, "the others have failed", func() bool {
 		return groupStats(t, h.Store, "g").Failed == 1 && groupStats(t, h.Store, "h").Failed == 1
 	})
-	later, turn := runAt(time.Now().Add(time.Hour)), func(p *jobqueue.Params) { p.SerialKey = "one" }
+	later, turn := runAt(time.Now().Add(time.Hour)), func(p *jobqueue.Params) { p.LimitKey = "one" }
 	waits := fill(t, h.Store, 1, group("g"), later, turn)[0]
 	second, after := fill(t, h.Store, 1, later, turn)[0], fill(t, h.Store, 1, later, afterGroup("g"))[0]
 

@@ -131,7 +131,7 @@ func statsCount(t *testing.T, h Harness) {
 	fill(t, h.Store, 1, runAt(time.Now().Add(-time.Hour)), func(p *jobqueue.Params) { p.Priority = 4 })
 	fill(t, h.Store, 2, runAt(time.Now().Add(time.Hour)))
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
-	fill(t, h.Store, 3, serialKey("k"), func(p *jobqueue.Params) { p.Queue = "serial" })
+	fill(t, h.Store, 3, limitKey("k"), func(p *jobqueue.Params) { p.Queue = "serial" })
 	w, err := h.Store.Register(t.Context(), "name", []string{"a", "b"}, time.Minute)
 	require.NoError(t, err)
 	jobs, bs := claim(t, h.Store, w, "default", 3), claim(t, h.Store, w, "b", 3)

@@ -40,7 +40,7 @@ func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
 		if i%3 != 0 {
 			name := strings.Repeat("x", i)
 			p.Queue, p.Kind, p.Priority, p.MaxAttempts = "b", "kind "+name, 1+i%4, i
-			p.SerialKey, p.Group, p.Meta = name, "group "+name, map[string]string{"name": name}
+			p.LimitKey, p.Group, p.Meta = name, "group "+name, map[string]string{"name": name}
 		}
 		ids, kinds = append(ids, enqueue(t, h.Store, p)), append(kinds, p.Kind)
 	}

@@ -20,8 +20,8 @@ import (
 
 // attempt is what a worker process tells the referee about an attempt of a job.
 type attempt struct {
-	ID                      int64
-	SerialKey, Group, After string
+	ID                     int64
+	LimitKey, Group, After string
 }
 
 // referee counts exactly what runs at the same time. Worker processes report to it when handlers
@@ -109,7 +109,7 @@ func play(ctx context.Context, address string, job *jobqueue.Job, f func()) erro
 	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return err
 	}
-	a := attempt{ID: job.ID, SerialKey: job.SerialKey, Group: job.Group, After: job.AfterGroup}
+	a := attempt{ID: job.ID, LimitKey: job.LimitKey, Group: job.Group, After: job.AfterGroup}
 	if err := json.NewEncoder(c).Encode(a); err != nil {
 		return err
 	}

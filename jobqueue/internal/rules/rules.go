@@ -24,11 +24,11 @@ func Names(texts ...string) []string {
 	return texts
 }
 
-// Awaited returns the serial keys of new jobs and the groups that they wait for, each once.
+// Awaited returns the limit keys of new jobs and the groups that they wait for, each once.
 func Awaited(rs []driver.Record) (keys, groups []string) {
 	for _, r := range rs {
-		if r.SerialKey != "" {
-			keys = append(keys, r.SerialKey)
+		if r.LimitKey != "" {
+			keys = append(keys, r.LimitKey)
 		}
 		if r.AfterGroup != "" {
 			groups = append(groups, r.AfterGroup)
@@ -37,14 +37,14 @@ func Awaited(rs []driver.Record) (keys, groups []string) {
 	return Names(keys...), Names(groups...)
 }
 
-// Ended returns the serial keys and the groups of the jobs that have ended, each once.
+// Ended returns the limit keys and the groups of the jobs that have ended, each once.
 func Ended(results []driver.Result) (keys, groups []string) {
 	for _, r := range results {
 		if r.Action == driver.Reschedule {
 			continue
 		}
-		if r.SerialKey != "" {
-			keys = append(keys, r.SerialKey)
+		if r.LimitKey != "" {
+			keys = append(keys, r.LimitKey)
 		}
 		if r.Group != "" {
 			groups = append(groups, r.Group)

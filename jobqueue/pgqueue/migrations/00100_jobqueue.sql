@@ -17,8 +17,8 @@ create table jobqueue_job (
     run_at        timestamptz not null default clock_timestamp(),
     created_at    timestamptz not null default clock_timestamp(),
     claimed_at    timestamptz,
-    -- The worker that holds the lease; null: none; 0: the job is held, because another job of its
-    -- serial key comes first, or a member of the group that it waits for has not ended. Without
+    -- The worker that holds the lease; null: none; 0: the job is held, because others of its
+    -- limit key come first, or a member of the group that it waits for has not ended. Without
     -- foreign key, which slows down every claim.
     worker        bigint,
     fence         integer     not null default 0,     -- incremented whenever the lease changes
@@ -32,7 +32,9 @@ create table jobqueue_job (
     unique_key    text collate "C",
     args          json        not null,
     errors        jsonb check (jsonb_typeof(errors) = 'array'),
-    serial_key    text collate "C",                   -- jobs of one key run one at a time, in order
+    limit_key     text collate "C",                   -- at most key_limit jobs of one key have a turn
+    key_limit     integer,                            -- from 2; null: one
+    turn          integer,                            -- from 0, of a job with a key that is not held
     meta          json,                               -- what the caller attached, an object of texts
     in_group      text collate "C",
     after_group   text collate "C",                   -- the job starts when this group has no member
@@ -43,10 +45,10 @@ create table jobqueue_job (
 create index jobqueue_job_ready on jobqueue_job (kind, queue, priority, run_at, id) where worker is null;
 create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where unique_key is not null;
 create index jobqueue_job_worker on jobqueue_job (worker, cancel) where worker <> 0;
--- At most one job of a key is not held; the next one is found among those that are.
-create unique index jobqueue_job_serial on jobqueue_job (serial_key)
-    where serial_key is not null and worker is distinct from 0;
-create index jobqueue_job_held on jobqueue_job (serial_key, id) where worker = 0;
+-- The jobs of a key that are not held have different turns; the next one is found among the others.
+create unique index jobqueue_job_turn on jobqueue_job (limit_key, turn)
+    where limit_key is not null and worker is distinct from 0;
+create index jobqueue_job_held on jobqueue_job (limit_key, id) where worker = 0;
 create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
 create index jobqueue_job_after on jobqueue_job (after_group) where worker = 0 and after_group is not null;
 
@@ -68,7 +70,8 @@ create table jobqueue_done (
     unique_key    text collate "C",
     args          json        not null,
     errors        jsonb,
-    serial_key    text collate "C",
+    limit_key     text collate "C",
+    key_limit     integer,
     meta          json,
     in_group      text collate "C",
     after_group   text collate "C",

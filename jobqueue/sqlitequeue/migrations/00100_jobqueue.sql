@@ -17,8 +17,8 @@ create table jobqueue_job (
     run_at        integer not null,
     created_at    integer not null,
     claimed_at    integer,
-    -- The worker that holds the lease; null: none; 0: the job is held, because another job of its
-    -- serial key comes first, or a member of the group that it waits for has not ended.
+    -- The worker that holds the lease; null: none; 0: the job is held, because others of its
+    -- limit key come first, or a member of the group that it waits for has not ended.
     worker        integer,
     fence         integer not null default 0, -- incremented whenever the lease changes
     attempt       integer not null default 0,
@@ -31,7 +31,9 @@ create table jobqueue_job (
     unique_key    text,
     args          text    not null,
     errors        text check (json_type(errors) = 'array'),
-    serial_key    text,                       -- jobs of one key run one at a time, in order
+    limit_key     text,                       -- at most key_limit jobs of one key have a turn
+    key_limit     integer,                    -- from 2; null: one
+    turn          integer,                    -- from 0, of a job with a key that is not held
     meta          text,                       -- what the caller attached, a JSON object of texts
     in_group      text,
     after_group   text,                       -- the job starts when this group has no member
@@ -42,10 +44,10 @@ create table jobqueue_job (
 create index jobqueue_job_ready on jobqueue_job (kind, queue, priority, run_at, id) where worker is null;
 create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where unique_key is not null;
 create index jobqueue_job_worker on jobqueue_job (worker, cancel) where worker <> 0;
--- At most one job of a key is not held; the next one is found among those that are.
-create unique index jobqueue_job_serial on jobqueue_job (serial_key)
-    where serial_key is not null and (worker is null or worker <> 0);
-create index jobqueue_job_held on jobqueue_job (serial_key, id) where worker = 0;
+-- The jobs of a key that are not held have different turns; the next one is found among the others.
+create unique index jobqueue_job_turn on jobqueue_job (limit_key, turn)
+    where limit_key is not null and (worker is null or worker <> 0);
+create index jobqueue_job_held on jobqueue_job (limit_key, id) where worker = 0;
 create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
 create index jobqueue_job_after on jobqueue_job (after_group) where worker = 0 and after_group is not null;
 
@@ -67,7 +69,8 @@ create table jobqueue_done (
     unique_key    text,
     args          text    not null,
     errors        text,
-    serial_key    text,
+    limit_key     text,
+    key_limit     integer,
     meta          text,
     in_group      text,
     after_group   text,

@@ -14,46 +14,62 @@ import (
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
-// A transaction that ends a job with a serial key, or adds one, locks the key, of which 256 share a
+// A transaction that ends a job with a limit key, or adds one, locks the key, of which 256 share a
 // lock, so that of two transactions one sees the other's job. Keys are locked in one order, against
 // deadlocks. A lock for each key would exceed the lock table.
 const lockKeysSQL = `
 select pg_advisory_xact_lock($1, h) from (
   select distinct hashtext(key) & 255 as h from unnest($2::text[]) k (key) order by 1) s`
 
-// promoteSQL lets the first held job of each key run, unless another one of the key may. Comparing
-// rows makes the planner use the index; "not exists" would make it join all jobs.
+// promoteSQL gives turns to held jobs of each key, the first ones first, while fewer jobs of the
+// key than the limit of the job have one. Comparing rows makes the planner use the index; the jobs
+// to change are found by id alone, or it would join all held jobs.
 const promoteSQL = `
-update jobqueue_job set worker = null, run_at = greatest(run_at, now())
-where worker = 0 and ctid = any (array(
-  select n.ctid
-  from unnest($1::text[]) k (key),
-    lateral (
-      select serial_key, ctid from jobqueue_job h
-      where h.worker = 0 and (h.serial_key, h.id) >= (k.key, 0) order by h.serial_key, h.id limit 1) n
-  where n.serial_key = k.key
-    and (select a.id from jobqueue_job a where a.serial_key = k.key and a.worker is distinct from 0 limit 1) is null))
-returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
+update jobqueue_job j set worker = null, turn = p.turn, run_at = greatest(j.run_at, now())
+from unnest($1::text[]) k (key),
+  lateral (
+    select limit_key, coalesce(key_limit, 1) as most from jobqueue_job h
+    where h.worker = 0 and (h.limit_key, h.id) >= (k.key, 0) order by h.limit_key, h.id limit 1) first,
+  lateral (select count(*) as n ` + ofKey + ` and first.limit_key = k.key) busy,
+  lateral (
+    select h.id, t.turn
+    from (
+      select turn, row_number() over (order by turn) as i from generate_series(0, first.most - 1) s (turn)
+      where (select a.id ` + ofKey + ` and a.turn = s.turn limit 1) is null) t
+    join (
+      select id, key_limit, row_number() over (order by id) as i from (
+        select id, key_limit, limit_key from jobqueue_job h
+        where h.worker = 0 and (h.limit_key, h.id) >= (k.key, 0) order by h.limit_key, h.id
+        limit greatest(first.most - busy.n, 0)) h
+      where limit_key = k.key) h on h.i = t.i
+    where h.i + busy.n <= coalesce(h.key_limit, 1)) p
+where first.limit_key = k.key and j.id = p.id
+returning j.queue, (extract(epoch from j.run_at - now()) * 1000000)::bigint`
 
-// idleSQL finds the names in a column of held jobs after $1 for which busy selects nothing,
-// skipping from name to name through the index. It looks at $2 names, and returns the last of so
-// many in any case.
-func idleSQL(column, busy string) string {
+// ofKey are the jobs of a key that have a turn.
+const ofKey = `from jobqueue_job a where a.limit_key = k.key and a.worker is distinct from 0`
+
+// idleSQL finds the names in a column of held jobs after $1 for which a condition holds, skipping
+// from name to name through the index; most is the key_limit of a job. It looks at $2 names, and
+// returns the last of so many in any case.
+func idleSQL(column, condition string) string {
 	return strings.ReplaceAll(`
-with recursive names (name, n) as (
-  select (select NAME from jobqueue_job where worker = 0 and NAME > $1 order by NAME limit 1), 1
+with recursive names (name, most, n) as (
+  (select NAME, key_limit, 1 from jobqueue_job where worker = 0 and NAME > $1 order by NAME limit 1)
   union all
-  select (select NAME from jobqueue_job where worker = 0 and NAME > p.name order by NAME limit 1), n + 1
-  from names p where p.name is not null and n < $2::int)
+  select h.NAME, h.key_limit, n + 1
+  from names p, lateral (
+    select NAME, key_limit from jobqueue_job where worker = 0 and NAME > p.name order by NAME limit 1) h
+  where n < $2::int)
 select name, idle, n = $2::int
-from (select name, n, (`+busy+` limit 1) is null as idle from names g) t
-where name is not null and (idle or n = $2::int)`, "NAME", column)
+from (select name, n, (`+condition+`) as idle from names g) t
+where idle or n = $2::int`, "NAME", column)
 }
 
-// idleKeysSQL finds keys with held jobs of which none may run. That happens when a process died
+// idleKeysSQL finds keys with held jobs of which more may run. That happens when a process died
 // between two steps, or to jobs of EnqueueTx of which no worker was notified.
-var idleKeysSQL = idleSQL("serial_key",
-	`select a.id from jobqueue_job a where a.serial_key = g.name and a.worker is distinct from 0`)
+var idleKeysSQL = idleSQL("limit_key", `
+  (select count(*) from jobqueue_job a where a.limit_key = g.name and a.worker is distinct from 0) < coalesce(most, 1)`)
 
 // idleWindow is how many keys, and groups, are looked at together: in about 30 ms.
 const idleWindow = 5000
@@ -84,7 +100,7 @@ func addSignals(promoted *[]driver.Signal) func(pgx.Rows) error {
 	}
 }
 
-// promote lets the next job of each key run, if none may.
+// promote lets the next jobs of each key run, as many as may.
 func (s *Store) promote(ctx context.Context, keys []string) error {
 	for batch := range slices.Chunk(keys, 1000) {
 		var b pgx.Batch
@@ -166,7 +182,7 @@ func (s *Store) promoteAll(signals []driver.Signal) {
 	defer cancel()
 	var keys, groups []string
 	for _, sig := range signals {
-		keys, groups = append(keys, sig.SerialKey), append(groups, sig.AfterGroup)
+		keys, groups = append(keys, sig.LimitKey), append(groups, sig.AfterGroup)
 	}
 	s.promoteAfter(ctx, keys, groups)
 }

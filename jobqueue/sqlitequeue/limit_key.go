@@ -10,30 +10,36 @@ import (
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
-// promoteSQL lets the first held job of each key of ?1, a JSON array, run, unless another one of
-// the key may.
+// promoteSQL gives the lowest free turn to the first held job of each key of ?1, a JSON array, if
+// fewer jobs of the key than the limit of the job have one.
 const promoteSQL = `
-update jobqueue_job set worker = null, run_at = max(run_at, ?2)
+update jobqueue_job as j set worker = null, run_at = max(run_at, ?2), turn = (
+  select min(t.turn) from (select 0 as turn union all select a.turn + 1 ` + ofKey + `) t
+  where not exists (select 1 ` + ofKey + ` and a.turn = t.turn))
 where id in (
-  select (select id from jobqueue_job where worker = 0 and serial_key = k.value order by id limit 1)
-  from json_each(?1) k
-  where not exists (
-    select 1 from jobqueue_job a
-    where a.serial_key = k.value and a.serial_key is not null and (a.worker is null or a.worker <> 0)))
-returning queue, run_at - ?2`
+    select (select id from jobqueue_job where worker = 0 and limit_key = k.value order by id limit 1)
+    from json_each(?1) k)
+  and (select count(*) ` + ofKey + `) < coalesce(key_limit, 1)
+returning queue, run_at - ?2, iif(key_limit > 1, limit_key, '')`
 
-// promote lets the next job of each key run, if none may, and the jobs that wait for groups without
-// unfinished members. It returns signals for their queues. It does not wait for more than the first
-// thousand jobs of groups; the promoter continues after the commit, until no job is left.
+// ofKey are the jobs of a key that have a turn.
+const ofKey = `from jobqueue_job a
+where a.limit_key = j.limit_key and a.limit_key is not null and (a.worker is null or a.worker <> 0)`
+
+// promote lets the next jobs of each key run, as many as may, and the jobs that wait for groups
+// without unfinished members. It returns signals for their queues. It does not wait for more than
+// the first thousand jobs of groups; the promoter continues after the commit, until no job is left.
 func (s *Store) promote(
 	ctx context.Context, tx *sql.Tx, now int64, keys, groups []string,
 ) (promoted []driver.Signal, err error) {
-	if len(keys) > 0 {
-		promoted, err = promoteBy(ctx, tx, promoteSQL, now, keys)
+	for len(keys) > 0 && err == nil {
+		var more []driver.Signal
+		more, keys, err = promoteBy(ctx, tx, promoteSQL, now, keys)
+		promoted = append(promoted, more...)
 	}
 	if err == nil && len(groups) > 0 {
 		var more []driver.Signal
-		more, err = promoteBy(ctx, tx, promoteGroupsSQL, now, groups)
+		more, _, err = promoteBy(ctx, tx, promoteGroupsSQL, now, groups)
 		promoted = append(promoted, more...)
 		if len(more) == maxPromoted {
 			for _, group := range groups {
@@ -62,23 +68,25 @@ func (s *Store) promoteRest(signals []driver.Signal) {
 	}
 }
 
+// promoteBy returns signals for the promoted jobs, and the keys of which another one may follow.
 func promoteBy(
 	ctx context.Context, tx *sql.Tx, query string, now int64, names []string,
-) (promoted []driver.Signal, err error) {
+) (promoted []driver.Signal, keys []string, err error) {
 	text, err := json.Marshal(names)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows, err := tx.QueryContext(ctx, query, string(text), now)
 	err = each(rows, err, func() error {
 		var sig driver.Signal
 		var in int64
-		err := rows.Scan(&sig.Queue, &in)
+		var key string
+		err := rows.Scan(&sig.Queue, &in, &key)
 		sig.In = rules.Duration(in)
-		promoted = append(promoted, sig)
+		promoted, keys = append(promoted, sig), append(keys, key)
 		return err
 	})
-	return promoted, err
+	return promoted, rules.Names(keys...), err
 }
 
 // promoteIdle does the same for all groups. Keys have no idle jobs: what ends or adds a job of a

@@ -20,10 +20,13 @@ var serialTests = map[string]func(*testing.T, Harness){
 	"SerialByHand":                    serialByHand,
 	"SerialSurvivesTheDeathOfAWorker": serialSurvivesTheDeathOfAWorker,
 	"SerialInTransactions":            serialInTransactions,
+	"KeyLimitHoldsOverAllWorkers":     keyLimitHoldsOverAllWorkers,
+	"KeyLimitOfEachJobCounts":         keyLimitOfEachJobCounts,
+	"KeyLimitFillsFreeTurns":          keyLimitFillsFreeTurns,
 }
 
-func serialKey(key string) func(*jobqueue.Params) {
-	return func(p *jobqueue.Params) { p.SerialKey = key }
+func limitKey(key string) func(*jobqueue.Params) {
+	return func(p *jobqueue.Params) { p.LimitKey = key }
 }
 
 // Several workers and enqueuers share keys across two queues and two kinds; jobs fail and are
@@ -35,22 +38,22 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 	total := 0
 	handler := func(_ context.Context, job *jobqueue.Job, a args) error {
 		mu.Lock()
-		if busy[job.SerialKey] {
-			t.Errorf("two jobs of %q at once", job.SerialKey)
+		if busy[job.LimitKey] {
+			t.Errorf("two jobs of %q at once", job.LimitKey)
 		}
-		busy[job.SerialKey] = true
+		busy[job.LimitKey] = true
 		mu.Unlock()
 		time.Sleep(time.Duration(job.ID%1000) * time.Microsecond)
 		mu.Lock()
 		defer mu.Unlock()
-		busy[job.SerialKey] = false
+		busy[job.LimitKey] = false
 		switch {
 		case job.Attempt == 1 && a.N%7 == 3:
 			return errTest
 		case job.Fence == 1 && a.N%7 == 5:
 			return jobqueue.Snooze(time.Millisecond)
 		}
-		enqueuer := fmt.Sprint(job.SerialKey, " ", a.N/1000)
+		enqueuer := fmt.Sprint(job.LimitKey, " ", a.N/1000)
 		if n := a.N % 1000; n != next[enqueuer] {
 			t.Errorf("key and enqueuer %s: %d instead of %d", enqueuer, n, next[enqueuer])
 		}
@@ -72,7 +75,7 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 			for n := range each {
 				var ps []jobqueue.Params
 				for key := range keys {
-					p := jobqueue.Params{Kind: "work", Args: args{1000*e + n}, SerialKey: fmt.Sprint("key ", key)}
+					p := jobqueue.Params{Kind: "work", Args: args{1000*e + n}, LimitKey: fmt.Sprint("key ", key)}
 					if (n+key)%2 == 0 {
 						p.Queue, p.Kind, p.Priority = "b", "other", 1+n%4
 					}
@@ -90,41 +93,41 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 
 // The next job of a key waits while one waits for another attempt or for RunAt.
 func serialWaitsForTheNextAttempt(t *testing.T, h Harness) {
-	ids := fill(t, h.Store, 3, serialKey("k"))
+	ids := fill(t, h.Store, 3, limitKey("k"))
 	w := register(t, h.Store, never)
 	first := claim(t, h.Store, w, "default", 10)
 	require.Len(t, first, 1)
 	require.Equal(t, ids[0], first[0].ID)
-	require.Equal(t, "k", first[0].SerialKey)
+	require.Equal(t, "k", first[0].LimitKey)
 	retry := result(first[0], driver.Reschedule)
-	retry.SerialKey, retry.Delay = "k", time.Hour
+	retry.LimitKey, retry.Delay = "k", time.Hour
 	require.Empty(t, record(t, h.Store, w, retry))
 	require.Empty(t, claim(t, h.Store, w, "default", 10))
 	require.NoError(t, h.Store.Retry(t.Context(), ids[0]))
 	done := result(claim(t, h.Store, w, "default", 10)[0], driver.Complete)
 	require.Equal(t, ids[0], done.ID)
-	done.SerialKey = "k"
+	done.LimitKey = "k"
 	res := exchange(t, h.Store, driver.ExchangeRequest{Worker: w, Results: []driver.Result{done}, Kinds: kinds,
 		Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})
 	require.Len(t, res.Jobs, 1, "the next one, in the same exchange")
 	require.Equal(t, ids[1], res.Jobs[0].ID)
 
-	later := fill(t, h.Store, 1, serialKey("later"), runAt(time.Now().Add(time.Hour)))[0]
-	held := fill(t, h.Store, 1, serialKey("later"))[0]
+	later := fill(t, h.Store, 1, limitKey("later"), runAt(time.Now().Add(time.Hour)))[0]
+	held := fill(t, h.Store, 1, limitKey("later"))[0]
 	require.Equal(t, driver.StateScheduled, get(t, h.Store, later).State)
 	require.Equal(t, driver.StateHeld, get(t, h.Store, held).State)
 }
 
 func serialByHand(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
-	ids := fill(t, h.Store, 5, serialKey("k"))
+	ids := fill(t, h.Store, 5, limitKey("k"))
 	expect := func(state jobqueue.State, want ...int64) {
 		t.Helper()
 		jobs, _, err := c.List(t.Context(), jobqueue.Filter{State: state})
 		require.NoError(t, err)
 		var got []int64
 		for _, j := range jobs {
-			require.Equal(t, "k", j.SerialKey)
+			require.Equal(t, "k", j.LimitKey)
 			got = append(got, j.ID)
 		}
 		require.Equal(t, want, got)
@@ -155,7 +158,7 @@ func serialByHand(t *testing.T, h Harness) {
 }
 
 func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
-	ids := fill(t, h.Store, 3, serialKey("k"))
+	ids := fill(t, h.Store, 3, limitKey("k"))
 	dead := register(t, h.Store, never)
 	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
 	_, err := h.Store.Rescue(t.Context(), true)
@@ -169,7 +172,7 @@ func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 		require.Len(t, jobs, 1)
 		require.Equal(t, id, jobs[0].ID)
 		done := result(jobs[0], driver.Complete)
-		done.SerialKey = "k"
+		done.LimitKey = "k"
 		require.Empty(t, record(t, h.Store, w, done))
 	}
 }
@@ -178,7 +181,7 @@ func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 // Rescue finds those of which nobody was notified.
 func serialInTransactions(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
-		p := jobqueue.Params{Kind: "work", SerialKey: name}
+		p := jobqueue.Params{Kind: "work", LimitKey: name}
 		var ids []int64
 		insert := func(tx Tx) error {
 			rs, err := tx.Enqueue(p, p, p)
@@ -204,4 +207,93 @@ func serialInTransactions(t *testing.T, h Harness) {
 		r.wait()
 		require.Equal(t, ids, order, name)
 	}
+}
+
+func keyLimit(key string, n int) func(*jobqueue.Params) {
+	return func(p *jobqueue.Params) { p.LimitKey, p.KeyLimit = key, n }
+}
+
+// Workers run the jobs of two keys: never more than the limit of each at a time, and so many.
+func keyLimitHoldsOverAllWorkers(t *testing.T, h Harness) {
+	limits := map[string]int{"four": 4, "two": 2}
+	var mu sync.Mutex
+	parallel, total := map[string]int{}, 0
+	reached := map[string]chan struct{}{"four": make(chan struct{}), "two": make(chan struct{})}
+	set := handle(func(ctx context.Context, job *jobqueue.Job, a args) error {
+		key := job.LimitKey
+		mu.Lock()
+		if parallel[key]++; parallel[key] > limits[key] {
+			t.Errorf("%d jobs of key %s at the same time", parallel[key], key)
+		}
+		if parallel[key] == limits[key] && reached[key] != nil {
+			close(reached[key])
+			reached[key] = nil
+		}
+		all := reached[key]
+		mu.Unlock()
+		if all != nil {
+			<-all // The first jobs wait for one another.
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		parallel[key]--
+		if job.Attempt == 1 && a.N%7 == 3 {
+			return errTest
+		}
+		total++
+		return nil
+	})
+	for range 3 {
+		start(t, h.Again(), queueConfig(jobqueue.QueueConfig{MaxWorkers: 5}), set)
+	}
+	for key, n := range limits {
+		fill(t, h.Store, 100, keyLimit(key, n))
+	}
+	poll(t, "all jobs run", func() bool { mu.Lock(); defer mu.Unlock(); return total == 200 })
+}
+
+// A job gets a turn when fewer jobs than its own limit have one, after those before it.
+func keyLimitOfEachJobCounts(t *testing.T, h Harness) {
+	waiting := func(want ...int64) {
+		t.Helper()
+		jobs, _, err := jobqueue.NewClient(h.Store).List(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
+		require.NoError(t, err)
+		var got []int64
+		for _, j := range jobs {
+			got = append(got, j.ID)
+		}
+		require.ElementsMatch(t, want, got)
+	}
+	cancel := func(id int64) {
+		t.Helper()
+		require.NoError(t, h.Store.Cancel(t.Context(), id))
+	}
+	three := fill(t, h.Store, 4, keyLimit("k", 3))
+	waiting(three[0], three[1], three[2])
+	one := fill(t, h.Store, 1, keyLimit("k", 1))
+	two := fill(t, h.Store, 2, keyLimit("k", 2))
+	cancel(three[1])
+	waiting(three[0], three[2], three[3])
+	cancel(three[2])
+	cancel(three[0])
+	waiting(three[3])
+	cancel(three[3])
+	waiting(one[0])
+	cancel(one[0])
+	waiting(two...)
+	require.NoError(t, h.Store.Retry(t.Context(), three[0]), "with its limit, from the history")
+	waiting(append(two, three[0])...)
+}
+
+// Rescue gives free turns to the jobs of a key that has others.
+func keyLimitFillsFreeTurns(t *testing.T, h Harness) {
+	ids := fill(t, h.Store, 5, keyLimit("k", 3))
+	require.NoError(t, h.Exec(t.Context(), fmt.Sprint("delete from jobqueue_job where id = ", ids[1])))
+	_, err := h.Store.Rescue(t.Context(), false)
+	require.NoError(t, err)
+	if !h.Notifies { // Rescue has nothing to find: what ends a job gives the turn to the next one
+		fill(t, h.Store, 1, keyLimit("k", 3))
+	}
+	require.Equal(t, driver.StateWaiting, get(t, h.Store, ids[3]).State)
+	require.Equal(t, driver.StateHeld, get(t, h.Store, ids[4]).State)
 }
