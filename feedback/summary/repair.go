@@ -375,7 +375,8 @@ func align(before, next []word) alignment {
 		}
 	}
 	misses = min(misses, 1.5) // what follows may be another sentence
-	if first := next[0].low; r.score > 0 && proclitics[first] && !isStatement(next) && before[0].low == first {
+	if first := next[0]; r.score > 0 && before[0].low == first.low && !isStatement(next) &&
+		(proclitics[first.low] || first.kind == number) {
 		misses = min(misses, r.score-0.1) // "in the hall, no, in church"
 	}
 	r.score -= misses
@@ -535,14 +536,20 @@ func restated(words []word) int {
 		return 1 // "thirty, thirty-two"
 	}
 	if len(words) > 1 && words[1].pause && words[1].kind == number && words[1].low != words[0].low &&
-		strings.HasPrefix(words[1].low, words[0].low) {
-		return 1 // 九十，呃，九十五
+		(strings.HasPrefix(words[1].low, words[0].low) || isLike(words[0].low, words[1].low)) {
+		return 1 // 九十，呃，九十五, and 两百二，呃，两百四
 	}
 	if len(words) > 3 && words[2].pause && words[2].kind == number && words[1].low == words[3].low &&
 		(words[1].wide || units[words[1].low]) {
 		return 2
 	}
 	return 0
+}
+
+// isLike reports whether two Chinese numbers of three characters or more differ in the last one.
+func isLike(a, b string) bool {
+	n := len(a) - len("一")
+	return n >= len("一百") && len(a) == len(b) && a[:n] == b[:n] && isNumeral(a) && isNumeral(b)
 }
 
 // isRepeat reports whether b says a again. What ends a clause and begins the next one is not
