@@ -122,10 +122,7 @@ func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 		return nil, nil
 	}
 	files, err := r.filesBelow(folder)
-	if err == nil && len(files) == 0 {
-		err = permanentf("there is no .json, .json5 or .toml file in %s", r.shownName(folder))
-	}
-	return files, err
+	return slices.Concat([]string{}, files), err // an empty folder is none that was not read
 }
 
 func (a *App) loadManifests() error {

@@ -102,23 +102,62 @@ func (r *appReader) documents(files []string, parse func([]byte, Options) *Docum
 	return docs, nil
 }
 
-// filesBelow is [FindFiles] for a folder of an application.
+// maxLinked bounds the linked folders in each other: links may lead to each other in a circle.
+const maxLinked = 8
+
+// filesBelow returns what the build reads as capabilities or permissions in a folder and those
+// below it, in order: hidden files and folders too, and what links lead to. It leaves out what lies
+// directly in a folder schemas. It fails if it cannot see what a folder contains.
 func (r *appReader) filesBelow(folder string) ([]string, error) {
 	var files []string
-	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
-		if entry.IsDir() {
-			if base := entry.Name(); name != folder && (base == "schemas" || base == "permissions") {
-				return fs.SkipDir
+	entries := 0
+	var read func(folder string, linked int) error
+	read = func(folder string, linked int) error {
+		list, err := fs.ReadDir(r.fsys, folder)
+		if err != nil {
+			return r.pathError(folder, err)
+		}
+		if entries += len(list); entries > limit.Files {
+			return r.tooManyFiles(folder)
+		}
+		for _, entry := range list {
+			name := path.Join(folder, entry.Name())
+			isDir, below := entry.IsDir(), linked
+			if entry.Type()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+				info, err := fs.Stat(r.fsys, name)
+				if err != nil {
+					return r.pathError(name, err)
+				}
+				if isDir = info.IsDir(); isDir {
+					below++
+				}
 			}
-			return nil
+			switch {
+			case below > maxLinked:
+				return permanentf("%s is behind more than %d linked folders, which may lead to each other",
+					r.shownName(name), maxLinked)
+			case hasFormat(entry.Name()) && path.Base(folder) != "schemas":
+				files = append(files, name) // a folder too, which fails the build
+			case isDir:
+				if err := read(name, below); err != nil {
+					return err
+				}
+			}
 		}
-		if !slices.Contains([]string{".json", ".json5", ".toml"}, path.Ext(name)) || otherFile(entry.Name()) {
-			return nil
-		}
-		files = append(files, name)
 		return nil
-	})
-	return files, err
+	}
+	return files, read(folder, 0)
+}
+
+// hasFormat reports whether a file has the extension of one of the formats.
+func hasFormat(base string) bool {
+	ext := path.Ext(base)
+	return ext != base && slices.Contains([]string{".json", ".json5", ".toml"}, ext)
+}
+
+func (r *appReader) tooManyFiles(folder string) error {
+	return permanentf("%s contains more than %d files and folders; choose a folder in it", r.shownName(folder),
+		limit.Files)
 }
 
 // otherFile reports whether a file is known to contain something other than capabilities.
@@ -144,18 +183,35 @@ func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntr
 			return fs.SkipDir
 		}
 		if entries++; entries > limit.Files {
-			return permanentf("%s contains more than %d files and folders; choose a folder in it", r.shownName(folder),
-				limit.Files)
+			return r.tooManyFiles(folder)
 		}
 		return visit(name, entry)
 	})
 }
 
 // FindFiles returns the capability or permission files in a folder and those below it, in order:
-// .json, .json5 and .toml. Like the reference implementation, it skips folders named schemas. It
-// also skips what is known to be something else. It has the limits of [LoadApp].
+// .json, .json5 and .toml. In a folder capabilities, or below one, these are all that the build
+// reads: what lies directly in a folder schemas is left out, links are followed, and what cannot be
+// seen is an error. In other folders it does not follow links, and skips hidden ones, those of
+// permissions, dependencies and build results, and files that are known to be something else. It
+// has the limits of [LoadApp].
 func FindFiles(fsys fs.FS, folder string) ([]string, error) {
-	return (&appReader{fsys: fsys}).filesBelow(folder)
+	r := &appReader{fsys: fsys}
+	if slices.Contains(strings.Split(folder, "/"), "capabilities") {
+		return r.filesBelow(folder)
+	}
+	var files []string
+	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
+		base := entry.Name()
+		switch {
+		case entry.IsDir() && name != folder && (base == "schemas" || base == "permissions"):
+			return fs.SkipDir
+		case !entry.IsDir() && hasFormat(base) && !otherFile(base):
+			files = append(files, name)
+		}
+		return nil
+	})
+	return files, err
 }
 
 // AppIn returns the folder of the application in a folder, which is that folder or src-tauri in it:
@@ -171,19 +227,29 @@ func AppIn(fsys fs.FS, folder string) string {
 }
 
 // FindApps returns the folders of applications: the one that [AppIn] finds in a folder or, if there
-// is none, all below it that have a configuration, in order. It has the limits of [LoadApp].
+// is none, all below it that have a configuration, in order. It has the limits of [LoadApp]. If it
+// finds none, a submodule of a revision, which may contain one, is an error.
 func FindApps(fsys fs.FS, folder string) ([]string, error) {
 	if app := AppIn(fsys, folder); app != "" {
 		return []string{app}, nil
 	}
 	var apps []string
-	err := (&appReader{fsys: fsys}).walk(folder, func(name string, entry fs.DirEntry) error {
+	var unseen error
+	r := &appReader{fsys: fsys}
+	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
+		if entry.Type()&fs.ModeIrregular != 0 && unseen == nil {
+			_, err := fs.Stat(fsys, name)
+			unseen = r.pathError(name, err)
+		}
 		if entry.IsDir() && configIn(fsys, name, "") != "" {
 			apps = append(apps, name)
 			return fs.SkipDir
 		}
 		return nil
 	})
+	if err == nil && len(apps) == 0 {
+		err = unseen
+	}
 	return apps, err
 }
 

@@ -156,8 +156,6 @@ func TestLoadAppRefusesWithAReason(t *testing.T) {
 		"no application in Dir": {wholeApp(), AppOptions{Dir: "app"}, "app is not an application"},
 		"several applications": {files(map[string]string{"a/Tauri.toml": "", "b/tauri.conf.json5": ""}), AppOptions{},
 			"there are 2 applications; set Dir to one of them: a, b"},
-		"no capability file": {files(map[string]string{"capabilities/x.txt": ""}), AppOptions{},
-			"there is no .json, .json5 or .toml file in capabilities"},
 		"a file that does not exist": {wholeApp(), AppOptions{Files: []string{"x.json"}},
 			"x.json: file does not exist"},
 		"a device": {app(fstest.MapFS{"capabilities/x.json": &fstest.MapFile{Mode: fs.ModeDevice}}), AppOptions{},

@@ -21,6 +21,9 @@ func (r *resolver) expand(identifier string) *expansion {
 		return x // reported when the file was read, or as too large
 	}
 	r.fill(x, identifier)
+	if x.unknown != nil {
+		x.commands, x.copies = 1, 1
+	}
 	for i := range x.permissions {
 		p := &x.permissions[i]
 		commands, values := len(p.Allow)+len(p.Deny), len(p.Permission.ScopeAllow)+len(p.Permission.ScopeDeny)
@@ -51,6 +54,7 @@ func (r *resolver) fill(x *expansion, identifier string) {
 	e := expander{r: r, x: x, expanded: make(map[*PermissionSet]bool)}
 	if !e.name(manifest, name, nil) {
 		x.faults = append(x.faults, r.unknownPermission(manifest, identifier, name))
+		x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
 	}
 	if r.expanded += len(x.permissions); r.expanded > limit.Grants {
 		e.fault(syntax.FaultTooLarge, "With this the permission sets contain more than %d permissions in all; "+
@@ -60,6 +64,7 @@ func (r *resolver) fill(x *expansion, identifier string) {
 
 // expandUnknown handles a plugin without a manifest.
 func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
+	x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
 	if r.manifests.Get("core:"+plugin) != nil {
 		suggestion := "core:" + identifier
 		x.faults = append(x.faults,
@@ -82,6 +87,7 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {
 		p.Allow = []string{strings.ReplaceAll(command, "-", "_")}
+		x.unknown = nil // the command stands for it
 	} else if command, ok := strings.CutPrefix(name, "deny-"); ok {
 		p.Deny = []string{strings.ReplaceAll(command, "-", "_")}
 	} else {
@@ -110,13 +116,14 @@ type expander struct {
 }
 
 // name adds the permissions of a name in a manifest. It tries the default set, then sets, then
-// permissions, and returns false if the name does not exist.
+// permissions, and returns false if the name does not exist. Every plugin has a default set, for
+// the build makes an empty one where the plugin has none.
 func (e *expander) name(m *Manifest, name string, chain []string) bool {
 	if name == "default" {
 		if m.Default != nil {
 			e.set(m, m.Default, "default", chain)
 		}
-		return m.Default != nil
+		return true
 	}
 	if set := m.Sets[name]; set != nil {
 		e.set(m, set, name, chain)

@@ -45,6 +45,7 @@ type byCommand struct {
 	commands map[Command]*access
 	scopes   []Scope // the scope numbered 1 comes first
 	global   map[string]*Scope
+	unknown  []Grant // of permissions that no manifest explains
 }
 
 // access is what capabilities allow and deny of a command.
@@ -58,6 +59,9 @@ func (p *Policy) byCommand() *byCommand {
 		b.commands, b.global = make(map[Command]*access), make(map[string]*Scope)
 		for i := range p.granted {
 			g := &p.granted[i]
+			if x := g.expansion.unknown; x != nil {
+				b.unknown = append(b.unknown, b.grantsOf(g, x)...)
+			}
 			for k := range g.expansion.permissions {
 				x := &g.expansion.permissions[k]
 				switch {
@@ -75,6 +79,20 @@ func (p *Policy) byCommand() *byCommand {
 
 // add adds the grants and denials of one permission.
 func (b *byCommand) add(g *granted, x *Expansion) {
+	for _, grant := range b.grantsOf(g, x) {
+		for _, command := range x.Allow {
+			a := b.access(command)
+			a.allowed = append(a.allowed, grant)
+		}
+		for _, command := range x.Deny {
+			a := b.access(command)
+			a.denied = append(a.denied, grant)
+		}
+	}
+}
+
+// grantsOf returns the grants of one permission, one for each origin.
+func (b *byCommand) grantsOf(g *granted, x *Expansion) (grants []Grant) {
 	e := &g.source.capability.Permissions[g.entry]
 	scope := 0
 	if e.Allow != nil || e.Deny != nil || x.Permission.ScopeAllow != nil || x.Permission.ScopeDeny != nil {
@@ -85,16 +103,10 @@ func (b *byCommand) add(g *granted, x *Expansion) {
 		scope = len(b.scopes)
 	}
 	for _, context := range g.source.contexts {
-		grant := Grant{source: g.source, remote: context, expanded: x, entry: g.entry, scope: int32(scope)}
-		for _, command := range x.Allow {
-			a := b.access(command)
-			a.allowed = append(a.allowed, grant)
-		}
-		for _, command := range x.Deny {
-			a := b.access(command)
-			a.denied = append(a.denied, grant)
-		}
+		grants = append(grants, Grant{source: g.source, remote: context, expanded: x, entry: g.entry,
+			scope: int32(scope)})
 	}
+	return grants
 }
 
 // addGlobal adds the scope of a permission without commands to that of its plugin.
@@ -285,6 +297,11 @@ func (p *Policy) Grants(command Command) []Grant {
 	}
 	return nil
 }
+
+// Unknown returns the grants of permissions that no manifest explains, such as those of a plugin
+// that was never built with the application: what they allow or deny is not known. A permission
+// allow-x of a plugin without a manifest is not among them: it is taken to allow the command x.
+func (p *Policy) Unknown() []Grant { return slices.Clone(p.byCommand().unknown) }
 
 // Denials returns why a command is denied.
 func (p *Policy) Denials(command Command) []Grant {

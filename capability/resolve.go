@@ -98,6 +98,7 @@ type expansion struct {
 	copies      int  // permissions that copy the scope of their entry
 	faults      []fault
 	appChecked  bool
+	unknown     *Expansion // what no manifest explains, nil if it is known
 }
 
 type fault struct {

@@ -2,6 +2,7 @@
 package capdiff
 
 import (
+	"cmp"
 	"slices"
 
 	"lessonkit.example/capability"
@@ -14,6 +15,13 @@ type Change struct {
 	Kind     ChangeKind `json:"kind"`
 	Audience Audience   `json:"audience"`
 	Commands []string   `json:"commands,omitempty"`
+	// Unknown are permissions that no manifest explains, so what they grant is not known. One that
+	// denies, by its name, is granted when it is removed.
+	Unknown []string `json:"unknown,omitempty"`
+	// NewWindows reports that the audience's windows could call nothing before, from any page.
+	NewWindows bool `json:"newWindows,omitempty"`
+	// Grants are where the new side grants this, in order; none for what is revoked.
+	Grants []Grant `json:"grants,omitempty"`
 	// SameAs is a window that could call the same before and still can, "" if there is none. It is
 	// set for windows that could call nothing before.
 	SameAs string `json:"sameAs,omitempty"`
@@ -22,19 +30,31 @@ type Change struct {
 	Approximate bool `json:"approximate,omitempty"`
 	// Plugin is set if the scope of a whole plugin changed, which applies to every audience.
 	Plugin string `json:"plugin,omitempty"`
-	// The scope values that came and went, as JSON.
+	// The scope values that came and went, as JSON; of what is granted those that limit it.
 	AllowAdded   []string `json:"allowAdded,omitempty"`
 	AllowRemoved []string `json:"allowRemoved,omitempty"`
 	DenyAdded    []string `json:"denyAdded,omitempty"`
 	DenyRemoved  []string `json:"denyRemoved,omitempty"`
+	// NoAllowList reports that there were allowed values and none is left. Many plugins then allow
+	// everything.
+	NoAllowList bool `json:"noAllowList,omitempty"`
+}
+
+// Grant is an entry of a capability that grants something.
+type Grant struct {
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"` // in characters, from 1
+	Capability string `json:"capability"`
+	Permission string `json:"permission"` // as the entry has it, often a set
 }
 
 // ChangeKind is the kind of a [Change].
 type ChangeKind string
 
 // The kinds. AppUnchecked means that the application's own commands are no longer subject to
-// capabilities, AppChecked that they became so, and Incomparable that there are too many labels and
-// URLs to compare.
+// capabilities, for the origins of the audience, AppChecked that they became so, and Incomparable
+// that there are too many labels and URLs to compare.
 const (
 	CommandsGranted ChangeKind = "granted"
 	CommandsRevoked ChangeKind = "revoked"
@@ -60,16 +80,14 @@ type Audience struct {
 // "$HOME/notes/*" in place of "$HOME/**" widens too.
 func (c Change) Widens() bool {
 	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || c.Kind == Incomparable || len(c.AllowAdded) > 0 ||
-		len(c.DenyRemoved) > 0 ||
-		// Without an allow list many plugins allow everything.
-		c.Kind == ScopeChanged && len(c.AllowRemoved) > 0
+		len(c.DenyRemoved) > 0 || c.NoAllowList
 }
 
 // Compare returns the differences between what two applications grant on a platform, or with "" on
 // every platform, not between their texts: "*" in place of a label grants to more windows and
-// revokes nothing. Each side is what its configuration for the platform activates, resolved for the
-// framework's release of after. If only one application has complete manifests, both are resolved
-// with those.
+// revokes nothing. Each side is what its configuration for the platform activates, resolved for its
+// own release of the framework; one whose release is not known has that of the other. If only one
+// application has complete manifests, both are resolved with those.
 //
 // A grant is a command, a pattern of labels, an origin and a scope. One is contained in another if
 // its patterns are, which is decided for names and for patterns whose only wildcard is "*". Other
@@ -82,7 +100,8 @@ func Compare(before, after *capability.App, platform capability.Platform) []Chan
 	} else if old.Whole() && !now.Whole() {
 		now = old
 	}
-	o := capability.ResolveOptions{Partial: !now.Whole(), Version: after.Version}
+	o := capability.ResolveOptions{Partial: !now.Whole()}
+	versions := [2]capability.Version{cmp.Or(before.Version, after.Version), cmp.Or(after.Version, before.Version)}
 	platforms := capability.Platforms()
 	if platform != "" {
 		platforms = []capability.Platform{platform}
@@ -93,7 +112,9 @@ func Compare(before, after *capability.App, platform capability.Platform) []Chan
 		was, _ := before.Capabilities(o.Platform)
 		is, _ := after.Capabilities(o.Platform)
 		known = append(known, was...)
+		o.Version = versions[0]
 		a, _ := capability.Resolve(was, old, o)
+		o.Version = versions[1]
 		b, _ := capability.Resolve(is, now, o)
 		d.compare(a, b, o.Platform)
 	}

@@ -30,12 +30,17 @@ func TestCompareComparesMeaning(t *testing.T) {
 	changes := diff(base,
 		`{"identifier":"a","windows":["*"],"permissions":["ping:default",{"identifier":"fs:allow-read-file",`+
 			`"allow":[{"path":"a"}]}]}`)
-	require.Len(t, changes, 1)
-	require.Equal(t, CommandsGranted, changes[0].Kind)
-	require.Equal(t, []string{"*"}, changes[0].Audience.Windows)
-	require.Equal(t, []string{"plugin:fs|read_file", "plugin:ping|ping"}, changes[0].Commands)
-	require.Empty(t, changes[0].Audience.Platforms)
-	require.True(t, changes[0].Widens())
+	require.Len(t, changes, 2, "one has a scope")
+	for i, want := range []Change{
+		{Commands: []string{"plugin:fs|read_file"}, AllowAdded: []string{`{"path":"a"}`},
+			Grants: []Grant{{"test.json", 1, 65, "a", "fs:allow-read-file"}}},
+		{Commands: []string{"plugin:ping|ping"}, Grants: []Grant{{"test.json", 1, 50, "a", "ping:default"}}},
+	} {
+		want.Kind, want.Audience, want.NewWindows = CommandsGranted,
+			Audience{Windows: []string{"*"}, Origins: []string{"local"}}, true
+		require.Equal(t, want, changes[i])
+		require.True(t, changes[i].Widens())
+	}
 
 	// A remote URL, on one platform.
 	changes = diff(base,
@@ -287,4 +292,38 @@ func app(t testing.TB, text string) *capability.App {
 		require.Empty(t, m.LoadPermissions(plugin, capability.ParseValue(file, capability.Options{Name: plugin})))
 	}
 	return &capability.App{Documents: []*capability.Document{d}, Manifests: m}
+}
+
+// Each side has its own release: a newer one grants more commands, and an older one opens the
+// application's own commands to remote pages.
+func TestCompareResolvesEachSideForItsRelease(t *testing.T) {
+	t.Parallel()
+	old := app(t, `{"identifier":"a","windows":["main"],"permissions":["core:default"]}`)
+	now := app(t, `{"identifier":"a","windows":["main"],"permissions":["core:default"]}`)
+	old.Version, now.Version = capability.Version{Major: 2, Minor: 3}, capability.Version{Major: 2, Minor: 12, Patch: 5}
+	changes := Compare(old, now, "")
+	require.Len(t, changes, 2)
+	require.Equal(t, CommandsGranted, changes[0].Kind)
+	require.Contains(t, changes[0].Commands, "plugin:app|supports_multiple_windows")
+	require.Equal(t, AppChecked, changes[1].Kind)
+	old.Version = capability.Version{Major: 2, Minor: 12}
+	now.Version = capability.Version{Major: 2, Minor: 9}
+	changes = Compare(old, now, "")
+	require.Equal(t, AppUnchecked, changes[0].Kind)
+	require.Equal(t, []string{"*"}, changes[0].Audience.Origins)
+	require.True(t, changes[0].Widens())
+	now.Version = capability.Version{}
+	require.Empty(t, Compare(old, now, ""), "of one side it is not known")
+}
+
+// Fewer URLs are less; none may be everything.
+func TestAScopeThatIsNarrowedDoesNotWiden(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]bool{`"allow":["x"]`: false, `"allow":[]`: true, `"deny":["z"]`: true,
+		`"allow":["x","y"],"deny":["z"]`: false, `"allow":["x","w"]`: true} {
+		entry := `{"identifier":"a","windows":["main"],"permissions":[{"identifier":"fs:allow-read-file",%s}]}`
+		changes := Compare(app(t, fmt.Sprintf(entry, `"allow":["x","y"]`)), app(t, fmt.Sprintf(entry, after)), "")
+		require.Len(t, changes, 1, after)
+		require.Equal(t, want, changes[0].Widens(), after)
+	}
 }

@@ -20,8 +20,10 @@ type difference struct {
 // differ collects the differences between the two sides of each platform.
 type differ struct {
 	comparer
-	sides []struct{ old, now access }
-	found []difference
+	sides  []struct{ old, now access }
+	labels map[audience]bool // those before, of any origin
+	looked int               // how many of them new ones were compared with
+	found  []difference
 }
 
 func (d *differ) note(c Change, platform capability.Platform) {
@@ -29,25 +31,53 @@ func (d *differ) note(c Change, platform capability.Platform) {
 }
 
 func (d *differ) compare(old, now *capability.Policy, platform capability.Platform) {
-	was, comparable := d.access(old)
-	is, alsoComparable := d.access(now)
+	before, after := grantsOf(old), grantsOf(now)
+	was, comparable := d.access(old, before)
+	is, alsoComparable := d.access(now, after)
 	if old.TooLarge() || now.TooLarge() || !comparable || !alsoComparable {
 		d.note(Change{Kind: Incomparable}, platform)
 		return
 	}
-	appDiffers := old.AppChecked() != now.AppChecked()
-	if appDiffers && now.AppChecked() {
-		d.note(Change{Kind: AppChecked}, platform)
-	} else if appDiffers {
-		d.note(Change{Kind: AppUnchecked}, platform)
-	}
+	appDiffers := d.compareApp(old, now, platform)
 	d.sides = append(d.sides, struct{ old, now access }{was, is})
-	for command := range union(was, is) {
-		if !maps.EqualFunc(was[command], is[command], scope.equal) &&
-			(!appDiffers || command.Plugin() != "") {
-			d.compareCommand(command, was[command], is[command], platform)
+	d.labels = make(map[audience]bool)
+	for _, audiences := range was {
+		for a := range audiences {
+			d.labels[audience{webview: a.webview, label: a.label}] = true
 		}
 	}
+	for s := range union(was, is) {
+		if !maps.EqualFunc(was[s], is[s], scope.equal) && (!appDiffers || s.command.Plugin() != "" || s.unknown != "") {
+			d.compareSubject(s, was[s], is[s], after[s], platform)
+		}
+	}
+	d.compareGlobal(old, now, platform)
+}
+
+// compareApp compares whether the application's own commands are subject to capabilities. It
+// reports whether that differs for the application's own pages.
+func (d *differ) compareApp(old, now *capability.Policy, platform capability.Platform) bool {
+	remote, _ := capability.ParseOrigin("https://example.com/")
+	openedRemote := !old.AppOpen(remote) && now.AppOpen(remote)
+	switch {
+	case old.AppChecked() && !now.AppChecked():
+		origins := []string{"local"}
+		if openedRemote {
+			origins = append(origins, "*")
+		}
+		d.note(Change{Kind: AppUnchecked, Audience: Audience{Origins: origins}}, platform)
+	case !old.AppChecked() && now.AppChecked():
+		d.note(Change{Kind: AppChecked}, platform)
+	case openedRemote:
+		d.note(Change{Kind: AppUnchecked, Audience: Audience{Origins: []string{"*"}}}, platform)
+	case old.AppOpen(remote) && !now.AppOpen(remote):
+		d.note(Change{Kind: AppChecked, Audience: Audience{Origins: []string{"*"}}}, platform)
+	}
+	return old.AppChecked() != now.AppChecked()
+}
+
+// compareGlobal compares the scopes of whole plugins.
+func (d *differ) compareGlobal(old, now *capability.Policy, platform capability.Platform) {
 	before, after := old.GlobalScopes(), now.GlobalScopes()
 	for plugin := range union(before, after) {
 		a, b := newScope(), newScope()
@@ -59,27 +89,51 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 	}
 }
 
-// compareCommand compares what each audience of a command is granted on both sides.
-func (d *differ) compareCommand(command capability.Command, was, is map[audience]scope, platform capability.Platform) {
+// compareSubject compares what each audience is granted on both sides.
+func (d *differ) compareSubject(s subject, was, is map[audience]scope, grants []capability.Grant,
+	platform capability.Platform) {
 	for _, audiences := range []map[audience]scope{was, is} {
 		for a := range audiences {
 			before, granted := d.at(was, a)
 			after, still := d.at(is, a)
-			c := Change{Commands: []string{command.String()}}
+			c := Change{Commands: []string{s.String()}, Audience: a.described()}
+			if s.unknown != "" {
+				c.Commands, c.Unknown = nil, c.Commands
+			}
 			others := was
 			switch {
-			case still && !granted:
+			case still != granted && still != s.denies():
 				c.Kind = CommandsGranted
-			case granted && !still:
+				c.AllowAdded, c.DenyAdded = without(after.allow, nil), without(after.deny, nil)
+				c.NewWindows = still && d.isNew(a)
+			case still != granted:
 				c.Kind, others = CommandsRevoked, is
 			case !c.setScopes(before, after):
 				continue
 			}
-			c.Approximate = d.approximate(a, others)
-			c.Audience = a.described()
+			if c.Approximate = d.approximate(a, others); still {
+				c.Grants = d.sources(grants, a)
+			}
 			d.note(c, platform)
 		}
 	}
+}
+
+// isNew reports whether the windows of an audience could call nothing before.
+func (d *differ) isNew(a audience) bool {
+	label := audience{webview: a.webview, label: a.label}
+	if d.labels[label] {
+		return false
+	}
+	if d.looked += len(d.labels); d.looked > maxCompared {
+		return false
+	}
+	for known := range d.labels {
+		if d.contains(known, label) {
+			return false
+		}
+	}
+	return true
 }
 
 func (a audience) described() (described Audience) {
@@ -100,6 +154,7 @@ func (c *Change) setScopes(was, is scope) bool {
 	c.Kind = ScopeChanged
 	c.AllowAdded, c.AllowRemoved = without(is.allow, was.allow), without(was.allow, is.allow)
 	c.DenyAdded, c.DenyRemoved = without(is.deny, was.deny), without(was.deny, is.deny)
+	c.NoAllowList = len(is.allow) == 0 && len(was.allow) > 0
 	return len(c.AllowAdded)+len(c.AllowRemoved)+len(c.DenyAdded)+len(c.DenyRemoved) > 0
 }
 
@@ -141,6 +196,7 @@ func joined(found []difference, platforms int) []Change {
 		}
 	}
 	join(&changes, func(c *Change) *[]string { return &c.Commands })
+	join(&changes, func(c *Change) *[]string { return &c.Unknown })
 	join(&changes, func(c *Change) *[]string { return &c.Audience.Windows })
 	join(&changes, func(c *Change) *[]string { return &c.Audience.Webviews })
 	join(&changes, func(c *Change) *[]string { return &c.Audience.Origins })
@@ -161,13 +217,13 @@ func (c Change) text() string {
 	return string(text)
 }
 
-// join joins the changes that differ in one list only.
+// join joins the changes that differ in one list only, and in where they are granted.
 func join[T cmp.Ordered](changes *[]Change, list func(*Change) *[]T) {
 	var kept []Change
 	at := make(map[string]int)
 	for _, c := range *changes {
-		values := *list(&c)
-		*list(&c) = nil
+		values, grants := *list(&c), c.Grants
+		*list(&c), c.Grants = nil, nil
 		key := fmt.Sprint(len(values) > 0, c.text())
 		i, ok := at[key]
 		if !ok {
@@ -176,11 +232,18 @@ func join[T cmp.Ordered](changes *[]Change, list func(*Change) *[]T) {
 			kept = append(kept, c)
 		}
 		*list(&kept[i]) = append(*list(&kept[i]), values...)
+		kept[i].Grants = append(kept[i].Grants, grants...)
 	}
 	for i := range kept {
 		all := list(&kept[i])
 		slices.Sort(*all)
 		*all = slices.Compact(*all)
+		grants := kept[i].Grants
+		slices.SortFunc(grants, func(a, b Grant) int {
+			return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column,
+				strings.Compare(a.Permission, b.Permission), strings.Compare(a.Capability, b.Capability))
+		})
+		kept[i].Grants = slices.Compact(grants)
 	}
 	*changes = kept
 }

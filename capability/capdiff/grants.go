@@ -1,6 +1,7 @@
 package capdiff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -36,8 +37,37 @@ func (s scope) add(values capability.Scope) {
 
 func (s scope) equal(t scope) bool { return !new(Change).setScopes(s, t) }
 
-// access is what one side grants: for each command the audiences with their scopes.
-type access map[capability.Command]map[audience]scope
+// subject is what is granted: a command, or a permission that no manifest explains.
+type subject struct {
+	command capability.Command
+	unknown string // the permission
+}
+
+func (s subject) String() string { return cmp.Or(s.unknown, s.command.String()) }
+
+// denies reports whether a permission that no manifest explains denies something, by its name.
+func (s subject) denies() bool {
+	_, name := capability.SplitIdentifier(s.unknown)
+	return strings.HasPrefix(name, "deny-")
+}
+
+// grantsOf returns what a policy grants, by subject. A denial revokes a command everywhere.
+func grantsOf(p *capability.Policy) map[subject][]capability.Grant {
+	all := make(map[subject][]capability.Grant)
+	for _, command := range p.Commands() {
+		if len(p.Denials(command)) == 0 {
+			all[subject{command: command}] = p.Grants(command)
+		}
+	}
+	for _, g := range p.Unknown() {
+		s := subject{unknown: g.Entry().Identifier}
+		all[s] = append(all[s], g)
+	}
+	return all
+}
+
+// access is what one side grants: for each subject the audiences with their scopes.
+type access map[subject]map[audience]scope
 
 // maxCompared bounds a comparison, so that a hostile file cannot make it endless: the pairs of
 // audiences of the commands, and more for each value of a scope.
@@ -49,16 +79,11 @@ type comparer struct {
 	urls   map[string]*pattern.URL
 }
 
-// access returns what a policy grants, and false if that is too much to compare. A denial revokes a
-// command everywhere.
-func (c *comparer) access(p *capability.Policy) (access, bool) {
+// access returns what a policy grants, and false if that is too much to compare.
+func (c *comparer) access(p *capability.Policy, granted map[subject][]capability.Grant) (access, bool) {
 	all := make(access)
 	effort := 0
-	for _, command := range p.Commands() {
-		if len(p.Denials(command)) > 0 {
-			continue
-		}
-		grants := p.Grants(command)
+	for subject, grants := range granted {
 		size, values := 0, 0
 		for _, g := range grants {
 			labels, s := len(g.Capability().Windows)+len(g.Capability().Webviews), p.Scope(g.Scope())
@@ -70,18 +95,37 @@ func (c *comparer) access(p *capability.Policy) (access, bool) {
 		}
 		audiences := make(map[audience]scope)
 		for _, g := range grants {
-			for _, label := range g.Windows() {
-				c.add(audiences, audience{false, label, !g.Local(), g.Remote()}, p.Scope(g.Scope()))
-			}
-			for _, label := range g.Webviews() {
-				c.add(audiences, audience{true, label, !g.Local(), g.Remote()}, p.Scope(g.Scope()))
+			for _, a := range audiencesOf(g) {
+				c.add(audiences, a, p.Scope(g.Scope()))
 			}
 		}
 		if len(audiences) > 0 {
-			all[command] = audiences
+			all[subject] = audiences
 		}
 	}
 	return all, true
+}
+
+func audiencesOf(g capability.Grant) (all []audience) {
+	for _, label := range g.Windows() {
+		all = append(all, audience{false, label, !g.Local(), g.Remote()})
+	}
+	for _, label := range g.Webviews() {
+		all = append(all, audience{true, label, !g.Local(), g.Remote()})
+	}
+	return all
+}
+
+// sources returns the entries that grant something to an audience.
+func (c *comparer) sources(grants []capability.Grant, to audience) (found []Grant) {
+	for _, g := range grants {
+		if slices.ContainsFunc(audiencesOf(g), func(a audience) bool { return c.contains(a, to) }) {
+			v := g.Entry().Value()
+			found = append(found, Grant{v.File(), v.Position().Line, v.Position().Column, g.Capability().Identifier,
+				g.Entry().Identifier})
+		}
+	}
+	return found
 }
 
 // add adds a grant. Its patterns are well-formed, as those of all grants are.
@@ -151,7 +195,7 @@ func (d *differ) nameEquals(changes []Change, known []string) {
 		same := func(window string) bool {
 			return !slices.Contains(c.Audience.Windows, window) &&
 				!slices.ContainsFunc(c.Audience.Windows, func(added string) bool {
-					return !isName(added) || !d.sameEverywhere(added, window, c.Commands)
+					return !isName(added) || !d.sameEverywhere(added, window)
 				})
 		}
 		if at := slices.IndexFunc(known, same); at >= 0 {
@@ -160,9 +204,9 @@ func (d *differ) nameEquals(changes []Change, known []string) {
 	}
 }
 
-// sameEverywhere reports whether a window that could call nothing may now call commands, and no
-// others, as another window could before and still can.
-func (d *differ) sameEverywhere(added, known string, commands []string) bool {
+// sameEverywhere reports whether a window that could call nothing may now call exactly what another
+// window could before and still can.
+func (d *differ) sameEverywhere(added, known string) bool {
 	for _, label := range []string{added, known} {
 		d.add(make(map[audience]scope), audience{label: label}, capability.Scope{})
 	}
@@ -173,8 +217,7 @@ func (d *differ) sameEverywhere(added, known string, commands []string) bool {
 			now, granted := d.at(s.now[command], a)
 			was, allowed := d.at(s.old[command], b)
 			is, still := d.at(s.now[command], b)
-			if before || granted != slices.Contains(commands, command.String()) ||
-				granted != allowed || granted != still || !now.equal(is) || !was.equal(is) {
+			if before || granted != allowed || granted != still || !now.equal(is) || !was.equal(is) {
 				return false
 			}
 		}

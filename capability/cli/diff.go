@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
+	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/report"
 )
@@ -19,7 +21,7 @@ func diff(c *command, args []string) (int, error) {
 	if err := c.parse(args,
 		"[FLAGS] OLD [NEW]\n\nOLD and NEW are files, folders, or revisions of the Git repository here; NEW is "+
 			"the application here if\nit is left out. The exit code is 1 where NEW grants something that OLD does "+
-			"not, on any platform.\n", "text", "json"); err != nil {
+			"not, on any platform.\n", "text", "json", "github"); err != nil {
 		return 0, err
 	}
 	switch len(c.args) {
@@ -39,7 +41,7 @@ func diff(c *command, args []string) (int, error) {
 	var sides [2]*project
 	for i, name := range c.args {
 		if exists(name) {
-			sides[i], err = c.loadOne([]string{name})
+			sides[i], err = c.loadSide(name)
 		} else {
 			r, folder, openErr := openRevision(ctx, name)
 			if openErr != nil {
@@ -51,25 +53,65 @@ func diff(c *command, args []string) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		for _, target := range sides[i].Targets(platform) {
-			if _, err := c.policy(sides[i], target); err != nil {
-				return 0, err
-			}
+		if err := complete(sides[i], platform); err != nil {
+			return 0, err
 		}
+	}
+	if sides[0].root == "" && sides[1].root == "" && len(sides[0].Documents)+len(sides[1].Documents) == 0 {
+		return 0, fmt.Errorf("neither %s nor %s has an application here", c.args[0], c.args[1])
 	}
 	changes := capdiff.Compare(sides[0].App, sides[1].App, platform)
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
-	if c.format == "json" {
+	switch c.format {
+	case "github":
+		err = report.GitHubChanges(c.env.Stdout, changes, repository("."))
+	case "json":
 		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...),
 			"widens": widens})
-	} else {
+	default:
 		err = report.Changes(c.env.Stdout, changes, report.TextOptions{Color: c.env.Color})
 	}
 	return exit(widens), err
 }
 
-// loadRevision is loadOne for a folder of a revision.
+// complete returns an error if a side cannot be compared because not all of it could be read. What
+// no manifest explains is compared by its name.
+func complete(p *project, platform capability.Platform) error {
+	for _, target := range p.Targets(platform) {
+		err := p.Err(target)
+		if err == nil {
+			policy, found := p.Resolve(capability.ResolveOptions{Platform: target})
+			err = slices.DeleteFunc(found, func(d capability.Diagnostic) bool {
+				return d.Code == "unknown-permission" || d.Code == "unknown-plugin" || policy.TooLarge()
+			}).Err()
+		}
+		if err != nil {
+			return fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows "+
+				"them all: %w", err)
+		}
+	}
+	return nil
+}
+
+// loadSide is loadOne for a side of a diff. The working directory may have no application.
+func (c *command) loadSide(name string) (*project, error) {
+	if name == "." {
+		if has, err := hasApp(&c.disk, nameOnDisk(name)); err != nil || !has {
+			return c.noApplication(err)
+		}
+	}
+	return c.loadOne([]string{name})
+}
+
+// loadRevision is loadOne for a folder of a revision, which may have no application.
 func (c *command) loadRevision(r *revision, folder string) (*project, error) {
+	has, err := hasApp(r, folder)
+	if err != nil {
+		return nil, fmt.Errorf("in the revision %s: %w", r.name, err)
+	}
+	if !has {
+		return c.noApplication(nil)
+	}
 	places, err := placesIn(r, folder, r.shownName)
 	if err != nil {
 		return nil, fmt.Errorf("in the revision %s: %w", r.name, err)
@@ -79,4 +121,22 @@ func (c *command) loadRevision(r *revision, folder string) (*project, error) {
 		return nil, err
 	}
 	return only(projects)
+}
+
+// hasApp reports whether a folder is in an application or contains one.
+func hasApp(fsys fs.FS, folder string) (bool, error) {
+	apps, err := capability.FindApps(fsys, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return len(apps) > 0 || appAbove(folder) != "", err
+}
+
+// noApplication returns a side that grants nothing.
+func (c *command) noApplication(err error) (*project, error) {
+	if err != nil {
+		return nil, err
+	}
+	app, err := capability.LoadApp(&c.disk, capability.AppOptions{Files: []string{}})
+	return &project{App: app}, err
 }

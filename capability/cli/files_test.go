@@ -50,16 +50,16 @@ func TestLinksDoNotLeaveTheProject(t *testing.T) {
 // other file behind; a link to a file of the project stays a link.
 func TestWritingTouchesOnlyTheFile(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"outside.txt": "precious", "app/capabilities/main.json": fixable,
+	dir := project(t, map[string]string{"app/outside.txt": "precious", "app/capabilities/main.json": fixable,
 		"app/shared.json": strings.Replace(fixable, `"main"`, `"other"`, 1)})
 	folder := filepath.Join(dir, "app/capabilities")
-	require.NoError(t, os.Symlink(filepath.Join(dir, "outside.txt"), filepath.Join(folder, "main.json.new")))
+	require.NoError(t, os.Symlink("../outside.txt", filepath.Join(folder, "main.json.new")))
 	require.NoError(t, os.Symlink("../shared.json", filepath.Join(folder, "other.json")))
 	require.NoError(t, os.Chmod(filepath.Join(folder, "main.json"), 0o640))
 	code, out, errs := run("check", "-fix", filepath.Join(dir, "app"))
 	require.Equal(t, cli.ExitClean, code, out+errs)
 
-	text, err := os.ReadFile(filepath.Join(dir, "outside.txt"))
+	text, err := os.ReadFile(filepath.Join(dir, "app/outside.txt"))
 	require.NoError(t, err)
 	require.Equal(t, "precious", string(text))
 	for _, file := range []string{"capabilities/main.json", "shared.json"} {

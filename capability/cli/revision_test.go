@@ -47,12 +47,13 @@ func TestDiffOfRevisions(t *testing.T) {
 	code, out, errs := run("diff", "main")
 	require.Equal(t, cli.ExitFindings, code, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	require.Len(t, lines, 1, "one window is one line: %s", out)
-	require.Regexp(
-		t,
-		`^\+ granted to window "help", the application's own pages: the same \d+ commands as window "main"$`,
-		lines[0],
-	)
+	require.Len(t, lines, 3, "one window is one change: %s", out)
+	require.Regexp(t, `^\+ granted to new window "help", the application's own pages: the same \d+ commands as `+
+		`window "main"$`, lines[0])
+	require.Equal(t, `      by capability "main" (src-tauri/capabilities/main.json:1:69): core:default`, lines[1])
+	_, out, _ = run("diff", "-format", "github", "main")
+	require.Regexp(t, `^::warning file=app/src-tauri/capabilities/main.json,line=1,col=69,title=capabilities grant more`+
+		`::\+ granted to new window "help"[^\n]*\n$`, out)
 	git("commit", "-q", "-a", "-m", "two windows")
 	code, out, errs = run("diff", "main~1", "main")
 	require.Equal(t, cli.ExitFindings, code, errs)
@@ -80,7 +81,7 @@ func TestDiffOfRevisions(t *testing.T) {
 // A link of a revision is followed to what the revision has, and nowhere else.
 func TestLinksDoNotLeaveTheRevision(t *testing.T) {
 	for target, want := range map[string]string{
-		"../../shared/../shared/main.json": `granted to window "main"`,
+		"../../shared/../shared/main.json": `granted to new window "main"`,
 		"/etc/passwd":                      "leads out of the revision",
 		"../../../x.json":                  "leads out of the revision",
 		"link.json":                        "leads out of the revision",
@@ -195,6 +196,121 @@ func TestSubmoduleIsNotOverlooked(t *testing.T) {
 	require.Contains(t, errs, "main:capabilities: is a submodule")
 }
 
+// Whatever the build may read is compared, or the comparison fails.
+func TestDiffOverlooksNothing(t *testing.T) {
+	const evil = `{"identifier": "evil", "windows": ["*"], "remote": {"urls": ["https://*:*"]}, ` +
+		`"permissions": ["core:default"]}`
+	for name, want := range map[string]string{
+		"capabilities/.hidden/x.json": "granted", "capabilities/.x.json": "granted",
+		"capabilities/target/x.json": "granted", "capabilities/node_modules/x.json": "granted",
+		"capabilities/permissions/x.json": "granted", "capabilities/tsconfig.json": "granted",
+		"capabilities/package.json": "granted", "capabilities/tauri.x.conf.json": "granted",
+		"capabilities/schemas/deep/x.json": "granted", "capabilities/capability.toml/x.json": "is not a regular file",
+		"capabilities/schemas/x.json": "Both sides grant the same", "link to elsewhere/x.json": "granted",
+		"link to circle/x.json": "capabilities/link/link", "link to /tmp/x.json": "leads out of",
+		"link to missing/x.json": "src-tauri/capabilities/link: ", "submodule": "is a submodule",
+	} {
+		dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}", "src-tauri/capabilities/main.json": sound})
+		git := repository(t, dir)
+		evilFile := filepath.Join(dir, "src-tauri", name)
+		switch target, linked := strings.CutPrefix(name, "link to "); {
+		case linked:
+			link := filepath.Join(dir, "src-tauri/capabilities/link")
+			target = strings.TrimSuffix(target, "/x.json")
+			evilFile = filepath.Join(dir, "src-tauri", target, "x.json")
+			switch target {
+			case "/tmp", "missing":
+				evilFile = ""
+			case "circle":
+				target = "../capabilities"
+				evilFile = filepath.Join(dir, "src-tauri/capabilities/x.json")
+			default:
+				target = "../" + target
+			}
+			require.NoError(t, os.Symlink(target, link))
+		case name == "submodule":
+			git("update-index", "--add", "--cacheinfo", "160000,"+git("rev-parse", "HEAD")+",src-tauri/capabilities/sub")
+			evilFile = ""
+		}
+		if evilFile != "" {
+			require.NoError(t, os.MkdirAll(filepath.Dir(evilFile), 0o755))
+			require.NoError(t, os.WriteFile(evilFile, []byte(evil), 0o600))
+		}
+		t.Chdir(dir)
+		if name != "submodule" {
+			_, out, errs := run("diff", "HEAD")
+			require.Contains(t, out+errs, want, name)
+			git("add", "-f", ".")
+		}
+		git("commit", "-q", "-m", "x")
+		code, out, errs := run("diff", "main~1", "main")
+		require.Contains(t, out+errs, want, name)
+		switch want {
+		case "granted":
+			require.Equal(t, cli.ExitFindings, code, name)
+			require.Contains(t, out, `any window ("*")`, name)
+		case "Both sides grant the same":
+			require.Equal(t, cli.ExitClean, code, name)
+		default:
+			require.Equal(t, cli.ExitUsage, code, name)
+		}
+	}
+}
+
+// The change that brings an application in can be judged, and the one that removes it.
+func TestDiffWithoutAnApplicationOnOneSide(t *testing.T) {
+	dir := project(t, map[string]string{"package.json": "{}", "README.md": ""})
+	git := repository(t, dir)
+	t.Chdir(dir)
+	code, out, errs := run("diff", "main")
+	require.Equal(t, cli.ExitUsage, code, out)
+	require.Contains(t, errs, "neither main nor . has an application here")
+	require.NoError(t, os.MkdirAll("src-tauri/capabilities", 0o755))
+	require.NoError(t, os.WriteFile("src-tauri/capabilities/main.json", []byte(sound), 0o600))
+	for _, folder := range []string{".", "src-tauri"} {
+		t.Chdir(filepath.Join(dir, folder))
+		code, out, errs = run("diff", "main")
+		require.Equal(t, cli.ExitFindings, code, errs)
+		require.Contains(t, out, `granted to new window "main"`)
+	}
+	t.Chdir(dir)
+	git("add", ".")
+	git("commit", "-q", "-m", "application")
+	require.NoError(t, os.RemoveAll("src-tauri"))
+	code, out, errs = run("diff", "main")
+	require.Equal(t, cli.ExitClean, code, errs)
+	require.Contains(t, out, `revoked from window "main"`)
+}
+
+// What no manifest explains may grant anything, so adding it is a change.
+func TestDiffNamesWhatNoManifestExplains(t *testing.T) {
+	for permissions, want := range map[string]struct {
+		code int
+		text string
+	}{
+		`"core:default", "evil:default"`:                            {cli.ExitFindings, "    evil:default, which no manifest"},
+		`"core:default", "evil:allow-run"`:                          {cli.ExitFindings, "    plugin:evil|run\n"},
+		`"core:default", "fs:allow-nothing-of-the-sort"`:            {cli.ExitFindings, "fs:allow-nothing-of-the-sort, which"},
+		`"core:default", {"identifier": "old:all", "allow": ["x"]}`: {cli.ExitFindings, "also allows \"x\"\n"},
+		`"core:default", "old:all", "old:deny-run"`:                 {cli.ExitClean, "    old:deny-run, which no manifest"},
+		`"core:default"`: {cli.ExitClean, "    old:all, which no manifest"},
+	} {
+		before := `{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "old:all"]}`
+		after := `{"identifier": "a", "windows": ["main"], "permissions": [` + permissions + `, "old:all"]}`
+		if strings.Contains(permissions, "old:all") || want.code == cli.ExitClean {
+			after = strings.Replace(after, `, "old:all"]}`, `]}`, 1)
+		}
+		dir := project(t, map[string]string{"old/capabilities/a.json": before, "new/capabilities/a.json": after})
+		code, out, errs := run("diff", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+		require.Equal(t, want.code, code, "%s: %s%s", permissions, out, errs)
+		require.Contains(t, out, want.text, permissions)
+		if strings.Contains(permissions, "deny") {
+			code, out, _ = run("diff", filepath.Join(dir, "new"), filepath.Join(dir, "old"))
+			require.Equal(t, cli.ExitFindings, code, "removing a denial grants: %s", out)
+		}
+	}
+}
+
 // entry is an object in a folder of a repository.
 type entry struct{ mode, name, id string }
 
@@ -238,9 +354,10 @@ func TestRevisionsAreLimited(t *testing.T) {
 	for tree, want := range map[string]string{
 		bomb:                    "more than 100000 files and folders; choose a folder in it",
 		folder(t, dir, many...): "more than 100000 files and folders; run diff in",
-		folder(t, dir, entry{"100644", strings.Repeat("x", 5000) + ".json", blob}): "invalid argument",
-		folder(t, dir, entry{"100644", "tauri.conf.json", large}):                  "has 68157440 bytes; at most",
-		folder(t, dir, entry{"100644", "a", blob}, entry{"100644", "a", blob}):     "damaged",
+		folder(t, dir, entry{"40000", "capabilities", folder(t, dir, entry{"100644", strings.Repeat("x", 5000) + ".json",
+			blob})}): "invalid argument",
+		folder(t, dir, entry{"100644", "tauri.conf.json", large}):              "has 68157440 bytes; at most",
+		folder(t, dir, entry{"100644", "a", blob}, entry{"100644", "a", blob}): "damaged",
 	} {
 		code, out, errs := run("diff", git("commit-tree", "-m", "x", tree))
 		require.Equal(t, cli.ExitUsage, code, out)

@@ -22,9 +22,13 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 			sign = "~"
 		}
 		title := heading(c)
-		if c.SameAs != "" {
-			title += fmt.Sprintf(": the same %s as window %q", plural(len(c.Commands), "command"), c.SameAs)
-			c.Commands = nil
+		switch {
+		case c.SameAs != "":
+			title += fmt.Sprintf(": the same %s as window %q", amount(c), c.SameAs)
+			c.Commands, c.Unknown = nil, nil
+		case len(c.Commands) > maxCommands && len(c.Grants) > 0:
+			title += ": " + amount(c)
+			c.Commands = nil // the entries name sets
 		}
 		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(title)))
 		if c.Approximate {
@@ -34,14 +38,27 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 		for _, command := range c.Commands {
 			fmt.Fprintf(&b, "    %s\n", Printable(command))
 		}
+		for _, permission := range c.Unknown {
+			fmt.Fprintf(&b, "    %s, which no manifest explains\n", Printable(permission))
+		}
+		allows, denies := "also allows", "also denies"
+		if c.Kind == capdiff.CommandsGranted {
+			allows, denies = "with the scope", "but not"
+		}
 		for _, list := range []struct {
 			label  string
 			values []string
-		}{{"also allows", c.AllowAdded}, {"no longer lists", c.AllowRemoved}, {"also denies", c.DenyAdded},
+		}{{allows, c.AllowAdded}, {"no longer lists", c.AllowRemoved}, {denies, c.DenyAdded},
 			{"no longer denies", c.DenyRemoved}} {
 			for _, value := range list.values {
 				fmt.Fprintf(&b, "      %s %s\n", list.label, Printable(value))
 			}
+		}
+		if c.NoAllowList {
+			b.WriteString("      lists nothing any more, which to many plugins means everything\n")
+		}
+		for _, g := range c.Grants {
+			fmt.Fprintf(&b, "      by %s\n", Printable(grant(g)))
 		}
 	}
 	if len(changes) == 0 {
@@ -51,24 +68,60 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 	return err
 }
 
+// maxCommands is how many commands of a change are listed; of more the sets are named.
+const maxCommands = 12
+
+func amount(c capdiff.Change) string {
+	if len(c.Unknown) > 0 {
+		return plural(len(c.Unknown), "permission") + " that no manifest explains"
+	}
+	return plural(len(c.Commands), "command")
+}
+
+func grant(g capdiff.Grant) string {
+	place := ""
+	if g.Line > 0 {
+		place = fmt.Sprintf(" (%s:%d:%d)", g.File, g.Line, g.Column)
+	}
+	return fmt.Sprintf("capability %q%s: %s", g.Capability, place, g.Permission)
+}
+
 func heading(c capdiff.Change) string {
 	switch c.Kind {
 	case capdiff.CommandsGranted:
+		if c.NewWindows {
+			return "granted to new " + audience(c.Audience)
+		}
 		return "granted to " + audience(c.Audience)
 	case capdiff.CommandsRevoked:
 		return "revoked from " + audience(c.Audience)
 	case capdiff.AppUnchecked:
-		return "the application's own commands are no longer subject to capabilities: every window may call " +
-			"them" + platforms(c.Audience)
+		return "the application's own commands are no longer subject to capabilities" + openPages(c.Audience) +
+			": every window may call them" + platforms(c.Audience)
 	case capdiff.Incomparable:
 		return "there are too many labels and URLs to compare what is granted" + platforms(c.Audience)
 	case capdiff.AppChecked:
-		return "the application's own commands became subject to capabilities" + platforms(c.Audience)
+		return "the application's own commands became subject to capabilities" + openPages(c.Audience) +
+			platforms(c.Audience)
 	}
 	if c.Plugin != "" {
 		return fmt.Sprintf("scope of the plugin %s, for all windows and pages%s", c.Plugin, platforms(c.Audience))
 	}
 	return "scope changed for " + audience(c.Audience)
+}
+
+// openPages names remote pages, if a change about the application's own commands is about those.
+func openPages(a capdiff.Audience) string {
+	switch len(a.Origins) {
+	case 0:
+		return ""
+	case 1:
+		if a.Origins[0] == "local" {
+			return ""
+		}
+		return " on remote pages"
+	}
+	return ", on remote pages neither"
 }
 
 func audience(a capdiff.Audience) string {

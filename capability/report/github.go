@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/capdiff"
 )
 
 var (
@@ -34,6 +35,29 @@ func GitHub(w io.Writer, ds capability.Diagnostics, root string) error {
 			}
 		}
 		fmt.Fprintf(&b, "title=%s::%s\n", d.Code, githubMessage.Replace(Printable(d.Message)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// GitHubChanges writes what grants more than before as workflow commands, at the first entry that
+// grants it.
+func GitHubChanges(w io.Writer, changes []capdiff.Change, root string) error {
+	var b strings.Builder
+	for _, c := range changes {
+		if !c.Widens() {
+			continue
+		}
+		b.WriteString("::warning ")
+		if len(c.Grants) > 0 && c.Grants[0].Line > 0 {
+			g := c.Grants[0]
+			fmt.Fprintf(&b, "file=%s,line=%d,col=%d,", githubProperty.Replace(RelativeTo(root, g.File)), g.Line, g.Column)
+		}
+		var text strings.Builder
+		if err := Changes(&text, []capdiff.Change{c}, TextOptions{}); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "title=capabilities grant more::%s\n", githubMessage.Replace(strings.TrimSpace(text.String())))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
