@@ -13,6 +13,7 @@ var (
 	LargeClaimSQL = largeClaimSQL(2)
 	Parse         = parse
 	PurgeSQL      = purgeSQL
+	CheckServer   = checkServer
 )
 
 func Payload(s driver.Signal) string { return payloads([]driver.Signal{s})[0] }

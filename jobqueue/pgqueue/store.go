@@ -1,4 +1,7 @@
-// Package pgqueue stores a job queue in PostgreSQL (12 or later), natively through pgx.
+// Package pgqueue stores a job queue in PostgreSQL (12 or later), natively through pgx. Databases
+// that speak its protocol, such as CockroachDB and YugabyteDB, do not work: claims find rows by
+// their addresses (ctid), step over locked rows (SKIP LOCKED) and take turns by advisory locks,
+// which is what makes them fast, and which those lack in part.
 //
 // [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker;
 // [Store.Migrate] creates its tables. [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a
@@ -94,9 +97,17 @@ const versionTable = "jobqueue_migrations"
 
 // Migrate creates the tables or updates them. Several processes may do so at once. The error is
 // [jobqueue.ErrUnavailable] while the database is not available. It connects
-// outside the pool, with the pool's BeforeConnect and AfterConnect.
+// outside the pool, with the pool's BeforeConnect and AfterConnect. On a server whose version()
+// names another database than PostgreSQL it changes nothing and returns an error.
 func (s *Store) Migrate(ctx context.Context) (err error) {
 	defer dberr.Classify(&err)
+	var version string
+	if err := s.pool.QueryRow(ctx, "select version()").Scan(&version); err != nil {
+		return fmt.Errorf("read the version of the server: %w", err)
+	}
+	if err := checkServer(version); err != nil {
+		return err
+	}
 	if s.cfg.Schema != "" {
 		create := "create schema if not exists " + quote(s.cfg.Schema)
 		_, err := s.pool.Exec(ctx, create)
