@@ -14,7 +14,8 @@ type Store interface{ driver.Store }
 // store, so it works in any process, also while no worker runs. It is safe for concurrent use and
 // has nothing to close.
 type Client struct {
-	store Store
+	store   Store
+	waiters waiters
 }
 
 // NewClient returns a client of the queue in store.

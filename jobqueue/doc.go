@@ -51,7 +51,8 @@
 //
 // The Save method of [Job] stores what the next attempt needs to continue, how far the job is, or
 // what it has produced; SaveTx of the store does so in a transaction of the handler. The next
-// attempt finds it in Saved, as does [Client.Get].
+// attempt finds it in Saved, as does [Client.Get]. [Client.Wait] waits until a job has ended and
+// returns its result.
 //
 // # Periodic jobs
 //

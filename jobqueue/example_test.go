@@ -294,3 +294,32 @@ func ExampleParams_limits() {
 	// free 2 may start, 8 are held
 	// paying 5 may start, 5 are held
 }
+
+// The caller of a job waits for what it has produced.
+func ExampleClient_Wait() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.Handle(worker, "resize", func(ctx context.Context, job *jobqueue.Job, r Resize) error {
+		return job.Save("small " + r.Picture)
+	})
+	stopped := make(chan error)
+	go func() { stopped <- worker.Run(ctx) }()
+
+	client := jobqueue.NewClient(store)
+	enqueued, err := client.Enqueue(ctx, jobqueue.Params{Kind: "resize", Args: Resize{"cat.png", 640}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	job, err := client.Wait(ctx, enqueued.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(job.State, string(job.Saved))
+	cancel()
+	fmt.Println(<-stopped)
+	// Output:
+	// succeeded "small cat.png"
+	// <nil>
+}

@@ -65,6 +65,8 @@ type Store interface {
 
 	// Get returns ErrNotFound for an unknown id.
 	Get(ctx context.Context, id int64) (*Job, error)
+	// Unfinished returns those of ids, each once, whose jobs are unfinished.
+	Unfinished(ctx context.Context, ids []int64) ([]int64, error)
 	// List returns jobs in descending order of their ids. It reads at most ListWindow jobs, and
 	// returns the id before which the next page begins, 0 after the last page.
 	List(ctx context.Context, f Filter) (jobs []*Job, next int64, err error)

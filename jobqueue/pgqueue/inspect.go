@@ -237,3 +237,15 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 	err = s.pool.SendBatch(ctx, &b).Close()
 	return stats, err
 }
+
+const unfinishedIDsSQL = `select id from jobqueue_job where id = any ($1::bigint[])`
+
+// Unfinished implements driver.Store.
+func (s *Store) Unfinished(ctx context.Context, ids []int64) (unfinished []int64, err error) {
+	defer dberr.Classify(&err)
+	rows, err := s.pool.Query(ctx, s.sql(unfinishedIDsSQL), ids)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}

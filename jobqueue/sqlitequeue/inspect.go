@@ -245,3 +245,15 @@ func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 	})
 	return stats, err
 }
+
+const unfinishedIDsSQL = `select id from jobqueue_job where id in (select value from json_each(?))`
+
+// Unfinished implements driver.Store.
+func (s *Store) Unfinished(ctx context.Context, jobs []int64) (unfinished []int64, err error) {
+	defer dberr.Classify(&err)
+	text, err := json.Marshal(jobs)
+	if err != nil {
+		return nil, err
+	}
+	return ids(s.db.R.QueryContext(ctx, unfinishedIDsSQL, string(text)))
+}
