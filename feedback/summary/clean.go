@@ -85,6 +85,16 @@ func divideAtAsides(c []word) {
 	if m := leadOut.FindStringSubmatchIndex(text); m != nil {
 		cut(m[2], m[2])
 	}
+	for _, m := range vocative.FindAllStringSubmatchIndex(text, -1) {
+		end := resumption.FindStringIndex(text[m[1]:])
+		if end == nil {
+			continue
+		}
+		if said := text[m[2] : m[1]+end[0]]; strings.Count(said, " ") <= 16 && !about.MatchString(said) &&
+			placeOf(said) == inLesson {
+			cut(m[2], m[1]+end[0]+1)
+		}
+	}
 	for _, m := range asideInside.FindAllStringSubmatchIndex(text, -1) {
 		before := tokenAt(at, m[2]) - 1
 		if strings.Count(text[m[2]:m[3]], " ") >= 2 && before >= 0 && !proclitics[c[before].low] {
@@ -185,6 +195,7 @@ func withoutAsides(words []word) []word {
 			at += len(c)
 		}
 	}
+	markInterruptions(words, drop)
 	clauses := parts(words, clause)
 	for from := 0; len(clauses) > 0 && isClosing(clauses[0]); clauses = clauses[1:] {
 		mark(drop[from:from+len(clauses[0])], filler)
@@ -196,6 +207,42 @@ func withoutAsides(words []word) []word {
 		to -= n
 	}
 	return without(words, drop)
+}
+
+// markInterruptions marks what is said to others before the speaker thanks them or finds back to
+// the note: short orders, questions and cries that are not about the lesson.
+func markInterruptions(words []word, drop []reason) {
+	to := 0
+	clauses := parts(words, clause)
+	for i, c := range clauses {
+		text, _ := plainText(c)
+		start := to
+		to += len(c)
+		if i+1 == len(clauses) || !resumes.MatchString(text) {
+			continue
+		}
+		for j := i - 1; j >= max(0, i-4); j-- {
+			c := clauses[j]
+			text, _ := plainText(c)
+			last := c[len(c)-1]
+			cry := last.end == question || strings.ContainsAny(last.mark, "!！")
+			if start -= len(c); len(c) > 10 || about.MatchString(text) || placeOf(text) != inLesson ||
+				unsaid.MatchString(text) {
+				break
+			}
+			if drop[start] != kept {
+				mark(drop[to-len(clauses[i]):to], filler)
+			}
+			if drop[start] != kept || fillerClause.MatchString(text) {
+				continue
+			}
+			if !cry && !imperative.MatchString(text) && !command.MatchString(text) {
+				break
+			}
+			mark(drop[start:start+len(c)], filler)
+			mark(drop[to-len(clauses[i]):to], filler)
+		}
+	}
 }
 
 // isClosing reports whether a clause at the start or the end of a lesson is said to the recorder.

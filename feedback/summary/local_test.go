@@ -144,6 +144,30 @@ func TestNotToBeWritten(t *testing.T) {
 	}
 }
 
+func TestInterruptions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"before thanks", "She sang. Balls off that wall, please! Thank you. She danced.", "She sang. She danced."},
+		{"before the note goes on", "他弹了琴。嘿，谁家狗啊？出去出去！我接着说，他很认真。", "他弹了琴。他很认真。"},
+		{"pet names", "She sang. Sweetheart, shoes go on the rack. She danced.", "She sang. She danced."},
+		{"a group", "She sang. No phones in the pool area, boys. She danced.", "She sang. She danced."},
+		{"pet names without marks", "we sang two songs and then he drummed the beat on the big table " +
+			"no buddy not those sticks the ones on the shelf yeah he asked for a song by the band he likes",
+			"We sang two songs and then he drummed the beat on the big table. He asked for a song by the band he likes."},
+		{"a parent at the door", "他蹬腿有力多了。那位家长，这边不能拍照。换气还不太好。", "他蹬腿有力多了。换气还不太好。"},
+		{"pauses", "他蹬腿有力多了 你先去换衣服 我马上来 换气还不太好", "他蹬腿有力多了，换气还不太好。"},
+		{"thanks for a good lesson", "She sang well. Great work today! Thank you.", "She sang well. Great work today!"},
+		{"an exercise", "Mind the shadow. Watch the beat. Thank you. She sang.", "Mind the shadow. Watch the beat. She sang."},
+		{"to the family", "She sang. You can hear how she improved. He said sorry. We went on.",
+			"She sang. You can hear how she improved. He said sorry. We went on."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, summarize(t, c.in))
+		})
+	}
+}
+
 func TestHomeworkOfSeveralLessonsComesOnce(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "She sang.\n\nShe danced.\n\nFor homework, page 3.",

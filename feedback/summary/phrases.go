@@ -92,6 +92,9 @@ var (
 	leadOut      = repeated("(?:^| )(", ")$", "lead out", "clauses", "courtesies")
 	asideInside  = regexp.MustCompile(
 		`\b((?:` + strings.Join(plainPhrases("asides", "orders", "courtesies"), "|") + `)\b)`)
+	resumes      = anyOf("resuming", "^", "$")
+	vocative     = anyOf("vocatives", `\b(`, `)`)
+	resumption   = anyOf("resumption", "", "")
 	called       = anyOf("called", "^", "$")
 	command      = anyOf("commands", "", "")
 	unsaid       = anyOf("unsaid", "^", "$")

@@ -309,7 +309,8 @@ func (t term) accepts(a alignment, before, next []word) bool {
 	case t.strong:
 		return true
 	case t.alone && (t.ends || !before[len(before)-1].wide):
-		return (a.differ && a.score >= 1 || a.typed) && (t.ends || !isStatement(next))
+		return (a.differ && a.score >= 1 || a.typed) && (t.ends || !isStatement(next)) ||
+			a.differ && t.rejects && t.ends && !isStatement(next)
 	case t.negates:
 		return t.numbers && a.typed
 	}
