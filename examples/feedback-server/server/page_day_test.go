@@ -57,7 +57,7 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 			b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
 			b.waitText("Saved.")
 			shows(day)
-			b.clickButton("Save as record")
+			b.clickButton("Save")
 			b.waitText("The record is saved")
 			for record, err := range c.Records(t.Context(), p.ID) {
 				require.NoError(t, err)

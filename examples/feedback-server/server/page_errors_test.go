@@ -209,7 +209,7 @@ func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
 		}
 		return false
 	})
-	b.clickButton("Save as record")
+	b.clickButton("Save")
 	<-arrived
 	b.do(chromedp.SendKeys(editor, " Lost."))
 	typed := b.eval(`document.querySelector("textarea").value`)

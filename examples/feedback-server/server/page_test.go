@@ -137,7 +137,7 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 		for range 40 {
 			press("\t")
 			focused := b.eval(`(() => { const e = document.activeElement;
-				return (e.labels?.[0]?.innerText ?? "") + "|" + e.innerText; })()`)
+				return e === document.body ? "" : (e.labels?.[0]?.innerText ?? "") + "|" + e.innerText; })()`)
 			if strings.Contains(focused, text) {
 				return
 			}
@@ -161,16 +161,17 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 	b.waitRecorded(16)
 	press(" ")
 	b.waitText("should practice drawing for fifteen minutes every day")
+	b.until(`() => document.querySelector("textarea").value.includes("was a very good lesson")`, "") // by itself
 	tab("Finish the lesson")
 	press("\r")
 	b.waitText("Lesson 1 is finished")
-	tab("Generate")
+	tab("Generate anew")
 	press("\r")
 	b.until(`() => document.activeElement.value?.includes("was a very good lesson")`, "")
 	press(" Well done!")
 	b.waitText("Saved.")
 	b.screenshot("written")
-	tab("Save as record")
+	tab("Save")
 	press("\r")
 	b.waitText("The record is saved")
 	b.waitText("Recording starts lesson 1") // of a new session
@@ -180,11 +181,14 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 		contents += record.Content
 	}
 	require.Regexp(t, `(?s)^[^!]*was a very good lesson[^!]*Well done![^!]*$`, contents)
-	b.until(`() => Boolean(document.querySelector(".records"))`, "")
+	b.until(`() => Boolean(document.querySelector(".entry"))`, "")
+	tab("Ming")
+	press("\r")
 	tab("Delete")
 	press("\r")
-	b.waitText("This cannot be undone")
-	press("\t", "\r") // from Cancel to Delete
+	b.until(`() => document.activeElement.innerText === "Undo"`, "")
+	tab("Records")
+	press("\r")
 	b.waitText("There are no records")
 	for record := range c.Records(t.Context(), "") {
 		require.Empty(t, record)
@@ -269,8 +273,8 @@ func TestPageIsAccessible(t *testing.T) {
 		b.clickButton(language.keep)
 		b.waitText(language.saved)
 		b.do(chromedp.Navigate(url + "/#/records"))
-		b.until(`() => Boolean(document.querySelector(".filters ~ div .records"))`, "")
-		b.eval(`document.querySelector(".records button + button").click(); ""`) // for the guardian
+		b.until(`() => Boolean(document.querySelector(".filters ~ .records summary"))`, "")
+		b.eval(`document.querySelector(".entry summary").click(); document.querySelector(".entry .primary").click(); ""`)
 		b.waitText("Ming's lesson feedback")
 		check("records " + language.name)
 		b.clickButton(language.other)

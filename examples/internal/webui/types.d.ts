@@ -16,6 +16,12 @@ interface Segment {
 	audio_deleted_at: string | null;
 }
 
+interface Sentence {
+	text: string;
+	start_ms: number;
+	end_ms: number;
+}
+
 interface Lesson {
 	lesson_id: string;
 	number: number;
@@ -30,6 +36,7 @@ interface Session {
 	session_id: string;
 	feedback_date: string;
 	feedback_text: string;
+	generated_text: string;
 	lessons: Lesson[];
 }
 
@@ -201,6 +208,7 @@ type AddPart = (lesson: string, type: string, name?: string, data?: ArrayBuffer)
 /**
  * The voice session of a student, as the server has it. Its events: "session" when something of it
  * may have changed, "segment" with a changed segment in detail, "opened" when there is one,
+ * "heard" when all that was recorded here has become text,
  * "replaced" when it is another.
  */
 type Work = import("./page/work.js").Work;
@@ -211,9 +219,9 @@ type Draw<T> = (data: T, kept: Recording[]) => HTMLElement;
 /** Draws what has the key, which create prepares the first time. */
 type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement;
 
-/** Is where the feedback of a student is written. saved is called with a new record. */
-type FeedbackSection = (work: Work, saved: () => Promise<void>) => {
-	element: HTMLElement, leave(): Promise<void>,
+/** Is where the feedback of a student is written. saved is called with the new record. */
+type FeedbackSection = (work: Work, saved: (record: FeedbackRecord) => Promise<void>) => {
+	element: HTMLElement, save: HTMLElement, leave(): Promise<void>,
 };
 
 type Fields = Record<string, string>;
@@ -231,16 +239,26 @@ type Offer = (question: string, text: string, ...buttons: HTMLElement[]) => void
 type OfCode = (key: string, other: string) => string;
 
 /** Returns seconds as m:ss, or about how long they are in words. */
+type OfDay = (day: string, parts?: Intl.DateTimeFormatOptions) => string;
 type OfSeconds = (seconds: number) => string;
 
 /** Returns what an error means for the reader. */
 type Explain = (error: any) => string;
 
-/** Shows a message, which screen readers read when they have finished. Errors stay until the next. */
-type Say = (text: string, error?: boolean) => void;
+/**
+ * Shows a message beside an element, in place of the one before. Errors interrupt screen readers.
+ * If the element is gone, the message stands above the view.
+ */
+type Say = (text: string, near: Element, error?: boolean) => void;
 
-/** Shows the text in an element and copies it. If the browser refuses, the text is selected there. */
-type Copy = (text: Promise<string>, shown: HTMLElement) => Promise<void>;
+/** Tells screen readers, when they have finished; with visible, all readers. */
+type Announce = (text: string, visible?: boolean) => void;
+
+/**
+ * Shows the text in an element, copies it and returns what to say. If the browser refuses, the text
+ * is selected there and an error thrown.
+ */
+type Copy = (text: Promise<string>, shown: HTMLElement) => Promise<string>;
 
 /** Asks a question in a dialog. */
 type Ask = (question: string, yes: string, no?: string) => Promise<boolean>;
@@ -254,7 +272,7 @@ type Write = (element: Element, text: string) => void;
  */
 type Arrange = (parent: Element, children: Element[]) => void;
 
-/** Runs an action unless it is running already. */
+/** Runs an action unless it is running already. The text that it returns, or its error, is shown beside the element. */
 type Once = (element: HTMLElement, action: Action) => Promise<void>;
 
 /**
@@ -288,10 +306,17 @@ type CreateForm = (
 type Key = keyof typeof import("./page/i18n/en.json");
 type Child = string | Node | null | undefined | false;
 
-/** Lists records. name returns that of the student, heading is the tag of the titles, deleted is called when one was deleted. */
-type RecordList = (
-	records: FeedbackRecord[], name: (r: FeedbackRecord) => string, heading: "h2" | "h3", deleted: () => unknown,
-) => HTMLElement;
+/**
+ * A list of the records that a query of the interface finds, page by page. name returns the student's,
+ * heading is the tag of the months. leave carries out what could still be undone.
+ */
+type RecordList = (query: Fields, name: (r: FeedbackRecord) => string, heading: "h2" | "h3") => {
+	element: HTMLElement, draw(): Promise<void>, leave(): Promise<void>,
+};
+type RemoveRecord = (item: HTMLElement, path: string, title: string) => Promise<void>;
+type EditRecord = (item: HTMLElement, path: string) => Promise<void>;
+type SavedCard = (record: FeedbackRecord) => HTMLElement;
+type SendButton = (path: string, of: string) => HTMLButtonElement;
 
 /** Fills main. The function that it returns ends it. */
 type View = (main: HTMLElement, student?: string) => Promise<Leave>;

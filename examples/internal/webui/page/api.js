@@ -68,6 +68,7 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 	try {
 		response = await fetch("api/v1/" + path, {
 			method, headers: sent, cache: "no-store", credentials: "omit",
+			keepalive: method === "DELETE", // also when the page is being left
 			body: body === undefined || blob ? body : JSON.stringify(body),
 			signal: AbortSignal.timeout(seconds * 1000),
 		});

@@ -1,18 +1,18 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
 import { account } from "./api.js";
-import { ask, button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
-import { draftKeys, outbox, own, remove, retryNow, wake } from "./outbox.js";
+import { announce, button, byId, explain, h, once, t, useLanguage } from "./dom.js";
+import { outbox, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
-import { settingsView } from "./views/settings.js";
+import { languageButton, languageKey, settingsView, signOut } from "./views/settings.js";
 import { signInByAddress, signInForm, signInView } from "./views/signin.js";
 import { studentView } from "./views/student.js";
-import { editView, studentsView } from "./views/students.js";
+import { editView } from "./views/students.js";
+import { todayView } from "./views/today.js";
 
 /** @type {Record<string, View>} */
 const views = { student: studentView, edit: editView, records: recordsView, settings: settingsView };
 const main = byId("main");
-const languageKey = "lessonkit-language";
 /** @type {Leave} */
 let leave;
 let shown = 0;
@@ -29,6 +29,7 @@ async function end() {
 async function show() {
 	const number = ++shown;
 	await end();
+	announce("");
 	await signInByAddress();
 	if (number !== shown) return;
 	const [, name = "", student] = address.exec(location.hash) ?? [];
@@ -36,7 +37,7 @@ async function show() {
 	drawFrame();
 	const root = h("div.view", {});
 	try {
-		const view = account.teacher ? views[name] ?? studentsView : signInView;
+		const view = account.teacher ? views[name] ?? todayView : signInView;
 		const ending = await view(root, student);
 		if (number === shown) leave = ending;
 		else await ending?.();
@@ -49,38 +50,21 @@ async function show() {
 	if (document.activeElement === document.body) main.focus({ preventScroll: true });
 }
 
-/** Ends the session, and forgets what this device keeps of the teacher. */
-async function signOut() {
-	const recordings = () => own().catch(() => []);
-	const [n, texts] = [(await recordings()).length, draftKeys().length];
-	if (n + texts > 0 && !await ask(t("signOutQuestion", { n, texts }), t("signOut"))) return;
+/** Ends the view, so that nothing more is typed, and signs out. */
+const leaveAndSignOut = () => signOut(async () => {
 	await end();
-	main.replaceChildren(); // nothing more is typed
-	let problem = await account.logout();
-	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
-		problem = await account.logout();
-	}
-	// What is incomplete now is being recorded by another tab.
-	for (const recording of await recordings()) if (recording.complete) await remove(recording);
-	for (const key of draftKeys()) localStorage.removeItem(key);
-	account.forget();
-}
+	main.replaceChildren();
+});
 
 function drawFrame() {
-	const links = [["#/", t("students")], ["#/records", t("records")], ["#/settings", t("settings")]]
+	const links = [["#/", t("today")], ["#/records", t("records")], ["#/settings", t("settings")]]
 		.map(([href, label]) => h("a", { href, "aria-current": location.hash === href && "page" }, label));
-	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
 	byId("header").replaceChildren(...h("div", {},
 		h("p.brand", {}, t("title")),
 		account.teacher && h("nav", { "aria-label": t("navigation") }, ...links),
-		button(name, async () => {
-			localStorage.setItem(languageKey, lang);
-			await useLanguage(lang);
-			await show();
-		}, { class: "quiet", lang }),
-		account.teacher && button(t("signOut"), signOut, { class: "quiet" })).children);
-	write(byId("reference"), t("reference"));
-	write(byId("health"), t("health"));
+		languageButton(),
+		account.teacher && button(t("signOut"), leaveAndSignOut, { class: "quiet" })).children);
+	byId("header").classList.toggle("signed-in", !!account.teacher);
 	drawBanner();
 }
 
@@ -101,6 +85,8 @@ function drawBanner() {
 }
 
 addEventListener("hashchange", show);
+addEventListener("language", show);
+addEventListener("sign-out", leaveAndSignOut);
 outbox.addEventListener("change", drawBanner);
 addEventListener("beforeunload", (event) => {
 	if (outbox.state.unsent > 0) event.preventDefault();

@@ -61,10 +61,12 @@ export function button(label, action, { of, ...props } = {}) {
 export async function once(element, action) {
 	if (element.getAttribute("aria-busy") === "true") return;
 	element.setAttribute("aria-busy", "true");
+	quiet(element);
 	try {
-		await action();
+		const told = await action();
+		if (told && typeof told === "string") say(told, element);
 	} catch (error) {
-		say(explain(error), true);
+		say(explain(error), element, true);
 	} finally {
 		element.removeAttribute("aria-busy");
 	}
@@ -105,21 +107,39 @@ export async function copy(text, shown) {
 	]))().then(() => true, () => false);
 	write(shown, await text);
 	shown.hidden = false;
-	if (await writing) return say(t("copied"));
+	if (await writing) return t("copied");
 	getSelection()?.selectAllChildren(shown);
-	say(t("copyRefused"), true);
+	throw Object.assign(new Error(), { name: "copy_refused" });
 }
 
-let clearing = 0;
+/** The messages, by what they follow. @type {WeakMap<Element, Element>} */
+const messages = new WeakMap();
+
+/** What the message of an element follows. @param {Element} element */
+const place = (element) => element.closest("form, .row") ?? element;
+
+/** Ends the message beside an element. @param {Element} element */
+export function quiet(element) {
+	messages.get(place(element))?.remove();
+	announce("");
+}
 
 /** @type {Say} */
-export function say(text, error = false) {
+export function say(text, near, error = false) {
+	quiet(near);
+	if (!near.isConnected) return announce(text, true);
+	const message = h(error ? "p.error" : "p.done", error ? { role: "alert" } : {}, text);
+	messages.set(place(near), message);
+	if (place(near).matches("form")) place(near).append(message);
+	else place(near).after(message);
+	if (!error) announce(text);
+}
+
+/** @type {Announce} */
+export function announce(text, visible = false) {
 	const status = byId("status");
-	clearTimeout(clearing);
-	status.className = error ? "error" : "";
-	status.replaceChildren(text);
-	if (error) status.append(button(t("close"), () => status.replaceChildren(), { class: "quiet" }));
-	else clearing = setTimeout(() => status.replaceChildren(), 8000);
+	write(status, text);
+	status.classList.toggle("hidden", !visible);
 }
 
 /** @type {Explain} */
@@ -132,6 +152,10 @@ export function explain({ name, code, status = 0, message, retryAfter = 0, field
 	});
 }
 
+/** A day in words, or with these parts only. @type {OfDay} */
+export const dayName = (day, parts = { month: "short", day: "numeric", weekday: "short" }) =>
+	new Date(day + "T12:00").toLocaleDateString(language === "zh" ? "zh-CN" : "en", parts);
+
 /** @type {OfSeconds} */
 export const minutes = (seconds) =>
 	Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
@@ -142,8 +166,8 @@ export function duration(seconds) {
 	return n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
 }
 
-/** YYYY-MM-DD, as Swedes write it. */
-export const today = () => new Date().toLocaleDateString("sv");
+/** YYYY-MM-DD, as Swedes write it, so many days ago. */
+export const today = (ago = 0) => new Date(Date.now() - ago * 864e5).toLocaleDateString("sv");
 
 /** @type {Ask} */
 export function ask(question, yes, no = t("cancel")) {

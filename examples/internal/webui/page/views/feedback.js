@@ -1,23 +1,23 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
-import { account, messageOf, Problem, request, requestKey } from "../api.js";
-import { button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
+import { account, messageOf, request, requestKey } from "../api.js";
+import { announce, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** @type {FeedbackSection} */
 export function feedbackSection(work, saved) {
-	const editor = h("textarea", { rows: 12, maxlength: 20000, lang: "" });
+	const editor = h("textarea", { rows: 8, maxlength: 20000, lang: "" });
 	const date = h("input", { type: "date", required: true, value: today() });
 	const state = h("p.hint.saving", { role: "status" });
 	const choice = h("div.notice", { hidden: true });
 	const message = h("p.text.notice", { hidden: true });
 	const warned = h("p.text.notice", { hidden: true });
-	const generate = button(t("generate"), generateText);
-	const save = button(t("saveRecord"), saveRecord, { class: "primary" });
-	const element = h("section.card", { "aria-labelledby": "feedback" },
-		h("h2", { id: "feedback" }, t("feedback")), h("div.row", {}, generate), warned, choice,
-		field(t("feedbackText"), editor), state, h("div.row.end", {}, field(t("date"), date), save),
-		button(t("copyForGuardian"), () => copy(readMessage(), message)), message);
+	const generate = button(t("generate"), () => generateText(false), { class: "quiet" });
+	const save = button(t("save"), saveRecord, { class: "primary" });
+	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
+	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
+		h("h2", { id: "feedback" }, t("feedback")), choice, field(t("feedbackText"), editor), state,
+		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, message);
 
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
@@ -26,6 +26,7 @@ export function feedbackSection(work, saved) {
 	let chosen = false; // the date
 	let conflict = false;
 	let key = requestKey(); // of the record, until it is saved
+	let made = ""; // the text that was generated last
 	let timer = 0;
 	let saving = Promise.resolve();
 
@@ -36,6 +37,7 @@ export function feedbackSection(work, saved) {
 	});
 
 	function edited() {
+		guardian.hidden = !editor.value.trim();
 		dirty = true;
 		message.hidden = true;
 		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
@@ -83,7 +85,6 @@ export function feedbackSection(work, saved) {
 
 	/** The text as the server has it, in the teacher's template. */
 	async function readMessage() {
-		if (!editor.value.trim()) throw new Problem(409, { code: "nothing_transcribed" });
 		await (saving = saving.then(autosave));
 		if (dirty) throw new Error(t("notSaved"));
 		return messageOf("feedback-sessions/" + (await work.ensure()).session_id);
@@ -115,34 +116,38 @@ export function feedbackSection(work, saved) {
 		buttons[0]?.focus();
 	}
 
-	async function generateText() {
+	/** @param {boolean} byItself because what was said has become text */
+	async function generateText(byItself) {
 		const session = await work.ensure();
 		/** @type {{ body: Generated }} */
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
+		if (work.session?.session_id !== session.session_id) return; // saved meanwhile
 		const { warning = "", warning_codes } = body;
 		const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
 		write(warned, [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n"));
 		warned.hidden = !warned.textContent;
-		say(t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
-		if (!editor.value.trim()) return use(body.text);
+		announce(t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
+		const untouched = [made, ""].includes(editor.value.trim());
+		made = body.text.trim();
+		if (untouched) return use(body.text, byItself);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
 			button(t("cancel"), () => { choice.hidden = true; }));
 	}
 
 	/** @param {string} text */
-	function use(text) {
+	function use(text, byItself = false) {
 		choice.hidden = true;
 		editor.value = text;
 		edited();
-		editor.focus();
+		if (!byItself) editor.focus();
 	}
 
 	async function saveRecord() {
-		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), true);
+		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), save, true);
 		clearTimeout(timer);
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
-		await saving.then(() => request("POST", "feedback-records", {
+		const { body: record } = await saving.then(() => request("POST", "feedback-records", {
 			headers: { "Idempotency-Key": key },
 			body: {
 				profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
@@ -151,21 +156,22 @@ export function feedbackSection(work, saved) {
 		})).finally(() => { editor.readOnly = date.readOnly = false; });
 		forgetDraft();
 		work.completed();
-		say(t("recordSaved"));
-		await saved();
+		await saved(record);
 	}
 
 	/** @param {string} text @param {string} day */
 	function show(text, day) {
 		editor.value = text;
 		date.value = day;
+		guardian.hidden = !text.trim();
 		chosen = false;
-		message.hidden = warned.hidden = true;
+		message.hidden = warned.hidden = choice.hidden = true;
 		state.textContent = "";
 	}
 
 	work.addEventListener("session", () => {
 		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
+		made = work.session?.generated_text.trim() ?? "";
 		const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
 		if (!kept || kept.text === editor.value) return;
 		// The version that the draft belongs to tells whether the text has changed elsewhere since.
@@ -176,13 +182,16 @@ export function feedbackSection(work, saved) {
 	work.addEventListener("opened", () => {
 		if (!chosen && work.session) date.value = work.session.feedback_date;
 	});
+	work.addEventListener("session", () => { generate.hidden = !work.session?.lessons.length; });
+	work.addEventListener("heard", () => choice.hidden && once(generate, () => generateText(true)));
 	work.addEventListener("replaced", () => {
+		made = "";
 		key = requestKey();
 		show("", today());
 	});
 
 	return {
-		element,
+		element, save,
 		async leave() {
 			clearTimeout(timer);
 			await saving;

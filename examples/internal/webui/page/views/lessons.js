@@ -1,7 +1,7 @@
 // Recording lessons, and what of them waits.
 
 import { account, Problem, request } from "../api.js";
-import { button, duration, explain, h, minutes, once, say, t, write } from "../dom.js";
+import { announce, button, duration, explain, h, minutes, once, say, t, write } from "../dom.js";
 import { delay } from "../events.js";
 import { append, changed, create, hold, outbox, own, put } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
@@ -14,6 +14,7 @@ export function lessonsSection(work) {
 	const words = h("span.hint.words", {});
 	const time = h("span.time", { role: "timer" }, "0:00");
 	const record = button(t("record"), () => recorder ? stop() : start(), { class: "record" });
+	const levels = h("div.row.levels", { hidden: true }, meter, words, time);
 	const lessonNote = h("p.hint", {});
 	const spoken = h("p.hidden", { role: "status" });
 	const waiting = h("p.hint.waiting", {});
@@ -21,10 +22,9 @@ export function lessonsSection(work) {
 	const text = transcript(work);
 	const files = h("input", { type: "file", accept: "audio/*,video/mp4,video/webm", multiple: true, class: "file" });
 	const drop = h("label.drop", {}, t("dropFiles"), files);
-	const element = h("section.card", { "aria-labelledby": "lessons" },
-		h("h2", { id: "lessons" }, t("lessons")), lessonNote, record,
-		h("div.row.levels", {}, meter, words, time),
-		h("div.row", {}, finish, drop), waiting, text.element, spoken);
+	const element = h("section.card.lessons", { "aria-labelledby": "lessons" },
+		h("h2", { id: "lessons" }, t("lessons")), lessonNote, waiting, text.element,
+		h("div.row", {}, finish, drop), spoken);
 
 	/** Ends the recording. @type {(() => Promise<void>) | null} */
 	let recorder = null;
@@ -36,6 +36,8 @@ export function lessonsSection(work) {
 	/** The last sequence of each lesson that was given to a recording here.
 	 * @type {Map<string, number>} */
 	const last = new Map();
+	/** What was recorded here and is no text yet, as lesson and sequence. @type {Set<string>} */
+	const awaited = new Set();
 
 	const openLesson = () => work.session?.lessons.find((l) => l.state === "recording");
 
@@ -76,7 +78,7 @@ export function lessonsSection(work) {
 		keepAwake(awake.signal);
 		document.title = "● " + t("recording") + " – " + work.profile.name;
 		draw();
-		say(t("recordingStarted"));
+		announce(t("recordingStarted"));
 	}
 
 	async function stop() {
@@ -90,7 +92,8 @@ export function lessonsSection(work) {
 		await stopping();
 		release();
 		awake.abort();
-		say(t("recordingStopped"));
+		announce(t("recordingStopped"));
+		draw();
 	}
 
 	/** @type {AddPart} */
@@ -101,6 +104,7 @@ export function lessonsSection(work) {
 		const created = await create(
 			{ lesson, sequence, type, name, teacher, duration: 0, complete: !!data, refused: null }, data);
 		last.set(lesson, created.sequence);
+		awaited.add(lesson + " " + created.sequence);
 		void changed();
 		return created;
 	});
@@ -136,7 +140,7 @@ export function lessonsSection(work) {
 				return await store();
 			} catch (error) {
 				void stop();
-				if (!told) say(t("deviceFull", { detail: explain(error) }), true);
+				if (!told) say(t("deviceFull", { detail: explain(error) }), record, true);
 				await delay(2000);
 			}
 		}
@@ -152,7 +156,7 @@ export function lessonsSection(work) {
 			await add(lesson, file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name, data);
 		}
 		files.value = "";
-		say(t("filesAdded", { n: picked.length }));
+		return t("filesAdded", { n: picked.length });
 	});
 
 	async function finishLesson() {
@@ -161,7 +165,7 @@ export function lessonsSection(work) {
 		if (!open) return;
 		await request("POST", `feedback-lessons/${open.lesson_id}/finish`);
 		await work.refresh();
-		say(t("lessonFinished", { n: open.number }));
+		return t("lessonFinished", { n: open.number });
 	}
 
 	/** @param {number} level in dBFS @param {number} seconds */
@@ -178,7 +182,9 @@ export function lessonsSection(work) {
 		record.classList.toggle("on", !!recorder);
 		write(lessonNote, open ? t(recorder ? "lessonRecording" : "lessonOpen", { n: open.number })
 			: t("lessonNext", { n: lessons.length + 1 }));
-		finish.disabled = !open;
+		levels.hidden = !recorder;
+		finish.hidden = !open;
+		hear(lessons);
 		text.draw(unsent);
 		// How much waits, and how long.
 		const left = lessons.flatMap((l) => l.segments).filter(isWaiting);
@@ -187,6 +193,17 @@ export function lessonsSection(work) {
 		write(waiting, left.length === 0 ? "" : [t("waiting", { n: left.length }), ahead > 0 && t("ahead", { n: ahead }),
 			wait > 0 && t("estimate", { time: duration(wait) })].filter(Boolean).join(" "));
 	}
+
+	/** Tells when all that was recorded here has become text. @param {Lesson[]} lessons */
+	function hear(lessons) {
+		if (recorder || awaited.size === 0) return;
+		const settled = [...unsent.filter((r) => r.refused),
+			...lessons.flatMap((l) => l.segments.filter((s) => !isWaiting(s)).map((s) => ({ ...s, lesson: l.lesson_id })))];
+		for (const { lesson, sequence } of settled) awaited.delete(lesson + " " + sequence);
+		if (awaited.size > 0 || !lessons.some((l) => !l.applied && l.segments.some((s) => s.text))) return;
+		work.dispatchEvent(new Event("heard"));
+	}
+
 	// Events do not tell how long it takes.
 	const progress = setInterval(() => waiting.textContent && !document.hidden && refresh(), 3000);
 	const refresh = () => work.refresh().catch(() => {});
@@ -214,7 +231,7 @@ export function lessonsSection(work) {
 	void readOutbox();
 
 	return {
-		element,
+		element, levels, record,
 		async leave() {
 			end.abort();
 			clearInterval(progress);

@@ -1,7 +1,9 @@
-// Saved feedback: by student and date.
+// Saved feedback: by month, found by student and words, sent, edited, printed.
 
 import { all, messageOf, request } from "../api.js";
-import { ask, button, byId, copy, field, h, once, say, t } from "../dom.js";
+import { button, byId, copy, dayName, explain, field, form, h, once, say, t, today } from "../dom.js";
+import { delay } from "../events.js";
+import { draftKey } from "../outbox.js";
 
 /** @type {View} */
 export async function recordsView(root) {
@@ -9,43 +11,183 @@ export async function recordsView(root) {
 	const names = new Map(profiles.map((p) => [p.profile_id, p.name]));
 	const student = h("select", {}, h("option", { value: "" }, t("any")),
 		...profiles.map((p) => h("option", { value: p.profile_id }, p.name)));
-	const date = h("input", { type: "date" });
-	const list = h("div", {});
-	const draw = async () => {
-		const records = await all("feedback-records", student.value ? { profile_id: student.value } : {});
-		const wanted = records.filter((r) => !date.value || r.feedback_date === date.value);
-		list.replaceChildren(recordList(wanted, (r) => names.get(r.profile_id) ?? "", "h2", draw));
+	const search = h("input", { type: "search", maxlength: 100 });
+	const from = h("input", { type: "date" });
+	const to = h("input", { type: "date" });
+	/** @type {Fields} */
+	const query = {};
+	const list = recordList(query, (r) => names.get(r.profile_id) ?? "", "h2");
+	let reading = Promise.resolve();
+	const draw = () => {
+		Object.assign(query, { profile_id: student.value, query: search.value.trim(), from: from.value, to: to.value });
+		for (const name of Object.keys(query)) if (!query[name]) delete query[name];
+		reading = reading.then(() => once(list.element, list.draw));
 	};
-	for (const control of [student, date]) control.addEventListener("change", () => once(list, draw));
+	for (const control of [student, from, to]) control.addEventListener("change", draw);
+	search.addEventListener("input", draw);
+	/** A button for the days of a month. @param {Key} label @param {number} ago in months */
+	const month = (label, ago) => button(t(label), () => {
+		const [year, month] = today().split("-").map(Number);
+		const day = (/** @type {number} */ m, /** @type {number} */ d) =>
+			new Date(year ?? 0, m - 1, d).toLocaleDateString("sv");
+		from.value = day((month ?? 0) - ago, 1);
+		to.value = day((month ?? 0) - ago + 1, 0);
+		draw();
+	});
 	root.append(h("h1", {}, t("records")),
-		h("div.row.filters", {}, field(t("student"), student), field(t("date"), date)), list);
-	await draw();
+		h("div.row.filters", {}, field(t("searchRecords"), search), field(t("student"), student)),
+		h("div.row.filters", {}, month("thisMonth", 0), month("lastMonth", 1),
+			field(t("from"), from), field(t("to"), to)), list.element);
+	await list.draw();
+	return list.leave;
 }
 
+const undoTime = 10_000; // ms
+
 /** @type {RecordList} */
-export function recordList(records, name, heading, deleted) {
-	if (records.length === 0) return h("p.hint", {}, t("noRecords"));
-	return h("ul.list.records", {}, ...records.map((r) => {
-		const title = [r.feedback_date, name(r)].filter(Boolean).join(" · ");
+export function recordList(query, name, heading) {
+	const element = h("div.records", {});
+	let cursor = "";
+	/** Deletes at once what can still be brought back. @type {() => Promise<void>} */
+	let settle = async () => {};
+	let month = "";
+	let list = h("ul.list", {});
+	const more = button(t("more"), () => read(cursor));
+	const hiding = () => void settle();
+	addEventListener("pagehide", hiding);
+
+	async function draw() {
+		await settle();
+		await read("");
+	}
+
+	/** @param {string} from */
+	async function read(from) {
+		const { body } = await request("GET", "feedback-records?" + new URLSearchParams({ ...query, cursor: from }));
+		if (!from) {
+			month = "";
+			element.replaceChildren();
+		}
+		cursor = body.next_cursor ?? "";
+		for (const r of body.items) {
+			if (month !== r.feedback_date.slice(0, 7)) {
+				month = r.feedback_date.slice(0, 7);
+				list = h("ul.list", {});
+				element.append(h(heading, {}, dayName(r.feedback_date, { year: "numeric", month: "long" })), list);
+			}
+			list.append(entry(r));
+		}
+		if (!element.firstChild) element.append(h("p.hint", {}, t("noRecords")));
+		more.remove();
+		if (cursor) element.append(more);
+	}
+
+	/** @param {FeedbackRecord} r @param {boolean} [open] */
+	function entry(r, open = false) {
+		const title = [dayName(r.feedback_date), name(r)].join(" · ");
 		const path = "feedback-records/" + r.record_id;
-		const content = h("p.text", {}, r.content);
-		const message = h("p.text.notice", { hidden: true });
-		const item = h("li.card", {}, h(heading, {}, title), content,
-			h("div.row", {},
-				button(t("copy"), () => copy(Promise.resolve(r.content), content), { of: title }),
-				button(t("copyForGuardian"), () => copy(messageOf(path), message), { of: title }),
+		const item = h("li.entry", {});
+		item.append(h("details", { open }, h("summary", {}, h("span.title", {}, title), h("span.text", {}, r.content))),
+			h("div.row", {}, sendButton(path, title),
+				button(t("edit"), () => edit(item, path), { of: title }),
 				button(t("print"), () => {
 					item.classList.add("printed");
 					print();
 					item.classList.remove("printed");
 				}, { of: title }),
-				button(t("delete"), async () => {
-					if (!await ask(t("deleteRecordQuestion", { title }), t("delete"))) return;
-					await request("DELETE", path);
-					await deleted();
-					byId("main").focus();
-					say(t("deleted"));
-				}, { class: "danger", of: title })), message);
+				button(t("delete"), () => remove(item, path, title), { class: "danger", of: title })));
 		return item;
-	}));
+	}
+
+	/** Takes a record out of the list, and deletes it when it can no longer be brought back. @type {RemoveRecord} */
+	async function remove(item, path, title) {
+		await settle();
+		const undo = h("li.notice.row", { tabindex: -1 }, h("span.grow", {}, t("deletedRecord", { title })),
+			button(t("undo"), () => {
+				settle = async () => {};
+				undo.replaceWith(item);
+				item.querySelector("summary")?.focus();
+			}));
+		const deletes = async () => {
+			if (settle !== deletes) return; // undone, or done
+			settle = async () => {};
+			undo.inert = true;
+			const of = undo.parentElement;
+			await request("DELETE", path).then(() => {
+				if (undo.contains(document.activeElement)) byId("main").focus();
+				undo.remove();
+				if (of?.firstChild) return;
+				of?.previousElementSibling?.remove(); // the month
+				of?.remove();
+			}, (error) => {
+				undo.replaceWith(item);
+				say(explain(error), item, true);
+			});
+		};
+		settle = deletes;
+		item.replaceWith(undo);
+		undo.querySelector("button")?.focus();
+		void delay(undoTime).then(() => deletes());
+	}
+
+	/** @type {EditRecord} */
+	async function edit(item, path) {
+		const { body: record, etag } = await request("GET", path);
+		const key = draftKey(record.record_id);
+		/** What was typed before and not saved. */
+		const draft = { etag, content: record.content, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
+		const content = h("textarea", { name: "content", rows: 8, maxlength: 20000, required: true, lang: "" });
+		content.value = draft.content;
+		const date = h("input", { name: "feedback_date", type: "date", required: true, value: record.feedback_date });
+		content.addEventListener("input", () =>
+			localStorage.setItem(key, JSON.stringify({ etag: draft.etag, content: content.value })));
+		const changing = form(async (values) => {
+			/** @type {Answer} */
+			const { body } = await request("PUT", path, { body: values, headers: { "If-Match": draft.etag } })
+				.catch(async (error) => {
+					if (error.status !== 412) throw error;
+					const other = await request("GET", path);
+					draft.etag = other.etag; // saving again replaces it
+					throw Object.assign(new Error(other.body.content), { name: "record_changed" });
+				});
+			close(body);
+		}, {}, field(t("feedbackText"), content), field(t("date"), date), h("div.row", {},
+			h("button.primary", {}, t("save")), button(t("cancel"), () => close(record))));
+		/** @param {FeedbackRecord} r */
+		const close = (r) => {
+			localStorage.removeItem(key);
+			const now = entry(r, true);
+			item.replaceWith(now);
+			now.querySelector("summary")?.focus();
+		};
+		item.replaceChildren(changing);
+		content.focus();
+	}
+
+	return {
+		element, draw,
+		async leave() {
+			removeEventListener("pagehide", hiding);
+			await settle();
+		},
+	};
+}
+
+/** A record that was saved now. @type {SavedCard} */
+export const savedCard = (record) => h("section.card.saved", { "aria-label": t("recordSaved") },
+	h("p.done", { role: "status" }, t("recordSaved")), h("p.text.folded", {}, record.content),
+	h("div.row", {}, sendButton("feedback-records/" + record.record_id, "")));
+
+/** Sends what the guardian gets of a record or a session, or copies it. @type {SendButton} */
+export function sendButton(path, of) {
+	const message = h("p.text.notice", { hidden: true });
+	const canShare = "share" in navigator;
+	const b = button(t(canShare ? "send" : "copyForGuardian"), async () => {
+		if (!message.isConnected) b.closest(".row")?.after(message);
+		const text = messageOf(path);
+		const refused = canShare && await navigator.share({ text: await text }).then(() => "", ({ name }) => name);
+		// The teacher may think better of it.
+		return refused === false || refused && refused !== "AbortError" ? copy(text, message) : "";
+	}, { class: "primary", of: of || undefined });
+	return b;
 }

@@ -1,7 +1,20 @@
-// What holds for all students.
+// What holds for all students, and for the teacher.
 
-import { request } from "../api.js";
-import { fields, form, h, say, t } from "../dom.js";
+import { account, request } from "../api.js";
+import { ask, button, byId, explain, fields, form, h, language, t, today, useLanguage } from "../dom.js";
+import { draftKeys, own, remove } from "../outbox.js";
+
+export const languageKey = "lessonkit-language";
+
+/** The button that changes to the other language. */
+export function languageButton() {
+	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
+	return button(name ?? "", async () => {
+		localStorage.setItem(languageKey, lang ?? "");
+		await useLanguage(lang ?? "");
+		dispatchEvent(new Event("language"));
+	}, { class: "quiet", lang });
+}
 
 /** @type {View} */
 export async function settingsView(root) {
@@ -10,11 +23,61 @@ export async function settingsView(root) {
 	/** @param {string} path @param {object} body */
 	const save = async (path, body) => {
 		await request("PUT", path, { body });
-		say(t("saved"));
+		return t("saved");
 	};
-	root.append(h("h1", {}, t("settings")),
-		form((v) => save("profile-defaults", { ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes) }),
-			{ class: "card" }, ...fields("defaults", defaults)),
+	/** @param {Fields} v */
+	const saveDefaults = (v) => save("profile-defaults",
+		{ ...defaults, ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes || defaults.lesson_duration_minutes) })
+		.then((told) => (Object.assign(defaults, v), told));
+	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {},
+		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
 		form(({ words = "" }) => save("words", { words: words.split(/\s*\n\s*/).filter(Boolean) }),
-			{ class: "card" }, ...fields("words", { words: words.join("\n") })));
+			{ class: "card" }, ...fields("words", { words: words.join("\n") }))),
+		h("div", {}, form(saveDefaults, { class: "card" }, ...fields("defaults", defaults)),
+		h("section.card", {}, h("h2", {}, t("account")),
+			h("div.row", {}, languageButton(),
+				button(t("signOut"), () => { dispatchEvent(new Event("sign-out")); })),
+			h("p.hint", {}, t("exportHint")),
+			h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" }))))));
+}
+
+async function exportAll() {
+	const { response } = await request("GET", "export", { seconds: 3600 });
+	save(await response.blob(), `feedback-${today()}.zip`);
+}
+
+/** Lets the reader keep a file. @param {Blob} file @param {string} download its name */
+export function save(file, download) {
+	const href = URL.createObjectURL(file);
+	h("a", { href, download }).click();
+	setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
+const recordings = () => own().catch(() => []);
+
+/** Forgets what this device keeps of the teacher. */
+async function forget() {
+	// What is incomplete now is being recorded by another tab.
+	for (const recording of await recordings()) if (recording.complete) await remove(recording);
+	for (const key of draftKeys()) localStorage.removeItem(key);
+	account.forget();
+}
+
+async function deleteAccount() {
+	if (!await ask(t("deleteAccountQuestion"), t("deleteAccount"))) return;
+	await request("DELETE", "auth/me");
+	byId("main").replaceChildren();
+	await forget();
+}
+
+/** Ends the session, and forgets the teacher here. @param {() => Promise<void>} leave ends the view */
+export async function signOut(leave) {
+	const [n, texts] = [(await recordings()).length, draftKeys().length];
+	if (n + texts > 0 && !await ask(t("signOutQuestion", { n, texts }), t("signOut"))) return;
+	await leave();
+	let problem = await account.logout();
+	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
+		problem = await account.logout();
+	}
+	await forget();
 }

@@ -1,7 +1,7 @@
 // Signing in: by a name on servers for development, or with a session token.
 
 import { account } from "../api.js";
-import { explain, fields, form, h, say, t } from "../dom.js";
+import { announce, explain, fields, form, h, t } from "../dom.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
@@ -11,7 +11,7 @@ export async function signInByAddress() {
 	const [, name, path = "/"] = /^#sign-in=([\w.@+-]+)(\/.*)?$/.exec(location.hash) ?? [];
 	if (!name) return;
 	history.replaceState(null, "", "#" + path);
-	await byName(name).catch((error) => say(explain(error), true));
+	await byName(name).catch((error) => announce(explain(error), true));
 }
 
 /** @type {View} */

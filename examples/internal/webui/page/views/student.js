@@ -1,38 +1,55 @@
 // One student: record lessons, read their text, write the feedback, see what was saved.
 
-import { all, request } from "../api.js";
+import { request } from "../api.js";
 import { h, once, t } from "../dom.js";
 import { Work } from "../work.js";
 import { feedbackSection } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
-import { recordList } from "./records.js";
+import { recordList, savedCard } from "./records.js";
 import { describe } from "./students.js";
+
+let recorded = ""; // the student whose recording begins with the view
+
+/** Shows a student and begins to record. An address cannot: a foreign page may have written it. @param {string} id */
+export function recordAtOnce(id) {
+	recorded = id;
+	location.hash = "#/student/" + id;
+}
 
 /** @type {View} */
 export async function studentView(root, id = "") {
+	const begins = recorded === id;
+	recorded = "";
 	const { body: profile } = await request("GET", "profiles/" + id);
 	const work = new Work(profile);
-	const records = h("div", {});
-	const drawRecords = async () => records.replaceChildren(
-		recordList(await all("feedback-records", { profile_id: id }), () => "", "h3", drawRecords));
+	const records = recordList({ profile_id: id }, () => profile.name, "h3");
+	const saved = h("div", {});
 	const lessons = lessonsSection(work);
-	const feedback = feedbackSection(work, () => once(records, drawRecords));
+	const feedback = feedbackSection(work, async (record) => {
+		saved.replaceChildren(savedCard(record));
+		saved.scrollIntoView({ block: "nearest" });
+		await once(records.element, records.draw);
+	});
+	work.addEventListener("opened", () => saved.replaceChildren());
 	root.append(
 		h("div.row", {},
 			h("div.grow", {}, h("h1", {}, profile.name), h("p.hint", {}, describe(profile))),
 			h("a.button", { href: "#/edit/" + id }, t("edit"))),
-		h("div.columns", {}, lessons.element, feedback.element),
-		h("section", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), records));
+		saved,
+		h("div.columns", {}, feedback.element, lessons.element),
+		h("div.bar", {}, lessons.levels, h("div.row", {}, lessons.record, feedback.save)),
+		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), records.element));
 	const end = async () => {
 		work.end.abort();
-		await Promise.all([lessons.leave(), feedback.leave()]);
+		await Promise.all([lessons.leave(), feedback.leave(), records.leave()]);
 	};
 	try {
 		await work.load();
-		await drawRecords();
+		await records.draw();
 	} catch (error) {
 		await end();
 		throw error;
 	}
+	if (begins) lessons.record.click();
 	return end;
 }

@@ -1,34 +1,7 @@
-// Students: the list, and the form of one.
+// The form of a student.
 
 import { all, request } from "../api.js";
-import { ask, button, field, fields, form, h, say, t, write } from "../dom.js";
-
-/** @type {View} */
-export async function studentsView(root) {
-	const profiles = await all("profiles");
-	const search = h("input", { type: "search", name: "query" });
-	const filters = ["grade", "subject"].map((name) => h("select", { name }, h("option", { value: "" }, t("any")),
-		...[...new Set(profiles.map((p) => p[name]))].filter(Boolean).sort().map((v) => h("option", {}, v))));
-	const list = h("ul.list", {});
-	const count = h("p.hint", { role: "status" });
-
-	const draw = () => {
-		const found = profiles.filter((p) => p.name.toLowerCase().includes(search.value.trim().toLowerCase())
-			&& filters.every(({ name, value }) => !value || p[name] === value));
-		write(count, profiles.length === 0 ? t("noStudents") : t("found", { n: found.length }));
-		list.replaceChildren(...found.map((p) => h("li", {}, h("a", { href: "#/student/" + p.profile_id },
-			h("strong", {}, p.name), h("span.hint", {}, describe(p))))));
-	};
-	for (const control of [search, ...filters]) control.addEventListener("input", draw);
-
-	root.append(
-		h("div.row", {}, h("h1.grow", {}, t("students")),
-			h("a.button.primary", { href: "#/edit/" }, t("addStudent"))),
-		h("div.row.filters", {}, field(t("search"), search),
-			...filters.map((f) => field(t(/** @type {Key} */ (f.name)), f))),
-		count, list);
-	draw();
-}
+import { announce, ask, button, fields, form, h, t } from "../dom.js";
 
 /** @param {Profile} p */
 export const describe = (p) =>
@@ -58,6 +31,6 @@ async function remove({ profile_id, name }) {
 	const records = await all("feedback-records", { profile_id });
 	if (!await ask(t("deleteStudentQuestion", { name, n: records.length }), t("delete"))) return;
 	await request("DELETE", "profiles/" + profile_id);
-	say(t("deleted"));
+	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
 	location.hash = "#/";
 }

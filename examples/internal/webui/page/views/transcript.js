@@ -4,11 +4,11 @@
 import { request } from "../api.js";
 import { arrange, button, explain, h, minutes, t, words, write } from "../dom.js";
 import { audio, remove } from "../outbox.js";
+import { save } from "./settings.js";
 
 /** @param {Work} work */
 export function transcript(work) {
 	const element = h("div.transcript", { tabindex: 0, role: "region", "aria-label": t("textRegion") });
-	const none = h("p.hint", {}, t("noText"));
 	const player = h("audio", { controls: true });
 	/** The lessons and parts that are shown. @type {Map<string, Draw<any>>} */
 	const shown = new Map();
@@ -24,8 +24,8 @@ export function transcript(work) {
 	function draw(unsent) {
 		const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 8;
 		const lessons = work.session?.lessons ?? [];
-		arrange(element, lessons.length === 0 ? [none]
-			: lessons.map((l) => show(l.lesson_id, lessonView, l, unsent.filter((r) => r.lesson === l.lesson_id))));
+		element.hidden = lessons.length === 0;
+		arrange(element, lessons.map((l) => show(l.lesson_id, lessonView, l, unsent.filter((r) => r.lesson === l.lesson_id))));
 		if (atEnd) element.scrollTop = element.scrollHeight;
 	}
 
@@ -62,7 +62,12 @@ export function transcript(work) {
 			row.focus();
 			await work.refresh();
 		}, { of: label });
-		const listen = button(t("listen"), () => play(segment_id, row), { class: "quiet", of: label });
+		const listen = button(t("listen"), async () => {
+			await play(segment_id, row);
+			const { body } = await request("GET", "audio-segments/" + segment_id);
+			if (body.sentences?.length > 0 && body.text === drawn) text.replaceChildren(...body.sentences.map(sentence));
+		}, { class: "quiet", of: label });
+		let drawn = "";
 		const row = h("li", { tabindex: -1 }, text, warning,
 			h("div.row", {}, h("span.hint.grow", {}, label), retry, listen));
 		return ({ state, text: said, error, error_code: code, warning_code, audio_deleted_at }) => {
@@ -71,8 +76,9 @@ export function transcript(work) {
 			write(warning, words("warning_" + warning_code, ""));
 			listen.hidden = !!audio_deleted_at;
 			retry.hidden = state !== "failed";
-			write(text, state === "transcribed" ? said || t("warning_no_speech")
-				: t(state) + (error ? " – " + explain({ code, message: error }) : ""));
+			const shownText = state === "transcribed" ? said || t("warning_no_speech")
+				: t(state) + (error ? " – " + explain({ code, message: error }) : "");
+			if (shownText !== drawn) write(text, drawn = shownText);
 			return row;
 		};
 	}
@@ -81,11 +87,8 @@ export function transcript(work) {
 	function keptView(recording) {
 		const text = h("p.text", {});
 		const label = recording.name || t("part", { n: recording.sequence + 1 });
-		const choice = h("span.row", {}, button(t("download"), async () => {
-			const href = URL.createObjectURL(await audio(recording));
-			h("a", { href, download: recording.name || "recording." + recording.type.split("/")[1] }).click();
-			setTimeout(() => URL.revokeObjectURL(href), 60_000);
-		}, { of: label }), button(t("discard"), () => remove(recording), { class: "danger", of: label }));
+		const choice = h("span.row", {}, button(t("download"), async () =>
+			save(await audio(recording), recording.name || "recording." + recording.type.split("/")[1]), { of: label }), button(t("discard"), () => remove(recording), { class: "danger", of: label }));
 		const row = h("li", {}, text, h("div.row", {}, h("span.hint.grow", {}, label), choice));
 		return ({ refused, complete }) => {
 			row.className = refused ? "failed" : "unsent";
@@ -105,6 +108,22 @@ export function transcript(work) {
 		if (player.parentElement !== row) row.append(player);
 		player.focus();
 		await player.play().catch(() => {});
+	}
+
+	/** A sentence that plays from its start, and is marked while it is spoken. @param {Sentence} s */
+	function sentence({ text, start_ms, end_ms }) {
+		const b = button(text, () => {
+			if (!b.closest("li")?.contains(player)) return; // another part is being played
+			player.currentTime = start_ms / 1000;
+			return player.play().catch(() => {});
+		}, { class: "sentence" });
+		player.addEventListener("timeupdate", () => {
+			const at = player.currentTime * 1000;
+			const spoken = start_ms <= at && at < end_ms && !!b.closest("li")?.contains(player);
+			if (spoken) b.setAttribute("aria-current", "true");
+			else b.removeAttribute("aria-current");
+		});
+		return b;
 	}
 
 	function silence() {

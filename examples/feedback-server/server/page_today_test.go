@@ -1,0 +1,170 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// aClass creates forty students, whose lessons are from 08:00 on, each a quarter after the one
+// before, with a record of each student of last month. It returns the students.
+func aClass(t *testing.T, c feedbackclient.Client, lastMonth string) []feedbackclient.Profile {
+	t.Helper()
+	families := strings.Split("张 王 李 赵 陈 林 欧 安 周 黄", " ")
+	given := strings.Split("小明 雨桐 晨 Anna", " ")
+	var students []feedbackclient.Profile
+	for i := range 40 {
+		start := fmt.Sprintf("%02d:%02d", 8+i/4, i%4*15)
+		end := fmt.Sprintf("%02d:%02d", 8+(i+1)/4, (i+1)%4*15)
+		grade, subject := fmt.Sprintf("%d 年级", i%6+1), "美术"
+		p, err := c.CreateProfile(t.Context(), feedbackclient.ProfileInput{
+			Name: families[i%10] + given[i/10], Grade: &grade, Subject: &subject, StartTime: start, EndTime: &end,
+		})
+		require.NoError(t, err)
+		students = append(students, p)
+		_, err = c.SaveRecord(t.Context(), p.ID, "", lastMonth,
+			p.Name+"今天认真地完成了水彩练习，颜色搭配得很好。She mixed greens for the pond and was patient with the sky.")
+		require.NoError(t, err)
+	}
+	return students
+}
+
+// A note takes three taps from the first view, another sends it, and three find one of last month.
+func TestNoteTakesThreeTaps(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	c := feedbackclient.Development(url, "anna")
+	now := time.Now()
+	at := time.Date(now.Year(), now.Month(), 15, 14, 20, 0, 0, time.Local)
+	students := aClass(t, c, at.AddDate(0, -1, 0).Format(time.DateOnly))
+	b.setClock(at)
+	b.emulate(screens["phone"])
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	// The lesson that is now is the first, those that are over are the last.
+	b.until(`(name) => document.querySelector(".times li.now strong")?.innerText === name
+		&& document.querySelector(".times li").className === "now"`, students[25].Name)
+	require.Equal(t, "14:15", b.eval(`document.querySelector(".times .when").firstChild.data`))
+	require.Equal(t, students[24].Name, b.eval(`[...document.querySelectorAll(".times strong")].pop().textContent`))
+	require.Equal(t, "A,C,H,L,O,W,Z",
+		b.eval(`[...document.querySelectorAll("#all ~ div summary")].map((e) => e.firstChild.data).join()`))
+
+	taps := 0
+	tap := func(css string) {
+		t.Helper()
+		taps++
+		b.until(`(css) => { // in view, without scrolling, and under nothing else
+			const e = document.querySelector(css);
+			if (!e?.checkVisibility()) return false;
+			const { left, top, width, height } = e.getBoundingClientRect();
+			return e.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+		}`, css)
+		b.do(chromedp.Click(chromedp.CSS(css)))
+	}
+	tap(".times .start")
+	b.waitRecorded(2)
+	b.screenshot("recording")
+	tap(".record")
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.screenshot("heard")
+	tap(".bar .primary")
+	b.waitText("The record is saved")
+	require.Equal(t, 3, taps)
+	b.screenshot("saved")
+	b.eval(copies + `""`)
+	tap(".saved .primary")
+	b.waitText("Copied.")
+	require.Equal(t, 4, taps)
+	require.Contains(t, b.eval(`copied`), students[25].Name)
+
+	b.eval(`location.hash = "#/"; ""`)
+	b.until(`() => document.querySelector(".times .state.done")?.innerText === "Done today"`, "")
+	b.until(`() => document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("No record in")
+		|| document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("Last:")`, "")
+	taps = 0
+	tap(`nav a[href="#/records"]`)
+	b.waitText("Last month")
+	tap(".filters button + button")
+	b.until(`() => document.querySelectorAll(".entry").length === 40`, "")
+	tap(".entry summary")
+	require.Equal(t, 3, taps)
+	b.until(`() => document.querySelector(".entry details").open`, "")
+	require.Equal(t, "true", b.eval(`import("/page/views/today.js").then(({ letterOf }) => String(
+		["安A", "陈C", "李L", "欧O", "王W", "张Z", "赵Z", "ÉlieE", "minM", "8#", "#"].every(
+			(s) => letterOf(s.slice(0, -1)) === s.slice(-1))))`))
+}
+
+// Where the device can share, the message is shared.
+func TestMessageIsShared(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "She mixed greens.")
+	require.NoError(t, err)
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.waitText("Ming")
+	b.eval(copies + `shared = ""; outcome = ""; navigator.share = async ({ text }) => {
+		shared = text;
+		if (outcome) throw new DOMException("", outcome);
+	}; location.hash = "#/records"; ""`)
+	b.waitText("She mixed greens.")
+	b.eval(`document.querySelector(".entry summary").click(); ""`)
+	for _, outcome := range []string{"", "AbortError", "NotAllowedError"} {
+		b.eval(fmt.Sprintf(`shared = copied = ""; outcome = %q; ""`, outcome))
+		b.clickButton("Send to the guardian")
+		b.until(`() => shared.includes("She mixed greens.") && !document.querySelector("[aria-busy=true]")`, outcome)
+		require.Equal(t, outcome == "NotAllowedError", b.eval(`copied`) != "", outcome)
+	}
+}
+
+// Pictures of every view, to be looked at. Nothing is wider than the screen.
+func TestEveryViewFitsEveryScreen(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "zh-CN"), chromedp.Flag("accept-lang", "zh-CN"))
+	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
+	url := development(t, saying("今天的课上得很好，他画了一片池塘。"))
+	c := feedbackclient.Development(url, "anna")
+	now := time.Now()
+	at := time.Date(now.Year(), now.Month(), 15, 14, 20, 0, 0, time.Local)
+	students := aClass(t, c, at.AddDate(0, 0, -7).Format(time.DateOnly))
+	s := withLesson(t, c, students[25].ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
+	text := "小明今天画了一片池塘，用了三种绿色。"
+	_, err := c.SaveSession(t.Context(), s.ID, feedbackclient.SessionEdit{FeedbackText: &text})
+	require.NoError(t, err)
+	b.setClock(at)
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.until(`() => Boolean(document.querySelector(".now"))`, "")
+	for _, language := range []string{"zh", "en"} {
+		for view, ready := range map[string]string{
+			"today": ".now .state:not(:empty)", "records": ".entry", "settings": "[name=words]", "edit/": "[name=name]",
+			"student/" + students[25].ID: "li.transcribed + li.transcribed",
+		} {
+			b.eval(fmt.Sprintf(`location.hash = "#/%s"; ""`, strings.TrimPrefix(view, "today")))
+			b.until(`(css) => Boolean(document.querySelector(css))`, ready)
+			for _, width := range []int64{360, 768, 1440} {
+				for _, scheme := range []string{"light", "dark"} {
+					b.emulate(screen{width, 900, scheme})
+					name := fmt.Sprintf("%s %s %d %s", strings.Split(view, "/")[0], language, width, scheme)
+					b.screenshot(name)
+					require.LessOrEqual(t, b.eval(`String(document.documentElement.scrollWidth)`), fmt.Sprint(width), name)
+					if os.Getenv("BROWSER_SCREENSHOTS") == "" {
+						require.Empty(t, b.violations(axe), name)
+					}
+				}
+			}
+		}
+		if language == "zh" {
+			b.clickButton("English")
+			b.waitText("Sign out")
+		}
+	}
+}
