@@ -44,8 +44,9 @@
 // The error of a handler decides what happens to its job: see [HandlerFunc]. Errors are classified
 // by their methods Permanent() bool and RetryAfter() time.Duration, so the packages that return
 // them need not import this one. The history keeps the error of every attempt, with the stack of a
-// panic. [OnFailed] sets a callback for jobs that fail permanently or are cancelled, even if a
-// process died during the last attempt or the job had not started.
+// panic. [HandleMany] calls a handler for many jobs at once, each with its own result. [OnFailed]
+// sets a callback for jobs that fail permanently or are cancelled, even if a process died during
+// the last attempt or the job had not started.
 //
 // # Saved state
 //

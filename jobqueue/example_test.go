@@ -323,3 +323,35 @@ func ExampleClient_Wait() {
 	// succeeded "small cat.png"
 	// <nil>
 }
+
+// One call inserts many rows; a row that is refused fails its job alone.
+func ExampleHandleMany() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.HandleMany(worker, "index", 3, 100*time.Millisecond,
+		func(ctx context.Context, jobs []*jobqueue.Job) []error {
+			defer cancel()
+			errs := make([]error, len(jobs))
+			for i, job := range jobs {
+				var page string
+				if err := json.Unmarshal(job.Args, &page); err != nil {
+					errs[i] = jobqueue.Permanent(err)
+				}
+			}
+			fmt.Println(len(jobs), "pages in one call")
+			return errs
+		})
+	var pages []jobqueue.Params
+	for _, page := range []string{"a", "b", "c"} {
+		pages = append(pages, jobqueue.Params{Kind: "index", Args: page})
+	}
+	if _, err := jobqueue.NewClient(store).EnqueueMany(ctx, pages); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(worker.Run(ctx))
+	// Output:
+	// 3 pages in one call
+	// <nil>
+}

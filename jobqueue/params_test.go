@@ -39,7 +39,7 @@ func TestParamsAreChecked(t *testing.T) {
 			`wait for itself: it is in the group "g"`},
 		"too many attempts": {Params{Kind: "k", MaxAttempts: math.MaxInt}, "is more than 2147483647"},
 		"limit of no key":   {Params{Kind: "k", KeyLimit: 2}, "KeyLimit but no LimitKey"},
-		"negative limit":    {Params{Kind: "k", LimitKey: "s", KeyLimit: -1}, "KeyLimit -1 of kind \"k\" is not 0 to 1000"},
+		"negative limit":    {Params{Kind: "k", LimitKey: "s", KeyLimit: -1}, "KeyLimit -1 of kind"},
 		"large limit":       {Params{Kind: "k", LimitKey: "s", KeyLimit: 1001}, "is not 0 to 1000"},
 		"two turns":         {Params{Kind: "k", LimitKey: "s", AfterGroup: "g"}, "both AfterGroup and LimitKey"},
 	} {

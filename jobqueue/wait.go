@@ -2,7 +2,6 @@ package jobqueue
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -16,16 +15,12 @@ import (
 // Any process may wait for a job of any other. It polls, and learns of the end about 50 ms after
 // the commit, or for jobs that take long after a quarter of that time, at most a second. All calls
 // of a client poll together, by one statement at a time, so 10,000 of them need one connection.
-// While the database is not available, Wait keeps trying.
 func (c *Client) Wait(ctx context.Context, id int64) (*Job, error) {
 	for {
 		job, err := c.Get(ctx, id)
 		switch {
 		case ctx.Err() != nil:
 			return nil, failed(context.Cause(ctx), "wait for job %d", id)
-		case errors.Is(err, ErrUnavailable):
-			sleep(ctx, jitter(maxWaitPause))
-			continue
 		case err != nil || job.State.Finished():
 			return job, err
 		}

@@ -169,7 +169,8 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 			_, err := c.EnqueueMany(ctx, []jobqueue.Params{{Kind: "work"}, {Kind: "work", UniqueKey: "k"}})
 			return err
 		},
-		"Get": func(ctx context.Context) error { _, err := c.Get(ctx, 1); return err },
+		"Get":  func(ctx context.Context) error { _, err := c.Get(ctx, 1); return err },
+		"Wait": func(ctx context.Context) error { _, err := c.Wait(ctx, 1); return err },
 		"List": func(ctx context.Context) error {
 			_, _, err := c.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
 			return err

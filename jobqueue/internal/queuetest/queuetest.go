@@ -63,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
 		enqueueTests, leaseTests, workerTests, cancelledTests, wakeTests, inspectTests, scheduleTests,
 		serialTests, groupTests, bulkTests, limitTests, saveTests, waitTests,
+		handleManyTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
