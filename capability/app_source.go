@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"regexp"
@@ -10,8 +11,15 @@ import (
 
 // The patterns of what is searched for in files that are not parsed.
 var (
-	// The framework's package in a package.json.
-	npmTauri = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"([^"]+)"`)
+	// The framework's package in a package.json; a range of releases is none.
+	npmTauri = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"=?v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)"`)
+	// The Cargo feature with which the build reads JSON5.
+	json5Feature = regexp.MustCompile(`(?m)^[^#\n]*"config-json5"`)
+	// The application's own commands in its build script: a list, or the name of one.
+	listedCommands = regexp.MustCompile(`AppManifest::new\(\)(?:\s*\.\w+\([^()]*\))*?\s*` +
+		`\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))`)
+	rustComment = regexp.MustCompile(`//[^\n]*`)
+	rustString  = regexp.MustCompile(`"([^"\\]*)"`)
 	// A plugin that is a part of the application, in its build script.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"`)
 	// A function that is a command of the application.
@@ -19,40 +27,62 @@ var (
 		`(?:pub(?:\s*\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
-// findVersions finds the versions of the framework and of plugins, beside the application or in the
-// workspace around it. What cannot be read is skipped.
+// findVersions finds the versions of the framework and of plugins, in the application's folder or
+// in the nearest one above it, as Cargo does, up to the top of the repository. What cannot be read
+// is skipped.
 func (a *App) findVersions() {
 	a.PluginVersions = make(map[string]Version)
 	if a.dir == "" {
 		return
 	}
-	folders := slices.Compact([]string{a.dir, path.Dir(a.dir), path.Dir(path.Dir(a.dir))})
-	locked := false
-	for _, folder := range folders {
-		text, err := a.reader.read(path.Join(folder, "Cargo.lock"))
-		if err != nil {
-			continue
+	var npm Version
+	for folder := a.dir; ; folder = path.Dir(folder) {
+		if text, err := a.reader.read(path.Join(folder, "Cargo.toml")); err == nil {
+			reads := json5Feature.Match(text) || a.JSON5 != nil && *a.JSON5
+			a.JSON5 = &reads
 		}
-		for name, v := range lockedVersions(string(text)) {
-			if plugin, ok := strings.CutPrefix(name, "tauri-plugin-"); ok && !locked {
-				a.PluginVersions[plugin] = v
-			} else if name == "tauri" && a.Version == (Version{}) {
-				a.Version = v
+		if text, err := a.reader.read(path.Join(folder, "Cargo.lock")); err == nil && a.locked == nil {
+			if versions := lockedVersions(string(text)); versions["tauri"] != (Version{}) {
+				a.locked, a.Version = versions, versions["tauri"]
 			}
-		}
-		locked = true
-	}
-	for _, folder := range folders {
-		if a.Version != (Version{}) {
-			return
 		}
 		// The npm package has the same numbers.
-		if text, err := a.reader.read(path.Join(folder, "package.json")); err == nil {
+		if text, err := a.reader.read(path.Join(folder, "package.json")); err == nil && npm == (Version{}) {
 			if match := npmTauri.FindSubmatch(text); match != nil {
-				a.Version, _ = ParseVersion(string(match[1])) // zero for "workspace:*"
+				npm, _ = ParseVersion(string(match[1])) // it has the form
 			}
 		}
+		if _, err := fs.Stat(a.reader.fsys, path.Join(folder, ".git")); err == nil || folder == "." {
+			break
+		}
 	}
+	a.Version = cmp.Or(a.Version, npm)
+	for name, v := range a.locked {
+		if plugin, ok := strings.CutPrefix(name, "tauri-plugin-"); ok {
+			a.PluginVersions[plugin] = v
+		}
+	}
+}
+
+// commandsOf returns the commands that a build script lists, and whether it lists any.
+func commandsOf(script []byte) (commands []string, listed bool) {
+	script = rustComment.ReplaceAll(script, nil)
+	match := listedCommands.FindSubmatch(script)
+	if match == nil {
+		return nil, false
+	}
+	list := match[1]
+	if name := string(match[2]); name != "" {
+		constant := regexp.MustCompile(`\b` + name + `\s*:[^=;]*=\s*&?\s*\[([^\]]*)\]`).FindSubmatch(script)
+		if constant == nil {
+			return nil, true
+		}
+		list = constant[1]
+	}
+	for _, text := range rustString.FindAllSubmatch(list, -1) {
+		commands = append(commands, string(text[1]))
+	}
+	return commands, true
 }
 
 // lockedVersions returns the versions of packages in a Cargo.lock, the last one of several.
@@ -67,7 +97,7 @@ func lockedVersions(lock string) map[string]Version {
 				versions[name] = v
 			}
 		}
-		if name = ""; key == "name" && strings.HasPrefix(value, "tauri") {
+		if name = ""; key == "name" {
 			name = value
 		}
 	}

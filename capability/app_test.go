@@ -204,5 +204,115 @@ func TestLockedVersions(t *testing.T) {
 		"[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n" +
 		"[[package]]\nname = \"tauri-plugin-os\"\nversion = \"x\"\n" +
 		"[[package]]\nname = \"tauri-plugin-http\"\nversion = \"2.0.0-rc.4\"")
-	require.Equal(t, map[string]Version{"tauri": {2, 1, 0}, "tauri-plugin-http": {2, 0, 0}}, versions)
+	require.Equal(t, map[string]Version{"tauri": {2, 1, 0}, "tauri-plugin-http": {2, 0, 0}, "serde": {1, 0, 0}}, versions)
+}
+
+// Cargo looks for its files up to the root, and a range of npm is no release.
+func TestReleaseIsFoundUpToTheRoot(t *testing.T) {
+	t.Parallel()
+	const lock = "[[package]]\nname = \"tauri\"\nversion = \"2.9.2\"\n"
+	for name, c := range map[string]struct {
+		more map[string]string
+		want Version
+	}{
+		"lock at the top": {map[string]string{"Cargo.lock": lock,
+			"a/b/c/package.json": `{"dependencies": {"@tauri-apps/api": "2.1.1"}}`}, Version{2, 9, 2}},
+		"lock of something else": {map[string]string{"a/Cargo.lock": "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\n",
+			"Cargo.lock": lock}, Version{2, 9, 2}},
+		"another repository around": {map[string]string{"Cargo.lock": lock, "a/.git": "x"}, Version{}},
+		"exact npm release":         {map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1.1"}}`}, Version{2, 1, 1}},
+		"range":                     {map[string]string{"package.json": `{"x": {"@tauri-apps/api": "~2.1.1"}}`}, Version{}},
+		"range without digits":      {map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1"}}`}, Version{}},
+	} {
+		c.more["a/b/c/src-tauri/tauri.conf.json"] = "{}"
+		a, err := LoadApp(files(c.more), AppOptions{})
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, a.Version, name)
+	}
+}
+
+// The commands that a build script lists make them subject to capabilities before anything is
+// built.
+func TestCommandsInTheBuildScriptCount(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]struct{ checked, known bool }{
+		`Attributes::new().app_manifest(tauri_build::AppManifest::new().commands(&["greet", "log"]))`: {true, true},
+		"AppManifest::new()\n.permissions_path_pattern(\"x\")\n.commands(&[ // names\n\"greet\"])":    {true, true},
+		"const NAMES: &[&str] = &[\"greet\"];\nAppManifest::new().commands(NAMES)":                    {true, true},
+		"AppManifest::new().commands(&names())":                                                       {true, false},
+		`.plugin("x", InlinedPlugin::new().commands(&["greet"]))`:                                     {false, false},
+		`// AppManifest::new().commands(&["greet"])` + "\nfn main(){}":                                {false, false},
+	} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "build.rs": script,
+			"capabilities/main.json": mainCapability}), AppOptions{})
+		require.NoError(t, err)
+		p, _ := a.Resolve(ResolveOptions{})
+		require.Equal(t, want.checked, p.AppChecked(), script)
+		require.Equal(t, !want.checked, p.Allowed(cmd("greet"), Caller{Window: "main"}), script)
+		if want.known {
+			require.NotNil(t, a.Manifests.Get(AppManifest).Permissions["allow-greet"], script)
+		}
+	}
+}
+
+// Without the Cargo feature the build ignores JSON5; with it the configuration may have comments.
+func TestJSON5IsAFeatureOfTheBuild(t *testing.T) {
+	t.Parallel()
+	for cargo, want := range map[string]int{`tauri-build = { version = "2", features = ["config-json5"] }`: 1,
+		`tauri-build = "2" # or "config-json5"`: 0, "": 1} {
+		fsys := files(map[string]string{"capabilities/main.json5": mainCapability, "tauri.conf.json": "{ // x\n}"})
+		if cargo != "" {
+			fsys["Cargo.toml"] = &fstest.MapFile{Data: []byte(cargo), Mode: 0o644}
+		}
+		a, err := LoadApp(fsys, AppOptions{})
+		require.NoError(t, err)
+		active, _ := a.Capabilities("")
+		require.Len(t, active, want, cargo)
+		require.Equal(t, strings.Contains(cargo, "features"), !a.Config.Check().HasErrors(), cargo)
+	}
+}
+
+// Null in the configuration of a platform removes the list of the other one.
+func TestNullRemovesTheListOnAPlatform(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{`{"app": {"security": {"capabilities": null}}}`: 2,
+		`{"app": {"security": null}}`: 2, `{"app": {"security": {}}}`: 1} {
+		a, err := LoadApp(files(map[string]string{"capabilities/main.json": mainCapability,
+			"capabilities/x.json":     strings.Replace(mainCapability, "main", "x", 1),
+			"tauri.conf.json":         `{"app": {"security": {"capabilities": ["main"]}}}`,
+			"tauri.windows.conf.json": text}), AppOptions{})
+		require.NoError(t, err)
+		active, found := a.Capabilities(Windows)
+		require.Len(t, active, want, text)
+		require.False(t, found.HasErrors(), found)
+		active, _ = a.Capabilities(Linux)
+		require.Len(t, active, 1)
+	}
+	a := &App{Config: ParseValue([]byte(`{"app": {"security": {"capabilities": null}}}`), Options{})}
+	_, found := a.Capabilities(Windows)
+	require.True(t, found.HasErrors(), "in the configuration itself it is refused")
+}
+
+// A plugin that Cargo.lock lacks fails the build, as does a near miss of a name in any release.
+func TestReferencesThatFailTheBuild(t *testing.T) {
+	t.Parallel()
+	const lock = "[[package]]\nname = \"tauri\"\nversion = \"2.99.0\"\n[[package]]\nname = \"tauri-plugin-fs\"\n" +
+		"version = \"2.99.0\"\n[[package]]\nname = \"log\"\nversion = \"0.4.0\"\n[[package]]\nname = \"own\"\n" +
+		"version = \"0.1.0\"\n"
+	for permission, want := range map[string]string{
+		"fs:default": "", "fs:allow-raed-file": "did you mean \"fs:allow-read-file\"", "own:default": "(unchecked-plugin)",
+		"fs:allow-something-quite-new": "(newer-permission)", "core:app:allow-vesion": "did you mean \"core:app:allow-version\"",
+		"http:default": "Cargo.lock has no package tauri-plugin-http", "log:default": "Cargo.lock has no package",
+		"pty:default": "Cargo.lock has no package tauri-plugin-pty", "notes:default": "(unchecked-plugin)",
+		"window:default": "write \"core:window:default\"",
+	} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,
+			"build.rs":               `Attributes::new().plugin("notes", InlinedPlugin::new())`,
+			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)}), AppOptions{})
+		require.NoError(t, err)
+		_, found := a.Resolve(ResolveOptions{})
+		require.Contains(t, fmt.Sprint(found), want, permission)
+		require.Equal(t, want != "", len(found) > 0, "%v", found)
+		require.Equal(t, want != "" && !strings.HasPrefix(want, "("), found.HasErrors(), "%v", found)
+	}
 }

@@ -154,3 +154,15 @@ func inlined(config *Document) *Document {
 func configuredList(config *Document) Value {
 	return config.Root().Get("app").Get("security").Get("capabilities")
 }
+
+// removesList reports whether a platform's configuration removes the list of active capabilities:
+// null there removes what the other configuration has.
+func removesList(config *Document) bool {
+	v := config.Root()
+	for _, key := range []string{"app", "security", "capabilities"} {
+		if v = v.Get(key); v.Kind() == Null && v.Exists() {
+			return true
+		}
+	}
+	return false
+}

@@ -50,7 +50,6 @@ func CoreManifests() *Manifests {
 			manifest.Default.Permissions = append(manifest.Default.Permissions, "allow-"+fields[1])
 		}
 	}
-	m.addAliases()
 	return m
 }
 
@@ -74,20 +73,6 @@ func (m *Manifest) addCommands(commands []string) {
 		}
 		if m.Permissions[deny] == nil {
 			m.Permissions[deny] = &Permission{Identifier: deny, Deny: []string{command}}
-		}
-	}
-}
-
-// addAliases makes permissions under a command's second name mean the command itself, where only
-// one of the names is known.
-func (m *Manifests) addAliases() {
-	for _, a := range aliases {
-		manifest := m.byKey[a.plugin]
-		if manifest == nil {
-			continue
-		}
-		if manifest.Permissions["allow-"+a.alias] == nil && manifest.Permissions["allow-"+a.command] != nil {
-			manifest.addCommand(a.alias, a.command, manifest.Permissions["allow-"+a.command].Since)
 		}
 	}
 }

@@ -47,6 +47,12 @@ func (r *resolver) expand(identifier string) *expansion {
 func (r *resolver) fill(x *expansion, identifier string) {
 	plugin, name := SplitIdentifier(identifier)
 	manifest := r.manifests.Get(plugin)
+	if r.manifests.absent(plugin) && r.manifests.Get("core:"+plugin) == nil {
+		x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
+		x.faults = append(x.faults, fault{code: codeUnknownPlugin, message: fmt.Sprintf("The application has no "+
+			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.", plugin, plugin, identifier)})
+		return
+	}
 	if manifest == nil {
 		r.expandUnknown(x, plugin, name, identifier)
 		return
@@ -245,7 +251,24 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 			"remove the permission.", identifier, p.Since.Major, p.Since.Minor, r.options.Version)
 		return f
 	}
-	if f.code == codeNewerPermission && !m.official {
+	names, written := r.names(m), name
+	like := ""
+	if m.Plugin == "core:app" { // names of a command in documents
+		name = strings.Replace(name, "framework-version", "tauri-version", 1)
+	}
+	for _, guess := range []string{name, "allow-" + name, strings.TrimPrefix(name, "allow-"),
+		"allow-" + strings.ToLower(name), strings.ToLower(name)} {
+		if like == "" && guess != written && r.has(m, guess) {
+			like = guess
+		}
+	}
+	if like == "" {
+		like = r.closest(name, names)
+	}
+	if like != "" {
+		f.code = codeUnknownPermission // what is so much like a name is hardly another
+	}
+	if f.code == codeNewerPermission && m.builtIn {
 		f.message = fmt.Sprintf("The permission %q is not known up to Tauri %s, and the application uses %s, which "+
 			"may have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier,
 			coreNewest, r.options.Version)
@@ -255,21 +278,10 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	if m.Plugin == AppManifest {
 		owner = "application"
 	}
-	names := r.names(m)
-	like := ""
-	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"),
-		"allow-" + strings.ToLower(name), strings.ToLower(name)} {
-		if like == "" && guess != name && r.has(m, guess) {
-			like = guess
-		}
-	}
-	if like == "" {
-		like = r.closest(name, names)
-	}
 	switch {
 	case like == "" && f.code == codeNewerPermission:
-		f.message = fmt.Sprintf("The permission %q of the official plugin %s is not known, but newer releases of it "+
-			"may have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier, m.Plugin)
+		f.message = fmt.Sprintf("The permission %q of the %s is not known, but it may have it; build the "+
+			"application, which writes gen/schemas/acl-manifests.json.", identifier, owner)
 	case like != "":
 		f.suggestion = fullIdentifier(m.Plugin, like)
 		f.message = fmt.Sprintf("The %s has no permission %q; did you mean %q?", owner, identifier, f.suggestion)

@@ -3,6 +3,7 @@ package capability
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // AppManifest is the key of the application's own manifest.
@@ -83,6 +84,21 @@ type Manifests struct {
 	byKey  map[string]*Manifest
 	whole  bool // an acl-manifests file was loaded
 	listed int  // permissions, sets and what they list
+
+	locked  map[string]Version // the packages of the application, nil if they are not known
+	inlined []string           // plugins that are a part of the application
+}
+
+// absent reports whether an application is known not to have a plugin.
+func (m *Manifests) absent(plugin string) bool {
+	if m.locked == nil || plugin == AppManifest || plugin == "core" || strings.HasPrefix(plugin, "core:") ||
+		slices.Contains(m.inlined, plugin) {
+		return false
+	}
+	known := m.byKey[plugin]
+	_, locked := m.locked["tauri-plugin-"+plugin]
+	_, named := m.locked[plugin] // a plugin's package may have another name, an official one has not
+	return !locked && (known == nil && !named || known != nil && known.official)
 }
 
 // Get returns the manifest of a plugin ("fs", "core:window", [AppManifest]), or nil.

@@ -20,10 +20,10 @@ func TestCoreTable(t *testing.T) {
 		require.Empty(t, m.Get(plugin).Sets)
 		permissions += len(m.Get(plugin).Permissions)
 	}
-	require.Equal(t, 330+2, permissions, "165 commands, one of them under two names, each allowed and denied")
+	require.Equal(t, 330, permissions, "165 commands, each allowed and denied")
 	require.Equal(t, Version{2, 11, 0}, m.Get("core:window").Permissions["allow-scene-identifier"].Since)
 	p, ds := Resolve([]Capability{{Identifier: "a", Local: true, Windows: []string{"m"},
-		Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m,
+		Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-tauri-version"}}}}, m,
 		ResolveOptions{})
 	require.Empty(t, ds)
 	require.True(t, p.Allowed(cmd("plugin:app|tauri_version"), Caller{Window: "m"}))

@@ -10,10 +10,10 @@ import (
 type Version struct{ Major, Minor, Patch int }
 
 // versionText takes what lock files and manifests of packages contain: a missing part is zero.
-var versionText = regexp.MustCompile(`^[v^~=]*(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?:[-+][0-9A-Za-z.+-]*)?$`)
+var versionText = regexp.MustCompile(`^[v=]*(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?:[-+][0-9A-Za-z.+-]*)?$`)
 
 // ParseVersion reads a version such as "2.9", "2.11.1" or "2.0.0-rc.4"; what follows the hyphen
-// does not count. A range of package managers, such as "^2.9.0", is its lowest version.
+// does not count. A range of package managers, such as "^2.9.0", is an error.
 func ParseVersion(s string) (Version, error) {
 	parts := versionText.FindStringSubmatch(s)
 	if parts == nil {

@@ -80,7 +80,7 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 		now.Documents[i] = w.current(d, open, capability.Parse)
 	}
 	if text, ok := open[file]; ok && !saved && appAbove(nameOnDisk(file)) != "" { // a new file
-		now.Documents = append(now.Documents, w.parse(file, text, capability.Parse))
+		now.Documents = append(now.Documents, w.parse(file, text, 0, capability.Parse))
 	}
 	if p.Config != nil {
 		now.Config = w.current(p.Config, open, capability.ParseValue)
@@ -103,16 +103,16 @@ func (w *workspace) App(file string) string { return appOf(file) }
 func (w *workspace) current(d *capability.Document, open map[string]string,
 	parse func([]byte, capability.Options) *capability.Document) *capability.Document {
 	if text, ok := open[absolute(d.Name())]; ok {
-		return w.parse(d.Name(), text, parse)
+		return w.parse(d.Name(), text, d.Format(), parse)
 	}
 	return d
 }
 
-func (w *workspace) parse(name, text string, parse func([]byte, capability.Options) *capability.Document,
-) *capability.Document {
+func (w *workspace) parse(name, text string, format capability.Format,
+	parse func([]byte, capability.Options) *capability.Document) *capability.Document {
 	known := w.texts[name]
 	if known.doc == nil || known.text != text {
-		known = parsed{text, parse([]byte(text), capability.Options{Name: name})}
+		known = parsed{text, parse([]byte(text), capability.Options{Name: name, Format: format})}
 		w.texts[name] = known
 	}
 	return known.doc

@@ -57,7 +57,8 @@ func TestRemotePagesAndOwnCommandsByVersion(t *testing.T) {
 		{"lock file", "src-tauri/Cargo.lock", lock("2.11.0"), "", cli.ExitClean},
 		{"newer lock file", "src-tauri/Cargo.lock", lock("2.11.1"), "", cli.ExitFindings},
 		{"workspace", "Cargo.lock", lock("2.9.4"), "", cli.ExitClean},
-		{"package.json", "package.json", `{"dependencies": {"@tauri-apps/api": "^2.9.0"}}`, "", cli.ExitClean},
+		{"package.json", "package.json", `{"dependencies": {"@tauri-apps/api": "2.9.0"}}`, "", cli.ExitClean},
+		{"a range", "package.json", `{"dependencies": {"@tauri-apps/api": "^2.9.0"}}`, "", cli.ExitFindings},
 		{"flag", "src-tauri/Cargo.lock", lock("2.11.1"), "2.10", cli.ExitClean},
 	} {
 		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, c.file: c.text,

@@ -51,6 +51,9 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 	}
 	found = withSeverities(append(found, configured(app, o.Platform)...), o.Severities)
 	found = append(found, Check(app.Documents, app.Manifests, o)...)
+	if app.JSON5 != nil && *app.JSON5 {
+		found = slices.DeleteFunc(found, func(d capability.Diagnostic) bool { return d.Code == "json5-feature" })
+	}
 	for _, target := range app.Targets(o.Platform) {
 		if config := app.ConfigFor(target); config != nil {
 			found = append(found, Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)...)

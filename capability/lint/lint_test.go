@@ -125,7 +125,7 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":[{"identifier":"fs:scope","allow":["**"]}]}`, "/permissions/0/allow/0", "all files",
 			"scope-all-files"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`,
-			"/permissions/0/allow/0/path", "passwords", "scope-all-files"},
+			"/permissions/0/allow/0/path", "but hidden ones", "scope-all-files"},
 		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"}]}]}`,
 			"/permissions/0/allow/0/url", "every host", "scope-any-host"},
 		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*.example.*/x"}]}]}`,
@@ -384,4 +384,31 @@ func TestApplicationFindings(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
+}
+
+// What matches less than it seems, and what is no host, is not warned of.
+func TestScopesAreNotOverstated(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string]string{
+		`{"identifier":"fs:scope","allow":[{"path":"*"}]}`: "", `{"identifier":"fs:scope","allow":[{"path":"/*"}]}`: "",
+		`{"identifier":"fs:scope","allow":[{"path":"$HOME"}]}`: "", `{"identifier":"fs:scope","allow":[{"path":"~/**"}]}`: "",
+		`{"identifier":"fs:scope","allow":[{"path":"**"}]}`:                            "all files of the computer",
+		`{"identifier":"opener:allow-open-url","allow":[{"url":"obsidian://*"}]}`:      "",
+		`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.com*"}]}`:    `The host of "https://a.com*" is open`,
+		`{"identifier":"opener:allow-open-url","allow":["https://a*","https://bb.*"]}`: `hosts of "https://a*", "https://bb.*" are open`,
+	} {
+		text := `{"identifier":"a","windows":["main"],"permissions":[` + entry + `]}`
+		found := fmt.Sprint(Check([]*capability.Document{capability.Parse([]byte(text), capability.Options{})},
+			capability.CoreManifests(), Options{ResolveOptions: capability.ResolveOptions{Partial: true}}))
+		require.Contains(t, found, want, entry)
+		require.Equal(t, want != "", strings.Contains(found, "scope-all-files") ||
+			strings.Contains(found, "open-host-suffix") || strings.Contains(found, "scope-any-host"), found)
+		require.NotContains(t, found, "%[1]s")
+	}
+	for url, want := range map[string]bool{"http://tauri.localhost": false, "http://localhost": true} {
+		text := `{"identifier":"a","windows":["main"],"remote":{"urls":["` + url + `"]},"permissions":["core:default"]}`
+		found := fmt.Sprint(Check([]*capability.Document{capability.Parse([]byte(text), capability.Options{})},
+			capability.CoreManifests(), Options{}))
+		require.Equal(t, want, strings.Contains(found, "remote-default-port"), url)
+	}
 }

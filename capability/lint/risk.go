@@ -51,7 +51,8 @@ func (l *linter) remotes(c *capability.Capability) {
 		if web && isOpenSuffix(parts.Host) {
 			l.group("open-host-suffix", place(), quoted(text), openSuffix)
 		}
-		if web && loopback && defaultPort {
+		// The framework serves custom protocols at names below localhost, without a port.
+		if web && loopback && defaultPort && !strings.HasSuffix(parts.Host, ".localhost") {
 			l.group("remote-default-port", place(), fmt.Sprintf("%q (%q)", text, allPorts),
 				"The URL [pattern is|patterns are] for the default port only; for all ports write what is in "+
 					"parentheses: %s.")

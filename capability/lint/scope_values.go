@@ -50,19 +50,19 @@ func (l *linter) fileScope(v capability.Value) {
 	}
 	l.pathVariable(path)
 	switch text := path.Text(); text {
-	case "**", "**/*", "/**", "/**/*", "/*", "*", "C:\\**", "C:/**":
+	case "**", "**/*", "/**", "/**/*", "C:\\**", "C:/**":
 		l.group("scope-all-files", path, quoted(text),
 			"%s [matches|match] all files of the computer; name the folders that are needed, such as "+
 				"\"$APPDATA/**\".")
-	case "$HOME/**", "$HOME/**/*", "$HOME", "~/**":
+	case "$HOME/**", "$HOME/**/*":
 		l.group("scope-all-files", path, quoted(text),
-			"%s [matches|match] all of the user's files, including keys and passwords; name the folders that are "+
-				"needed, such as \"$DOCUMENT/**\".")
+			"%s [matches|match] all of the user's files but hidden ones; name the folders that are needed, such as "+
+				"\"$DOCUMENT/**\".")
 	}
 }
 
 // openSuffix is about hosts such as *.example.*, in scopes and in the URLs of remote pages.
-const openSuffix = "The [host of %[1]s is|hosts of %[1]s are] open at the end, and \"*\" matches dots too, so that " +
+const openSuffix = "The [host of %s is|hosts of %s are] open at the end, and \"*\" matches dots too, so that " +
 	"anyone can register a name that matches; write whole names, such as \"https://*.example.com\"."
 
 // isOpenSuffix reports whether a host pattern, without its port, leaves the end of the name open.
@@ -77,8 +77,10 @@ func (l *linter) hostScope(v capability.Value) {
 	}
 	text := url.Text()
 	rest := text
-	if _, after, ok := strings.Cut(text, "://"); ok {
-		rest = after
+	if scheme, after, ok := strings.Cut(text, "://"); ok {
+		if rest = after; !slices.Contains([]string{"http", "https", "http*", "http?", "*"}, scheme) {
+			return // what follows is no host
+		}
 	} else if text != "*" && text != "**" {
 		return
 	}

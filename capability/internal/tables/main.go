@@ -1,8 +1,13 @@
-// Command tables adds what a build of an application has to the tables of what is known without a
-// build: the commands of the core, and the permissions of the official plugins that plugins.tsv
-// names. Run it in the folder of the tables, with a folder that contains the acl-manifests.json and
-// the Cargo.lock of the build. The framework's release becomes that of the core's new commands, so
-// run it with a build of each minor release.
+// Command tables brings the tables of what is known without a build up to date: the commands of the
+// core, and the permissions of the official plugins that plugins.tsv names. Run it in the folder of
+// the tables, with one of two folders.
+//
+// One that contains the acl-manifests.json and the Cargo.lock of an application's build adds what
+// the build has. The framework's release becomes that of the core's new commands, so run it with a
+// build of each minor release.
+//
+// One that contains node_modules with the newest npm packages adds the commands that the packages
+// of plugins call, and the day: npm install @tauri-apps/plugin-fs and so on.
 package main
 
 import (
@@ -14,6 +19,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"lessonkit.example/capability"
 )
@@ -23,7 +29,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: tables FOLDER")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], time.Now()); err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}
@@ -32,7 +38,11 @@ func main() {
 // locked finds the framework and its plugins in a Cargo.lock.
 var locked = regexp.MustCompile(`name = "(tauri(?:-plugin-[a-z-]+)?)"\r?\nversion = "([^"]+)"`)
 
-func run(folder string) error {
+func run(folder string, now time.Time) error {
+	packages := filepath.Join(folder, "node_modules", "@tauri-apps")
+	if _, err := os.Stat(packages); err == nil {
+		return addPackages(packages, now)
+	}
 	text, err := os.ReadFile(filepath.Join(folder, "acl-manifests.json"))
 	if err != nil {
 		return err
@@ -54,14 +64,74 @@ func run(folder string) error {
 	tauri := versions["tauri"]
 	if err := rewrite("core.tsv", func(rows [][]string) [][]string {
 		return addCore(rows, m, fmt.Sprintf("%d.%d", tauri.Major, tauri.Minor))
-	}); err != nil {
+	}, now); err != nil {
 		return err
 	}
-	return rewrite("plugins.tsv", func(rows [][]string) [][]string { return addPlugins(rows, m, versions) })
+	return rewrite("plugins.tsv", func(rows [][]string) [][]string { return addPlugins(rows, m, versions) }, now)
 }
 
-// rewrite changes the rows of a table. Its comments stay.
-func rewrite(file string, change func([][]string) [][]string) error {
+// pluginCall finds the commands that a package calls.
+var pluginCall = regexp.MustCompile(`plugin:([a-z-]+)\|([a-z_]+)`)
+
+// addPackages adds the commands that npm packages of plugins call, and makes their releases the
+// newest ones that are known.
+func addPackages(folder string, now time.Time) error {
+	added := make(map[string]string) // the newest releases by plugin
+	calls := make(map[[2]string]bool)
+	files, err := filepath.Glob(filepath.Join(folder, "plugin-*", "package.json"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var about struct{ Version string }
+		if err := json.Unmarshal(text, &about); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		plugin := strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "plugin-")
+		added[plugin] = about.Version
+		scripts, err := filepath.Glob(filepath.Join(filepath.Dir(file), "dist-js", "*.js"))
+		if err != nil {
+			return err
+		}
+		for _, script := range scripts {
+			if text, err = os.ReadFile(script); err != nil {
+				return err
+			}
+			for _, call := range pluginCall.FindAllSubmatch(text, -1) {
+				calls[[2]string{string(call[1]), string(call[2])}] = true
+			}
+		}
+	}
+	return rewrite("plugins.tsv", func(rows [][]string) [][]string {
+		for _, row := range rows {
+			delete(calls, [2]string{row[0], row[2]})
+			if row[1] != "newest" {
+				continue
+			}
+			known, _ := capability.ParseVersion(row[3]) // the table is tested
+			if version, err := capability.ParseVersion(added[row[0]]); err == nil && compare(known, version) < 0 {
+				row[3] = version.String()
+			}
+		}
+		for call := range calls {
+			if added[call[0]] != "" {
+				rows = append(rows, []string{call[0], "command", call[1], "-"})
+			}
+		}
+		sortPlugins(rows)
+		return rows
+	}, now)
+}
+
+// day is the comment that tells of which day a table is.
+const day = "# Of "
+
+// rewrite changes the rows of a table. Its comments stay, except the day.
+func rewrite(file string, change func([][]string) [][]string, now time.Time) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -69,7 +139,9 @@ func rewrite(file string, change func([][]string) [][]string) error {
 	var b strings.Builder
 	var rows [][]string
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
+		if strings.HasPrefix(line, day) {
+			b.WriteString(day + now.Format(time.DateOnly) + ".\n")
+		} else if strings.HasPrefix(line, "#") {
 			b.WriteString(line)
 		} else {
 			rows = append(rows, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
@@ -134,11 +206,15 @@ func addPlugins(rows [][]string, m *capability.Manifests, versions map[string]ca
 			rows = append(rows, row)
 		}
 	}
+	sortPlugins(rows)
+	return rows
+}
+
+func sortPlugins(rows [][]string) {
 	kind := func(row []string) string { return strings.Replace(row[1], "newest", "", 1) } // comes first
 	slices.SortFunc(rows, func(a, b []string) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(kind(a), kind(b)), cmp.Compare(a[2], b[2]))
 	})
-	return rows
 }
 
 // rowsOf returns the rows of a manifest by their names; the two permissions of a command are one.

@@ -3,11 +3,15 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/longtest"
 )
 
 // A build adds what it has of newer releases, and nothing else of the tables changes.
@@ -20,11 +24,16 @@ func TestABuildAddsToTheTables(t *testing.T) {
 		was[name] = string(text)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
+	newest := make(map[string]string)
+	for _, match := range regexp.MustCompile(`(?m)^(\S+)\tnewest\t-\t(\S+)$`).FindAllStringSubmatch(was["plugins.tsv"],
+		-1) {
+		newest[match[1]] = match[2]
+	}
 	t.Chdir(dir)
 	build := func(lock, manifests string) {
 		require.NoError(t, os.WriteFile("Cargo.lock", []byte(lock), 0o600))
 		require.NoError(t, os.WriteFile("acl-manifests.json", []byte(manifests), 0o600))
-		require.NoError(t, run("."))
+		require.NoError(t, run(".", time.Now()))
 	}
 	const manifests = `{"core:app":{"default_permission":{"permissions":["allow-fly"]},"permissions":{` +
 		`"allow-version":{},"allow-fly":{"commands":{"allow":["fly"]}},"deny-fly":{"commands":{"deny":["fly"]}}}},` +
@@ -41,11 +50,11 @@ func TestABuildAddsToTheTables(t *testing.T) {
 		"core.tsv": {added: []string{"app\tfly\tdefault\t2.99"}},
 		"plugins.tsv": {added: []string{"cli\tnewest\t-\t2.99.0", "cli\tcommand\task\t-",
 			"cli\tdefault\tdefault\tallow-ask", "cli\tpermission\trest\t" + `{"scope":{"allow":null,"deny":[1]}}`},
-			removed: []string{"cli\tnewest\t-\t2.4.1", "cli\tdefault\tdefault\tallow-cli-matches"}},
+			removed: []string{"cli\tnewest\t-\t" + newest["cli"], "cli\tdefault\tdefault\tallow-cli-matches"}},
 	} {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		old, now := strings.Split(was[name], "\n"), strings.Split(string(text), "\n")
+		old, now := lines(was[name]), lines(string(text))
 		require.Equal(t, want.added, without(now, old), name)
 		require.Equal(t, want.removed, without(old, now), name)
 	}
@@ -59,4 +68,43 @@ func without(lines, others []string) (left []string) {
 		}
 	}
 	return left
+}
+
+// lines returns the lines of a table without its day.
+func lines(table string) []string {
+	return slices.DeleteFunc(strings.Split(table, "\n"), func(l string) bool { return strings.HasPrefix(l, day) })
+}
+
+// Packages add the commands that they call, and the day.
+func TestPackagesAddToTheTable(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	folder := filepath.Join("node_modules", "@tauri-apps", "plugin-cli")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "dist-js"), 0o755))
+	for name, text := range map[string]string{"plugins.tsv": "# Of 2026-01-01.\n# Rows.\ncli\tnewest\t-\t2.4.1\n" +
+		"cli\tcommand\tcli_matches\t-\nfs\tnewest\t-\t2.0.0\n",
+		filepath.Join(folder, "package.json"):        `{"version": "2.5.0"}`,
+		filepath.Join(folder, "dist-js", "index.js"): "invoke('plugin:cli|cli_matches'); invoke('plugin:cli|ask')"} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	require.NoError(t, run(".", time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)))
+	text, err := os.ReadFile("plugins.tsv")
+	require.NoError(t, err)
+	require.Equal(t, "# Of 2026-11-24.\n# Rows.\ncli\tnewest\t-\t2.5.0\ncli\tcommand\task\t-\n"+
+		"cli\tcommand\tcli_matches\t-\nfs\tnewest\t-\t2.0.0\n", string(text))
+}
+
+// A table that is older than 60 days no longer knows the newest releases. It is one of the long
+// tests, as those who build an old release cannot help it.
+func TestTheTableIsNotOld(t *testing.T) {
+	if !longtest.Wanted() {
+		t.Skip("LONG_TESTS is not set")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "plugins.tsv"))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), day)
+	of, _, _ := strings.Cut(rest, ".")
+	made, err := time.Parse(time.DateOnly, of)
+	require.NoError(t, err)
+	require.Less(t, time.Since(made), 60*24*time.Hour, "run command tables with the newest packages")
 }
