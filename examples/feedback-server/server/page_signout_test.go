@@ -93,6 +93,39 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// The account is taken along as a file, and deleted with everything after a question.
+func TestAccountIsExportedAndDeleted(t *testing.T) {
+	t.Parallel()
+	n, login := signedIn(t)
+	token, c := login()
+	_, err := c.EnsureProfile(t.Context(), "Ming")
+	require.NoError(t, err)
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.do(chromedp.Navigate(n.url + "/#/settings"))
+	b.waitText("Session token")
+	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+	b.waitText("Export everything")
+	b.eval(`saved = ""; HTMLAnchorElement.prototype.click = function () { saved = this.download; }; ""`)
+	b.clickButton("Export everything")
+	b.until(`() => /^feedback-\d{4}-\d\d-\d\d\.zip$/.test(saved)`, "")
+	n.fail(unreachable)
+	b.clickButton("Delete the account")
+	b.waitText("Delete your account with all students")
+	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	// The message stands beside the button, and goes when the teacher leaves.
+	b.until(`() => document.querySelector("section .row + .error")?.innerText === "The server cannot be reached."`, "")
+	n.recover()
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("Ming")
+	require.NotContains(t, b.eval(`document.body.innerText`), "cannot be reached")
+	b.eval(`location.hash = "#/settings"; ""`)
+	b.clickButton("Delete the account")
+	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.waitText("Session token")
+	_, err = c.Me(t.Context())
+	require.ErrorContains(t, err, "401")
+}
+
 // What is no view, or names no student, shows today. No path is made of it.
 func TestUnknownAddressesLeadHome(t *testing.T) {
 	t.Parallel()

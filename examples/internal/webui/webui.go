@@ -32,7 +32,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Handler returns a handler for GET and HEAD requests of / and of the paths below /page/. It is
 // safe for concurrent use.
 func Handler() http.Handler {
-	assets := statigz.FileServer(files)
+	assets := statigz.FileServer(files, statigz.EncodeOnInit)
 	digest := sha256.Sum256(index)
 	tag := `"` + hex.EncodeToString(digest[:8]) + `"`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
