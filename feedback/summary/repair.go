@@ -78,16 +78,17 @@ const maxRepair = 16
 // term is what stands between what is corrected and what corrects it.
 type term struct {
 	from, to int
-	link     int  // where a link begins, or to
-	strong   bool // it is nothing else
-	alone    bool // marks set it off
-	retracts bool // also without a correction
-	ends     bool // there is a mark after it
-	negates  bool // it may be a negation: 不, 不是
-	question bool // it follows one
-	rejects  bool // it says that something was wrong, and not only that the speaker thinks
-	numbers  bool // a number follows 不, which no negation has
-	repeated int  // how many of the words before it are said again in it: "the 14th, not the 14th"
+	link     int    // where a link begins, or to
+	linked   string // its first word
+	strong   bool   // it is nothing else
+	alone    bool   // marks set it off
+	retracts bool   // also without a correction
+	ends     bool   // there is a mark after it
+	negates  bool   // it may be a negation: 不, 不是
+	question bool   // it follows one
+	rejects  bool   // it says that something was wrong, and not only that the speaker thinks
+	numbers  bool   // a number follows 不, which no negation has
+	repeated int    // how many of the words before it are said again in it: "the 14th, not the 14th"
 }
 
 // termAt returns the term at words[i], with to 0 if there is none.
@@ -100,7 +101,7 @@ func termAt(words []word, i int) term {
 		n := 0
 		if m := strongTerm.FindStringSubmatch(text); m != nil {
 			n = tokenAt(starts, len(m[1])-1) + 1
-			t.strong = t.strong || t.alone || len(m[1]) > len("不对")
+			t.strong = t.strong || t.alone || len(m[1]) > len("不对") || strings.Contains(m[1], " ")
 			t.retracts = t.retracts || retracted.MatchString(m[1])
 		}
 		if m := weakTerm.FindStringSubmatch(text); m != nil {
@@ -116,7 +117,7 @@ func termAt(words []word, i int) term {
 				continue
 			}
 			if m := linkTerm.FindStringSubmatch(text); m != nil && (j > i || words[i].pause) {
-				t.link = j
+				t.link, t.linked = j, words[j].low
 				j += tokenAt(starts, len(m[1])-1) + 1
 				t.ends = words[j-1].end != inside
 			}
@@ -225,7 +226,7 @@ func contrasts(before, next []word) bool {
 // those from a word of the class of its first on, as of "the hall, I mean, a church", or else those
 // after the last word with which no clause ends.
 func (t term) inPlace(before, next []word) int {
-	if t.question || !t.alone || !t.ends && !t.strong || len(before) == 0 || len(next) == 0 ||
+	if t.question || !t.alone && (!t.strong || len(next) == 0 || next[0].wide) || !t.ends && !t.strong || len(before) == 0 || len(next) == 0 ||
 		before[len(before)-1].end >= sentence || t.negates && contrasts(before, next) {
 		return -1
 	}
@@ -236,7 +237,13 @@ func (t term) inPlace(before, next []word) int {
 	c := parts(next, clause)[0]
 	text, _ := plainText(c)
 	start := clauseBefore(before)
-	if last.wide != first.wide || reporting[last.low] || isStatement(c) || isEmptyClause(text) {
+	for i := len(before) - 1; i > start && t.linked != ""; i-- {
+		if before[i-1].low == t.linked {
+			return i // "it is X, no, it is Y"
+		}
+	}
+	if last.wide != first.wide || reporting[last.low] || isStatement(c) || isEmptyClause(text) ||
+		slices.ContainsFunc(c[:min(4, len(c))], func(w word) bool { return auxiliaries[w.low] }) { // "drinks are fine"
 		return -1
 	}
 	for i := len(before) - 2; i >= max(start, len(before)-6) && classOf(first) != plainClass; i-- {
@@ -244,7 +251,7 @@ func (t term) inPlace(before, next []word) int {
 			return i
 		}
 	}
-	if proclitics[first.low] {
+	if proclitics[first.low] || last.end == inside && proclitics[last.low] {
 		return -1
 	}
 	most := 3
@@ -260,7 +267,7 @@ func (t term) inPlace(before, next []word) int {
 		}
 	}
 	switch {
-	case !last.wide && len(before)-start > 1:
+	case !last.wide && t.alone && len(before)-start > 1:
 		return len(before) - 1
 	case last.wide && len(before)-start <= 4 && (start == 0 || before[start-1].end >= clause):
 		return start // "免费的，不对，收一半": one short clause for another
@@ -300,6 +307,7 @@ func classOf(w word) class { return classes[w.low] }
 
 var (
 	takesObject     = wordSet(strings.Join(phrases["takes object"], " "))
+	auxiliaries     = wordSet("is are was were has have had can will would should did does isn't aren't wasn't")
 	statementStarts = wordSet(strings.Join(phrases["statement starts"], " "))
 )
 
@@ -350,7 +358,7 @@ func align(before, next []word) alignment {
 		case a[i].field == b[i].field && len(a[i].words)+len(b[i].words) == 2 && isForm(a[i].words[0], b[i].words[0]):
 			r.score++
 			r.differ = r.differ || a[i].low() != b[i].low()
-		case a[i].field != 0 && a[i].field == b[i].field:
+		case a[i].field != 0 && a[i].field == b[i].field || a[i].field == int(number) && b[i].field == timeField:
 			r.score += a[i].likeness(b[i])
 			if a[i].low() != b[i].low() {
 				r.typed, r.differ = true, true
@@ -389,6 +397,9 @@ type item struct {
 	words []word
 	field int // those of its field replace it; 0 if there is none
 }
+
+// timeField is the field of times, which numbers may be before they are corrected.
+const timeField = int(name) + 2
 
 func (t item) low() string {
 	text, _ := plainText(t.words)
