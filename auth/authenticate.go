@@ -23,7 +23,9 @@ type Principal struct {
 	UserID uuid.UUID
 	Method Method
 
-	// CreatedAt and ExpiresAt are the session's; zero unless Method is MethodSession.
+	// Session identifies the session, in [Service.Sessions] too, and CreatedAt and ExpiresAt are
+	// its own; zero unless Method is MethodSession.
+	Session   TokenHash
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -49,6 +51,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 	return Principal{
 		UserID:    session.UserID,
 		Method:    MethodSession,
+		Session:   hash,
 		CreatedAt: session.CreatedAt,
 		ExpiresAt: session.ExpiresAt,
 	}, nil

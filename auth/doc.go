@@ -21,6 +21,10 @@
 // A program that serves two platforms creates two services on one store; each of them
 // authenticates the tokens of both.
 //
+// A browser is signed in by a user who is signed in elsewhere: [Service.StartDevice] returns a code
+// that it shows, [Service.ConfirmDevice] confirms it, and [Service.DeviceLogin] starts the session.
+// [Service.Sessions] and [Service.EndSession] list sessions and end one.
+//
 // # Errors
 //
 // Authentication fails with [ErrInvalidToken], or with [ErrUnavailable] while the store is down.

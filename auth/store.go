@@ -13,6 +13,8 @@ type TokenHash [32]byte
 // Session is a stored sign-in of one user.
 type Session struct {
 	UserID    uuid.UUID
+	TokenHash TokenHash
+	Device    string // the name of the [Device] that was signed in, or ""
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -60,6 +62,28 @@ type Store interface {
 	// writes nothing.
 	Session(ctx context.Context, hash TokenHash) (Session, error)
 
+	// Sessions returns the sessions of a user that have not expired, newest first.
+	Sessions(ctx context.Context, userID uuid.UUID, now time.Time) ([]Session, error)
+
+	// CreateDevice stores a device, after deleting those that have expired when it was created.
+	// It fails with [ErrRateLimited] if about limit devices are stored, and with [ErrCodeTaken]
+	// if the code is another's.
+	CreateDevice(ctx context.Context, n NewDevice, limit int) error
+
+	// Device returns the device with a code that is neither expired nor confirmed, or
+	// [ErrDeviceCode].
+	Device(ctx context.Context, code string, now time.Time) (Device, error)
+
+	// ConfirmDevice makes a device that is neither expired nor confirmed the user's, or fails with
+	// [ErrDeviceCode]. Of concurrent calls one succeeds.
+	ConfirmDevice(ctx context.Context, code string, userID uuid.UUID, now time.Time) error
+
+	// CreateDeviceSession deletes the device with the given hash and stores a session of the user
+	// who has confirmed it, atomically, as CreateSession does; Identity and Replaces are not used.
+	// It fails with [ErrDevicePending] if nobody has confirmed it, and with [ErrDeviceCode] if it
+	// does not exist or has expired at n.CreatedAt. Of concurrent calls one succeeds.
+	CreateDeviceSession(ctx context.Context, secret TokenHash, n NewSession) (uuid.UUID, error)
+
 	// DeleteSession deletes a session. Deleting one that does not exist is not an error.
 	DeleteSession(ctx context.Context, hash TokenHash) error
 
@@ -71,6 +95,6 @@ type Store interface {
 	DeleteUser(ctx context.Context, userID uuid.UUID) error
 
 	// DeleteExpired deletes at most limit sessions whose ExpiresAt is at or before now, and
-	// returns how many it deleted.
+	// returns how many it deleted. It deletes all such devices too, which do not count.
 	DeleteExpired(ctx context.Context, now time.Time, limit int) (int, error)
 }

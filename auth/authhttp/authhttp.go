@@ -65,6 +65,11 @@ type Config struct {
 	// applies Cookie.Handler; callers of Register do that themselves.
 	Cookie *Cookie
 
+	// Devices, if not nil, adds the sign-in of pages by a code that a signed-in user confirms (RFC
+	// 8628), and the list of sessions. The tokens of pages are kept in this cookie; callers of
+	// Register apply its Handler. Each client address may start as many sign-ins as may fail.
+	Devices *Cookie
+
 	// OnLogin, if not nil, is called after each sign-in, before the answer: to keep the name and
 	// the picture of the user, for example, which are not stored otherwise. It should return soon.
 	OnLogin func(context.Context, auth.Login)
@@ -84,8 +89,8 @@ func Handler(c Config) http.Handler {
 	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1"})
 	Register(huma.NewGroup(api, "/api/v1"), c)
 	var handler http.Handler = mux
-	if c.Cookie != nil {
-		handler = c.Cookie.Handler(mux)
+	if cookie := cmp.Or(c.Cookie, c.Devices); cookie != nil {
+		handler = cookie.Handler(mux)
 	}
 	return httpapi.Wrap(handler, httpapi.WrapOptions{Logger: c.Logger, TrustedProxies: c.TrustedProxies})
 }

@@ -40,6 +40,9 @@ func refusal(err error) *httpapi.Problem {
 		return problem(http.StatusUnauthorized, "token_invalid",
 			"The session token is not valid or no longer valid. Sign in again.").
 			WithHeader("WWW-Authenticate", `Bearer error="invalid_token"`)
+	case errors.Is(err, auth.ErrDeviceCode):
+		return problem(http.StatusUnauthorized, "device_code_invalid",
+			"The sign-in has expired or was used before. Start another.").WithHeader("WWW-Authenticate", "Bearer")
 	case errors.Is(err, auth.ErrUnavailable):
 		return problem(http.StatusServiceUnavailable, "database_unavailable",
 			"The database is not available at the moment.").WithRetryAfter(retryAfter(err))

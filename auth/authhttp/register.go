@@ -76,7 +76,7 @@ type logoutOutput struct {
 // call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{
-		api: api, service: c.Service, limit: NewLimiter(c), cookie: c.Cookie,
+		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c), cookie: c.Cookie, devices: c.Devices,
 		onLogin: c.OnLogin, eraseData: c.Erase,
 	}
 	o.registerLogin(c)
@@ -121,13 +121,13 @@ func (o *operations) registerSession(c Config) {
 	document := o.api.OpenAPI()
 	document.Tags = append(document.Tags, &huma.Tag{Name: tag, Description: "Sessions of users."})
 	security := []map[string][]string{{"bearer": {}}}
-	if c.Cookie != nil {
+	if cookie := cmp.Or(c.Cookie, c.Devices); cookie != nil {
 		security = append(security, map[string][]string{"cookie": {}})
 		if document.Components.SecuritySchemes == nil {
 			document.Components.SecuritySchemes = map[string]*huma.SecurityScheme{}
 		}
 		document.Components.SecuritySchemes["cookie"] = &huma.SecurityScheme{
-			Type: "apiKey", In: "cookie", Name: c.Cookie.name(), Description: "A session token, which sign-in sets.",
+			Type: "apiKey", In: "cookie", Name: cookie.name(), Description: "A session token, which sign-in sets.",
 		}
 	}
 	operation := func(id, method, path, summary, description string) huma.Operation {
@@ -152,13 +152,18 @@ func (o *operations) registerSession(c Config) {
 		"Delete the user and everything of the user",
 		"Deletes the account with everything that it contains, for good, and ends all sessions. "+
 			"Recordings are deleted soon after."), o.erase)
+	if c.Devices != nil {
+		o.registerDevices(operation)
+	}
 }
 
 type operations struct {
 	api     huma.API
 	service *auth.Service
 	limit   *Limiter
-	cookie  *Cookie // or nil
+	starts  *Limiter // of sign-ins by a code
+	cookie  *Cookie  // or nil
+	devices *Cookie  // or nil
 	onLogin func(context.Context, auth.Login)
 
 	eraseData func(ctx context.Context, user uuid.UUID) error // or nil
@@ -275,7 +280,8 @@ func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 // registerLogout adds a sign-out, which deletes the cookie if there is one.
 func (o *operations) registerLogout(op huma.Operation, end func(context.Context) error) {
 	op.DefaultStatus = http.StatusNoContent
-	if o.cookie == nil {
+	cookie := cmp.Or(o.cookie, o.devices)
+	if cookie == nil {
 		huma.Register(o.api, op, func(ctx context.Context, _ *struct{}) (*struct{}, error) { return nil, end(ctx) })
 		return
 	}
@@ -283,7 +289,7 @@ func (o *operations) registerLogout(op huma.Operation, end func(context.Context)
 		if err := end(ctx); err != nil {
 			return nil, err
 		}
-		return &logoutOutput{SetCookie: *o.cookie.deleted()}, nil
+		return &logoutOutput{SetCookie: *cookie.deleted()}, nil
 	})
 }
 

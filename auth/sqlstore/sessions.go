@@ -16,16 +16,6 @@ import (
 func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID, error) {
 	const replace = `
 		delete from auth_sessions where token_hash = $1 and user_id = $2`
-	const insert = `
-		insert into auth_sessions (token_hash, user_id, created_at, expires_at)
-		values ($1, $2, $3, $4)`
-	// The limit is there because SQLite has no offset without one.
-	const deleteOldest = `
-		delete from auth_sessions where token_hash in (
-			select token_hash from auth_sessions
-			where user_id = $1 and token_hash <> $2
-			order by created_at desc, token_hash
-			limit 1000000 offset $3)`
 	var user uuid.UUID
 	err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if user, err = upsertUser(ctx, tx, n.Identity, n.CreatedAt); err != nil {
@@ -36,15 +26,7 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, insert,
-			n.TokenHash[:], user, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
-		if err != nil {
-			return err
-		}
-		if n.MaxSessions > 0 {
-			_, err = tx.ExecContext(ctx, deleteOldest, user, n.TokenHash[:], n.MaxSessions-1)
-		}
-		return err
+		return insertSession(ctx, tx, user, "", n)
 	})
 	if err != nil {
 		return uuid.Nil, wrap("create session", err)
@@ -52,13 +34,33 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 	return user, nil
 }
 
+// insertSession stores a session and deletes the user's oldest beyond the limit.
+func insertSession(ctx context.Context, tx *sql.Tx, user uuid.UUID, device string, n auth.NewSession) error {
+	const insert = `
+		insert into auth_sessions (token_hash, user_id, device, created_at, expires_at)
+		values ($1, $2, $3, $4, $5)`
+	// The limit is there because SQLite has no offset without one.
+	const deleteOldest = `
+		delete from auth_sessions where token_hash in (
+			select token_hash from auth_sessions
+			where user_id = $1 and token_hash <> $2
+			order by created_at desc, token_hash
+			limit 1000000 offset $3)`
+	_, err := tx.ExecContext(ctx, insert,
+		n.TokenHash[:], user, device, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
+	if err == nil && n.MaxSessions > 0 {
+		_, err = tx.ExecContext(ctx, deleteOldest, user, n.TokenHash[:], n.MaxSessions-1)
+	}
+	return err
+}
+
 // Session implements [auth.Store].
 func (s *Store) Session(ctx context.Context, hash auth.TokenHash) (auth.Session, error) {
 	const find = `
-		select user_id, created_at, expires_at from auth_sessions where token_hash = $1`
-	var session auth.Session
+		select user_id, device, created_at, expires_at from auth_sessions where token_hash = $1`
+	session := auth.Session{TokenHash: hash}
 	err := s.db.QueryRowContext(ctx, find, hash[:]).Scan(
-		&session.UserID, (*db.Time)(&session.CreatedAt), (*db.Time)(&session.ExpiresAt))
+		&session.UserID, &session.Device, (*db.Time)(&session.CreatedAt), (*db.Time)(&session.ExpiresAt))
 	if errors.Is(err, sql.ErrNoRows) {
 		return auth.Session{}, auth.ErrNoSession
 	}
@@ -82,6 +84,10 @@ func (s *Store) DeleteSessions(ctx context.Context, userID uuid.UUID) (int, erro
 
 // DeleteExpired implements [auth.Store].
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (int, error) {
+	const deleteDevices = `delete from auth_devices where expires_at <= $1`
+	if _, err := s.exec(ctx, deleteDevices, db.Time(now)); err != nil {
+		return 0, wrap("delete expired devices", err)
+	}
 	const deleteExpired = `
 		delete from auth_sessions where token_hash in (
 			select token_hash from auth_sessions where expires_at <= $1 limit $2)`

@@ -90,7 +90,9 @@ func roundTrip(t *testing.T, b *bench) {
 	require.NotEqual(t, uuid.Nil, user)
 	got, err := b.Session(t.Context(), n.TokenHash)
 	require.NoError(t, err)
-	require.Equal(t, auth.Session{UserID: user, CreatedAt: b.now, ExpiresAt: n.ExpiresAt}, got)
+	require.Equal(t, auth.Session{
+		UserID: user, TokenHash: n.TokenHash, CreatedAt: b.now, ExpiresAt: n.ExpiresAt,
+	}, got)
 }
 
 func hashIsUnique(t *testing.T, b *bench) {

@@ -35,6 +35,19 @@ func newAccounts(c Config, store auth.Store, log *slog.Logger) (*auth.Service, e
 	return auth.New(config)
 }
 
+// withCookie accepts the session cookie of the page where the interface is. Operators sign in to
+// the other paths by HTTP Basic, which the cookie would replace.
+func withCookie(cookie *authhttp.Cookie, next http.Handler) http.Handler {
+	api := cookie.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // logDevelopmentSignIn warns of the development header where the configuration has more than it.
 // That it is accepted, auth.New says.
 func logDevelopmentSignIn(c Config, log *slog.Logger) {

@@ -161,12 +161,13 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	mux := http.NewServeMux()
 	api := feedbackhttp.NewAPI(mux, feedbackhttp.APIOptions{Title: title, Version: o.Version, Description: description,
 		BasePath: c.BasePath})
+	cookie := &authhttp.Cookie{Insecure: c.AppEnv != "production" && isLoopback(c.HTTPAddr)}
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
 		authhttp.Register(v1, authhttp.Config{
 			Service: accounts, TrustedProxies: c.TrustedProxies,
 			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
-			Erase: eraseData(lessons, db),
+			Erase: eraseData(lessons, db), Devices: cookie,
 		})
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
@@ -204,7 +205,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 			health, operator, true)
 		ops = feedbackhttp.Wrap(opsMux, wrap)
 	}
-	var handler http.Handler = mux
+	handler := withCookie(cookie, mux)
 	if c.DevelopmentSignIn() {
 		handler = checkDevelopmentHost(c.DevelopmentHosts, handler)
 	}

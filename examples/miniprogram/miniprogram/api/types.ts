@@ -64,6 +64,13 @@ export type AudioSegment = {
     warning_code: 'recording_cut_off' | 'no_speech' | 'doubtful' | null;
 };
 
+export type CodeBody = {
+    /**
+     * Six letters; case, spaces and hyphens do not matter.
+     */
+    code: string;
+};
+
 export type DatabaseReport = {
     configured: boolean;
     /**
@@ -76,6 +83,59 @@ export type DatabaseReport = {
      */
     pooler_misused: boolean;
     reachable: boolean;
+};
+
+export type DeviceAsking = {
+    /**
+     * The network address of the device.
+     */
+    address: string;
+    /**
+     * When it asked.
+     */
+    created_at: string;
+    /**
+     * Browser and system, as the browser tells them.
+     */
+    device: string;
+    /**
+     * When its code expires.
+     */
+    expires_at: string;
+    /**
+     * Whether it is that of this request, as in one building.
+     */
+    same_address: boolean;
+};
+
+export type DeviceCodeBody = {
+    /**
+     * From the start of the sign-in.
+     */
+    device_code: string;
+};
+
+export type DeviceStarted = {
+    /**
+     * To show. Six letters, valid once.
+     */
+    code: string;
+    /**
+     * A secret of the page; it is never shown.
+     */
+    device_code: string;
+    /**
+     * When both codes expire.
+     */
+    expires_at: string;
+    /**
+     * How long to wait between two requests for the session.
+     */
+    interval_seconds: number;
+    /**
+     * The text sign-in:CODE as a QR code: a data address of an SVG image.
+     */
+    qr: string;
 };
 
 export type ExpectedWords = {
@@ -687,6 +747,33 @@ export type SessionEdit = {
     readonly updated_at?: string;
 };
 
+export type SessionItem = {
+    /**
+     * When it began.
+     */
+    created_at: string;
+    /**
+     * Whether this request belongs to it.
+     */
+    current: boolean;
+    /**
+     * Browser and system; empty for a sign-in by the platform.
+     */
+    device: string;
+    /**
+     * When it ends, used or not.
+     */
+    expires_at: string;
+    /**
+     * It does not sign in.
+     */
+    session_id: string;
+};
+
+export type SessionList = {
+    items: Array<SessionItem>;
+};
+
 export type SessionOpening = {
     /**
      * The day where the teacher is; by default where the server is. Ignored if a session is resumed.
@@ -1014,6 +1101,286 @@ export type LogoutAllResponses = {
 };
 
 export type LogoutAllResponse = LogoutAllResponses[keyof LogoutAllResponses];
+
+export type StartDeviceData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/auth/device';
+};
+
+export type StartDeviceErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type StartDeviceError = StartDeviceErrors[keyof StartDeviceErrors];
+
+export type StartDeviceResponses = {
+    /**
+     * OK
+     */
+    200: DeviceStarted;
+};
+
+export type StartDeviceResponse = StartDeviceResponses[keyof StartDeviceResponses];
+
+export type DeviceLoginData = {
+    body: DeviceCodeBody;
+    path?: never;
+    query?: never;
+    url: '/api/v1/auth/device/session';
+};
+
+export type DeviceLoginErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type DeviceLoginError = DeviceLoginErrors[keyof DeviceLoginErrors];
+
+export type DeviceLoginResponses = {
+    /**
+     * OK
+     */
+    200: LoginState;
+    /**
+     * Nobody has confirmed the code yet.
+     */
+    202: unknown;
+};
+
+export type DeviceLoginResponse = DeviceLoginResponses[keyof DeviceLoginResponses];
+
+export type FindDeviceData = {
+    body: CodeBody;
+    path?: never;
+    query?: never;
+    url: '/api/v1/auth/device/find';
+};
+
+export type FindDeviceErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type FindDeviceError = FindDeviceErrors[keyof FindDeviceErrors];
+
+export type FindDeviceResponses = {
+    /**
+     * OK
+     */
+    200: DeviceAsking;
+};
+
+export type FindDeviceResponse = FindDeviceResponses[keyof FindDeviceResponses];
+
+export type ConfirmDeviceData = {
+    body: CodeBody;
+    path?: never;
+    query?: never;
+    url: '/api/v1/auth/device/confirm';
+};
+
+export type ConfirmDeviceErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type ConfirmDeviceError = ConfirmDeviceErrors[keyof ConfirmDeviceErrors];
+
+export type ConfirmDeviceResponses = {
+    /**
+     * No Content
+     */
+    204: void;
+};
+
+export type ConfirmDeviceResponse = ConfirmDeviceResponses[keyof ConfirmDeviceResponses];
+
+export type ListSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/auth/sessions';
+};
+
+export type ListSessionsErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type ListSessionsError = ListSessionsErrors[keyof ListSessionsErrors];
+
+export type ListSessionsResponses = {
+    /**
+     * OK
+     */
+    200: SessionList;
+};
+
+export type ListSessionsResponse = ListSessionsResponses[keyof ListSessionsResponses];
+
+export type EndSessionData = {
+    body?: never;
+    path: {
+        session_id: string;
+    };
+    query?: never;
+    url: '/api/v1/auth/sessions/{session_id}';
+};
+
+export type EndSessionErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type EndSessionError = EndSessionErrors[keyof EndSessionErrors];
+
+export type EndSessionResponses = {
+    /**
+     * No Content
+     */
+    204: void;
+};
+
+export type EndSessionResponse = EndSessionResponses[keyof EndSessionResponses];
 
 export type ListProfilesData = {
     body?: never;
