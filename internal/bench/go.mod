@@ -19,6 +19,7 @@ require (
 
 require (
 	github.com/antzucaro/matchr v0.0.0-20221106193745-7bed6ef61ef9 // indirect
+	github.com/boombuler/barcode v1.1.0 // indirect
 	github.com/mozillazg/go-pinyin v0.21.0 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
 	golang.org/x/sys v0.49.0 // indirect
