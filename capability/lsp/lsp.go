@@ -14,13 +14,15 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"lessonkit.example/capability"
 )
 
-// Workspace checks files with the application that they belong to.
+// Workspace checks files with the application that they belong to. Check is not called again before
+// it has returned.
 type Workspace interface {
 	// Check returns the findings in the application of a file, with the manifests that it has. Open
 	// contains the texts of files, by their absolute names, that count instead of those on disk.
@@ -45,14 +47,18 @@ type Options struct {
 
 // Serve speaks the Language Server Protocol with an editor until the editor ends the session, the
 // connection is closed, or the context ends, whose error it returns. It handles one message after
-// the other.
+// the other, and checks beside them: what is edited while a check runs is checked once after it.
 func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	session, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]string), end: end}
+	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]string), end: end,
+		pending: make(map[string]bool), wake: make(chan struct{}, 1)}
 	stream := jsonrpc2.NewBufferedStream(editor, codec{})
 	conn := jsonrpc2.NewConn(session, stream, jsonrpc2.HandlerWithError(s.handle).SuppressErrClosed(),
 		jsonrpc2.SetLogger(log.New(io.Discard, "", 0))) // it is the editor that reports what went wrong
+	var checks sync.WaitGroup
+	checks.Go(func() { s.checkPending(session, conn) })
+	defer checks.Wait()
+	defer end(nil)
 	select {
 	case <-conn.DisconnectNotify():
 	case <-session.Done():
@@ -74,7 +80,12 @@ type file struct {
 
 type server struct {
 	options Options
-	open    map[string]*file // by absolute name
+
+	mu   sync.Mutex       // of what follows
+	open map[string]*file // by absolute name
+	// pending are files whose applications are to be checked; whether files on disk may have changed.
+	pending map[string]bool
+	wake    chan struct{} // has room for one: something is pending
 	// shown has the files whose findings the editor shows, each with its application.
 	shown    map[string]string
 	shutdown bool // the editor sent shutdown
@@ -89,6 +100,8 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		}
 	}
 	name := nameOf(p.TextDocument.URI)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch r.Method {
 	case "initialize":
 		return map[string]any{"capabilities": serverCapabilities,
@@ -105,21 +118,25 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		return nil, nil
 	case "textDocument/didOpen":
 		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
-		return nil, s.check(ctx, conn, name, true)
+		s.later(name, true)
+		return nil, nil
 	case "textDocument/didChange":
 		f := s.open[name]
 		if f == nil {
 			return nil, nil
 		}
-		if f.text = f.changed(p.ContentChanges); f.text == nil {
+		text := f.changed(p.ContentChanges)
+		if text == nil {
 			return nil, s.forget(ctx, conn, name)
 		}
-		f.version = p.TextDocument.Version
-		return nil, s.check(ctx, conn, name, false)
+		s.open[name] = &file{text: text, version: p.TextDocument.Version, manifests: f.manifests}
+		s.later(name, false)
+		return nil, nil
 	case tooLarge: // it may have been a change of any of the files
 		return nil, s.forget(ctx, conn, slices.Sorted(maps.Keys(s.open))...)
 	case "textDocument/didSave":
-		return nil, s.check(ctx, conn, name, true)
+		s.later(name, true)
+		return nil, nil
 	case "textDocument/didClose":
 		delete(s.open, name)
 		return nil, s.publish(ctx, conn, "", name, nil)
@@ -145,16 +162,51 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "unknown method " + r.Method}
 }
 
-// check checks the application of a file and shows what was found in its files.
-func (s *server) check(ctx context.Context, conn *jsonrpc2.Conn, name string, fresh bool) error {
-	open := make(map[string]string, len(s.open))
-	for name, f := range s.open {
-		open[name] = f.src
+// later has the application of a file checked. Fresh means that files on disk may have changed.
+func (s *server) later(name string, fresh bool) {
+	s.pending[name] = s.pending[name] || fresh
+	select {
+	case s.wake <- struct{}{}:
+	default: // the next check takes all that is pending
 	}
-	found, manifests, err := s.options.Workspace.Check(name, open, fresh)
-	if err != nil {
-		return conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1, "message": err.Error()})
+}
+
+// checkPending checks what is pending until the session ends.
+func (s *server) checkPending(session context.Context, conn *jsonrpc2.Conn) {
+	for {
+		select {
+		case <-session.Done():
+			return
+		case <-s.wake:
+		}
+		s.mu.Lock()
+		pending, open := s.pending, maps.Clone(s.open)
+		s.pending = make(map[string]bool)
+		s.mu.Unlock()
+		texts := make(map[string]string, len(open))
+		for name, f := range open {
+			texts[name] = f.src
+		}
+		for _, name := range slices.Sorted(maps.Keys(pending)) {
+			if session.Err() != nil {
+				return
+			}
+			found, manifests, err := s.options.Workspace.Check(name, texts, pending[name])
+			s.mu.Lock()
+			if err != nil {
+				_ = conn.Notify(session, "window/logMessage", map[string]any{"type": 1, "message": err.Error()})
+			} else if f := open[name]; f != nil && s.open[name] != nil {
+				f.manifests, s.open[name].manifests = manifests, manifests
+				_ = s.show(session, conn, name, open, found) // fails if the editor has gone
+			}
+			s.mu.Unlock()
+		}
 	}
+}
+
+// show shows what a check of the application of a file found in its files as they were.
+func (s *server) show(ctx context.Context, conn *jsonrpc2.Conn, name string, open map[string]*file,
+	found capability.Diagnostics) error {
 	// An empty list removes what the editor shows. It also tells that the file was checked.
 	byFile := map[string]capability.Diagnostics{name: nil}
 	app := s.options.Workspace.App(name)
@@ -168,9 +220,9 @@ func (s *server) check(ctx context.Context, conn *jsonrpc2.Conn, name string, fr
 			byFile[file] = append(byFile[file], d)
 		}
 	}
-	if f := s.open[name]; f != nil {
-		f.manifests = manifests
-	}
+	now := s.open
+	s.open = open // the places are in these texts
+	defer func() { s.open = now }()
 	var failed error
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
 		failed = errors.Join(failed, s.publish(ctx, conn, app, file, byFile[file]))
