@@ -279,6 +279,10 @@ func (a *App) Files() []*Document {
 // The diagnostics report the inactive ones, names that do not exist or are listed twice, and
 // objects that take the place of others; check the objects with [Inlined].
 func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
+	if a.firstVersion() {
+		return nil, Diagnostics{NewDiagnostic(a.Config.Root(), codeFirstVersion, ruleOf(codeFirstVersion).Severity,
+			firstVersionMessage)}
+	}
 	var all []Capability
 	for _, d := range a.Documents {
 		if d.Format() != JSON5 || a.JSON5 == nil || *a.JSON5 {
@@ -315,10 +319,22 @@ func (a *App) Resolve(o ResolveOptions) (*Policy, Diagnostics) {
 	return policy, found
 }
 
+const firstVersionMessage = "This is an application of Tauri 1, which has an allowlist and no capabilities; " +
+	"\"tauri migrate\" makes one of Tauri 2 of it."
+
+// firstVersion reports whether this is an application of Tauri 1, by the form of its configuration.
+func (a *App) firstVersion() bool {
+	return a.Config != nil && a.Config.Root().Get("tauri").Kind() == Object && !a.Config.Root().Get("app").Exists()
+}
+
 // Err returns the errors in files of the application that keep them from being read completely on a
 // platform, "" for all, as one error; nil if there are none. A decision that is based on a
-// part of a file would be misleading.
+// part of a file would be misleading, and so would one about an application of Tauri 1, which is an
+// error too.
 func (a *App) Err(platform Platform) error {
+	if a.firstVersion() {
+		return permanentf("%s: %s", a.Config.Name(), firstVersionMessage)
+	}
 	found := slices.Clone(a.ManifestProblems)
 	docs := slices.Concat(a.Documents, a.Configs(platform))
 	for _, target := range a.Targets(platform) {

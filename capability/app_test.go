@@ -316,3 +316,16 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		require.Equal(t, want != "" && !strings.HasPrefix(want, "("), found.HasErrors(), "%v", found)
 	}
 }
+
+// An application of Tauri 1 is said to be one: nothing that is granted there is seen here.
+func TestTheFirstVersionIsNamed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{`{"tauri": {"allowlist": {"all": true}}}`: true, `{"package": {}}`: false,
+		`{"app": {}, "tauri": {}}`: false} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": text}), AppOptions{})
+		require.NoError(t, err)
+		_, found := a.Resolve(ResolveOptions{})
+		require.Equal(t, want, strings.Contains(fmt.Sprint(found), "an application of Tauri 1"), text)
+		require.Equal(t, want, a.Err("") != nil, text)
+	}
+}

@@ -36,6 +36,7 @@ const (
 	codeUnknownKey          Code = "unknown-key"
 	codeInactiveCapability  Code = "inactive-capability"
 	codeUnknownCapability   Code = "unknown-capability"
+	codeFirstVersion        Code = "tauri-1"
 	codeCapabilityOverride  Code = "capability-override"
 )
 
@@ -94,6 +95,7 @@ var rules = [...]Rule{
 	{codeInactiveCapability, "The configuration lists its capabilities, and this one is not among them.", Warning},
 	{codeCapabilityOverride, "A capability of the configuration takes the place of another one.", Warning},
 	{codeUnknownCapability, "The configuration refers to a capability that does not exist.", Error},
+	{codeFirstVersion, "The application is one of Tauri 1, which has no capabilities.", Warning},
 }
 
 // Check returns what is wrong with the document, in the order of the text. It looks at this file

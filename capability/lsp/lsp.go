@@ -83,7 +83,8 @@ type server struct {
 
 	mu   sync.Mutex       // of what follows
 	open map[string]*file // by absolute name
-	// pending are files whose applications are to be checked; whether files on disk may have changed.
+	// pending are files whose applications are to be checked; whether files on disk may have
+	// changed.
 	pending map[string]bool
 	wake    chan struct{} // has room for one: something is pending
 	// shown has the files whose findings the editor shows, each with its application.
