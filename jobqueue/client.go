@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"lessonkit.example/jobqueue/driver"
@@ -9,6 +10,24 @@ import (
 
 // Store is a queue in a database, as pgqueue.New, sqlitequeue.New and sqlitequeue.Open return it.
 type Store interface{ driver.Store }
+
+// TxStore is a Store whose methods take part in a transaction of database/sql on the same database,
+// which the caller commits or rolls back. Both pgqueue.Store, with a pool of pgx's stdlib driver,
+// and sqlitequeue.Store, with its write pool, implement it, so a program can run on either.
+type TxStore interface {
+	Store
+	// EnqueueTx enqueues a job, which exists, and of which workers learn, when tx commits.
+	EnqueueTx(ctx context.Context, tx *sql.Tx, p Params) (InsertResult, error)
+	// EnqueueManyTx is EnqueueTx for any number of jobs; it returns a result for each in the same
+	// order.
+	EnqueueManyTx(ctx context.Context, tx *sql.Tx, ps []Params) ([]InsertResult, error)
+	// CompleteTx completes the job as succeeded, if and when tx commits. A handler calls it for its
+	// own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
+	// handler's: roll back.
+	CompleteTx(ctx context.Context, tx *sql.Tx, job *Job) error
+	// SaveTx does what Save of the job does, if and when tx commits.
+	SaveTx(ctx context.Context, tx *sql.Tx, job *Job, v any) error
+}
 
 // Client enqueues jobs, inspects and manages them, their queues and schedules. It needs only the
 // store, so it works in any process, also while no worker runs. It is safe for concurrent use and

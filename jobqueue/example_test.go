@@ -2,15 +2,21 @@ package jobqueue_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -354,4 +360,47 @@ func ExampleHandleMany() {
 	// Output:
 	// 3 pages in one call
 	// <nil>
+}
+
+// A program runs on PostgreSQL or on an SQLite file, as its configuration says: only this function
+// differs.
+func ExampleTxStore() {
+	openAny := func(ctx context.Context, address string) (_ jobqueue.TxStore, db *sql.DB, stop func(), err error) {
+		if strings.HasPrefix(address, "postgres://") {
+			pool, err := pgxpool.New(ctx, address)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			db := stdlib.OpenDBFromPool(pool)
+			return pgqueue.New(pool, pgqueue.Config{}), db, func() { db.Close(); pool.Close() }, nil
+		}
+		file, err := sqlitequeue.Open(address, sqlitequeue.Config{})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		write, _ := file.DB()
+		return file, write, func() { file.Close() }, nil
+	}
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	store, db, stop, err := openAny(ctx, filepath.Join(dir, "queue.db"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	if err := store.Migrate(ctx); err != nil {
+		log.Fatal(err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tx.Rollback() // without effect after the commit
+	_, err = store.EnqueueTx(ctx, tx, jobqueue.Params{Kind: "resize", Args: Resize{"cat.png", 640}})
+	fmt.Println(err, tx.Commit())
+	// Output: <nil> <nil>
 }

@@ -24,8 +24,8 @@ import (
 // database. If it returns an error, the transaction is rolled back. It is called again for the same
 // task if a transaction is repeated.
 //
-// With the queues of package jobqueue, it calls EnqueueTx of a sqlitequeue.Store on the same file,
-// or EnqueueSQL of a pgqueue.Store on the same database:
+// With the queues of package jobqueue, it calls EnqueueTx of a sqlitequeue.Store on the same file
+// or of a pgqueue.Store on the same database:
 //
 //	func(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
 //		job := jobqueue.Params{Kind: string(t.Kind), Args: t, RunAt: t.Turn}

@@ -30,6 +30,9 @@ type Store interface {
 	// Check returns an error that wraps ErrSchema when the tables do not match this version.
 	Check(ctx context.Context) error
 
+	// Migrate creates the tables or updates them. Several processes may do so at once.
+	Migrate(ctx context.Context) error
+
 	// Insert adds all records or none and returns a result for each, in order. Two records of one
 	// call with the same unique key are the same job.
 	Insert(ctx context.Context, rs []Record) ([]InsertResult, error)

@@ -1,8 +1,10 @@
-// Package jobtest runs jobs of package jobqueue in tests, without a database.
+// Package jobtest runs jobs of package jobqueue in tests: [Run] without a database, [RunOn] on one,
+// for handlers that call CompleteTx, SaveTx or EnqueueTx.
 package jobtest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -81,4 +83,66 @@ func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register fu
 	mu.Lock()
 	defer mu.Unlock()
 	return Result{Job: job, Events: slices.Clone(events), Delays: s.delays}
+}
+
+// RunOn does what [Run] does on a store, whose tables it creates: most simply one of sqlitequeue on
+// a file in t.TempDir(). So the handler may call CompleteTx, SaveTx and EnqueueTx of that store.
+// Result.Delays is nil. Jobs that the handler enqueues do not run. If no handler is registered for
+// the kind, RunOn does not return before the test times out.
+func RunOn(
+	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
+	register func(w *jobqueue.Worker),
+) Result {
+	t.Helper()
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client := jobqueue.NewClient(store)
+	enqueued, err := client.Enqueue(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	defer cancel(nil)
+	var mu sync.Mutex
+	var events []jobqueue.Event
+	var again sync.WaitGroup
+	onEvent := cfg.OnEvent
+	cfg.OnEvent = func(e jobqueue.Event) {
+		mu.Lock()
+		events = append(events, e)
+		n := len(events)
+		mu.Unlock()
+		if onEvent != nil {
+			onEvent(e)
+		}
+		switch {
+		case e.Type != jobqueue.EventRetried && e.Type != jobqueue.EventSnoozed || e.Job.ID != enqueued.ID:
+		case n >= 2*maxAttempts: // claimed and ended
+			cancel(fmt.Errorf("it has not ended after %d attempts", maxAttempts))
+		default:
+			again.Go(func() { _ = client.Retry(ctx, enqueued.ID) }) // an error: it starts by itself already
+		}
+	}
+	if p.Queue == "" {
+		p.Queue = jobqueue.DefaultQueue
+	}
+	cfg.Queues = map[string]jobqueue.QueueConfig{p.Queue: {MaxWorkers: 1}}
+	cfg.Schedules = nil
+	w := jobqueue.NewWorker(store, cfg)
+	register(w)
+	run, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	defer stop()
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Run(run) }()
+	job, err := client.Wait(ctx, enqueued.ID)
+	stop()
+	if runErr := <-stopped; err == nil {
+		err = runErr
+	}
+	again.Wait()
+	if err != nil {
+		t.Fatalf("jobtest: job of kind %q: %v", p.Kind, err)
+	}
+	return Result{Job: job, Events: events}
 }

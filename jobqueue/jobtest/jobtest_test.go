@@ -2,8 +2,10 @@ package jobtest_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/jobtest"
+	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 type welcome struct{ Address string }
@@ -112,6 +115,62 @@ func TestRunFailsTheTest(t *testing.T) {
 			require.Contains(t, f.message, c.message)
 		})
 	}
+}
+
+// A job that is completed in the transaction of its handler, after a failed attempt and a snooze.
+func TestRunOnWithTransactions(t *testing.T) {
+	t.Parallel()
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer store.Close()
+	write, _ := store.DB()
+	in := func(ctx context.Context, f func(tx *sql.Tx) error) error {
+		tx, err := write.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := f(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	cfg := jobqueue.WorkerConfig{Backoff: func(int) time.Duration { return time.Hour }}
+	r := jobtest.RunOn(t, store, jobqueue.Params{Kind: "welcome", Queue: "mail", Args: welcome{}}, cfg,
+		handler(func(ctx context.Context, job *jobqueue.Job, _ welcome) error {
+			switch job.Fence {
+			case 1:
+				if err := in(ctx, func(tx *sql.Tx) error { return store.SaveTx(ctx, tx, job, "half") }); err != nil {
+					return err
+				}
+				return errMail
+			case 2:
+				return jobqueue.Snooze(time.Hour)
+			}
+			return in(ctx, func(tx *sql.Tx) error { return store.CompleteTx(ctx, tx, job) })
+		}))
+	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
+	require.Equal(t, 2, r.Job.Attempt)
+	require.Equal(t, `"half"`, string(r.Job.Saved))
+	require.Len(t, r.Job.Errors, 1)
+	require.NotEmpty(t, r.Events)
+}
+
+func TestRunOnFailsTheTest(t *testing.T) {
+	t.Parallel()
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer store.Close()
+	f := &failing{TB: t}
+	require.Panics(t, func() {
+		jobtest.RunOn(f, store, jobqueue.Params{}, jobqueue.WorkerConfig{}, func(*jobqueue.Worker) {})
+	})
+	require.Contains(t, f.message, "kind is empty")
+	require.Panics(t, func() {
+		jobtest.RunOn(f, store, jobqueue.Params{Kind: "welcome", MaxAttempts: jobqueue.Unlimited}, jobqueue.WorkerConfig{},
+			handler(func(context.Context, *jobqueue.Job, welcome) error { return errMail }))
+	})
+	require.Contains(t, f.message, "1000 attempts")
 }
 
 func ExampleRun() {

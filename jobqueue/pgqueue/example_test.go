@@ -60,12 +60,12 @@ func ExamplePoolConfig() {
 		log.Fatal(err)
 	}
 	defer tx.Rollback() // without effect after the commit
-	_, err = store.EnqueueSQL(ctx, tx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
+	_, err = store.EnqueueTx(ctx, tx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
 	fmt.Println(err, tx.Commit())
 }
 
 // The user and the job are committed together or not at all.
-func ExampleStore_EnqueueTx() {
+func ExampleStore_EnqueuePgx() {
 	ctx := context.Background()
 	pool, _ := pgxpool.New(ctx, "postgres://localhost/app")
 	store := pgqueue.New(pool, pgqueue.Config{})
@@ -73,7 +73,7 @@ func ExampleStore_EnqueueTx() {
 		if _, err := tx.Exec(ctx, "insert into users (address) values ($1)", "ann@example.org"); err != nil {
 			return err
 		}
-		_, err := store.EnqueueTx(ctx, tx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
+		_, err := store.EnqueuePgx(ctx, tx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
 		return err
 	})
 	fmt.Println(err)
@@ -81,7 +81,7 @@ func ExampleStore_EnqueueTx() {
 
 // What the job writes and its completion are committed together: it is written once, even if the
 // worker loses its lease or stops before it has reported the success.
-func ExampleStore_CompleteTx() {
+func ExampleStore_CompletePgx() {
 	ctx := context.Background()
 	pool, _ := pgxpool.New(ctx, "postgres://localhost/app")
 	store := pgqueue.New(pool, pgqueue.Config{})
@@ -91,7 +91,7 @@ func ExampleStore_CompleteTx() {
 			if _, err := tx.Exec(ctx, "insert into charges (address, cents) values ($1, 500)", w.Address); err != nil {
 				return err
 			}
-			return store.CompleteTx(ctx, tx, job)
+			return store.CompletePgx(ctx, tx, job)
 		})
 	})
 	fmt.Println(worker.Run(ctx))

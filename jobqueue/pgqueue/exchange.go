@@ -249,15 +249,15 @@ func errorText(e driver.AttemptError) (string, error) {
 	return string(text), err
 }
 
-// CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
+// CompletePgx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
 // its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
 // handler's: roll back. The job goes to the history even when the worker's queue keeps none.
-func (s *Store) CompleteTx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job) error {
+func (s *Store) CompletePgx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job) error {
 	return s.complete(ctx, pgxQuerier{tx}, job)
 }
 
-// CompleteSQL is CompleteTx for a transaction of database/sql over pgx's stdlib driver.
-func (s *Store) CompleteSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
+// CompleteTx is CompletePgx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
 	return s.complete(ctx, sqlQuerier{tx}, job)
 }
 

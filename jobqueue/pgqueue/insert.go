@@ -56,26 +56,26 @@ select * from jobs order by kind, unique_key, id` + returningInserted
 
 const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
 
-// EnqueueTx enqueues a job in tx. It exists, and workers are notified of it, when tx commits.
-func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
+// EnqueuePgx enqueues a job in tx. It exists, and workers are notified of it, when tx commits.
+func (s *Store) EnqueuePgx(ctx context.Context, tx pgx.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
 	return first(s.enqueueIn(ctx, pgxQuerier{tx}, []jobqueue.Params{p}))
 }
 
-// EnqueueManyTx is EnqueueTx for any number of jobs; it returns a result for each in the same
+// EnqueueManyPgx is EnqueuePgx for any number of jobs; it returns a result for each in the same
 // order.
-func (s *Store) EnqueueManyTx(
+func (s *Store) EnqueueManyPgx(
 	ctx context.Context, tx pgx.Tx, ps []jobqueue.Params,
 ) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, pgxQuerier{tx}, ps)
 }
 
-// EnqueueSQL is EnqueueTx for a transaction of database/sql over pgx's stdlib driver.
-func (s *Store) EnqueueSQL(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
+// EnqueueTx is EnqueuePgx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
 	return first(s.enqueueIn(ctx, sqlQuerier{tx}, []jobqueue.Params{p}))
 }
 
-// EnqueueManySQL is EnqueueManyTx for a transaction of database/sql over pgx's stdlib driver.
-func (s *Store) EnqueueManySQL(
+// EnqueueManyTx is EnqueueManyPgx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) EnqueueManyTx(
 	ctx context.Context, tx *sql.Tx, ps []jobqueue.Params,
 ) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, sqlQuerier{tx}, ps)

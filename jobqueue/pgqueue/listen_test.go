@@ -180,7 +180,7 @@ func TestNotificationsBeforeListeningAreMadeUpFor(t *testing.T) {
 	require.Equal(t, "first", within(t, ended), "the worker has started")
 
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work", Args: "after", AfterGroup: "g"})
+		_, err := store.EnqueuePgx(t.Context(), tx, jobqueue.Params{Kind: "work", Args: "after", AfterGroup: "g"})
 		return err
 	}))
 	close(connect)

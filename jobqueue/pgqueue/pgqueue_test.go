@@ -70,10 +70,10 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 					return f(queuetest.Tx{
 						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-							return store.EnqueueManyTx(ctx, tx, ps)
+							return store.EnqueueManyPgx(ctx, tx, ps)
 						},
-						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
-						Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
+						Complete: func(job *jobqueue.Job) error { return store.CompletePgx(ctx, tx, job) },
+						Save:     func(job *jobqueue.Job, v any) error { return store.SavePgx(ctx, tx, job, v) },
 					})
 				})
 			},
@@ -83,10 +83,10 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 				return inSQL(ctx, db, func(tx *sql.Tx) error {
 					return f(queuetest.Tx{
 						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-							return store.EnqueueManySQL(ctx, tx, ps)
+							return store.EnqueueManyTx(ctx, tx, ps)
 						},
-						Complete: func(job *jobqueue.Job) error { return store.CompleteSQL(ctx, tx, job) },
-						Save:     func(job *jobqueue.Job, v any) error { return store.SaveSQL(ctx, tx, job, v) },
+						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+						Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
 					})
 				})
 			},

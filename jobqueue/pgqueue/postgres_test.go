@@ -51,7 +51,7 @@ func TestLongTransactionDoesNotBackdateJobs(t *testing.T) {
 	var began time.Time
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		require.NoError(t, tx.QueryRow(t.Context(), `select now() from pg_sleep(0.1)`).Scan(&began))
-		rs, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work"})
+		rs, err := store.EnqueuePgx(t.Context(), tx, jobqueue.Params{Kind: "work"})
 		id = rs.ID
 		return err
 	}))

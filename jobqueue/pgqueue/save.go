@@ -50,15 +50,15 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 	return s.pool.SendBatch(ctx, &b).Close()
 }
 
-// SaveTx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the
+// SavePgx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the
 // rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
 // handler's, and an error if the handler has called Save during the same attempt.
-func (s *Store) SaveTx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job, v any) error {
+func (s *Store) SavePgx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job, v any) error {
 	return s.saveTx(ctx, pgxQuerier{tx}, job, v)
 }
 
-// SaveSQL is SaveTx for a transaction of database/sql over pgx's stdlib driver.
-func (s *Store) SaveSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) error {
+// SaveTx is SavePgx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) error {
 	return s.saveTx(ctx, sqlQuerier{tx}, job, v)
 }
 

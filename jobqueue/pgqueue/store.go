@@ -4,8 +4,9 @@
 // which is what makes them fast, and which those lack in part.
 //
 // [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker;
-// [Store.Migrate] creates its tables. [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a
-// transaction of the caller, [Store.CompleteTx] and [Store.CompleteSQL] complete a job in one.
+// [Store.Migrate] creates its tables. [Store.EnqueueTx] enqueues in a transaction of database/sql
+// over pgx's stdlib driver, [Store.CompleteTx] completes a job in one, with the same names as in
+// package sqlitequeue; [Store.EnqueuePgx] and [Store.CompletePgx] do so in one of pgx.
 //
 // # Connection poolers
 //
@@ -76,8 +77,8 @@ type Store struct {
 }
 
 var (
-	_ driver.Store    = (*Store)(nil)
-	_ driver.Listener = (*Store)(nil)
+	_ jobqueue.TxStore = (*Store)(nil)
+	_ driver.Listener  = (*Store)(nil)
 )
 
 // New returns a store on pool. It does not connect.

@@ -62,8 +62,8 @@ type Store struct {
 }
 
 var (
-	_ driver.Store    = (*Store)(nil)
-	_ driver.Listener = (*Store)(nil)
+	_ jobqueue.TxStore = (*Store)(nil)
+	_ driver.Listener  = (*Store)(nil)
 )
 
 // Open opens the file at path, which it creates, readable by its owner only, if it does not exist.

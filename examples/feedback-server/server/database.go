@@ -97,7 +97,7 @@ func openPostgres(ctx context.Context, address string, traces *tracing, log *slo
 	jobs := pgqueue.New(pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
 	d.read = stdlib.OpenDBFromPool(pool)
 	d.accounts = authstore.NewPostgres(d.read)
-	d.lessons = feedbackstore.NewPostgres(d.read, outbox(jobs.EnqueueSQL))
+	d.lessons = feedbackstore.NewPostgres(d.read, outbox(jobs.EnqueueTx))
 	d.jobs, d.client = jobs, jobqueue.NewClient(jobs)
 	d.Close = func() error {
 		defer pool.Close()
