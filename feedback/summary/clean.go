@@ -194,6 +194,9 @@ func withoutAsides(words []word) []word {
 			}
 			at += len(c)
 		}
+		if text, _ := plainText(s); closing.MatchString(text) {
+			before = false // nothing goes on with "thank you"
+		}
 	}
 	markInterruptions(words, drop)
 	clauses := parts(words, clause)
@@ -218,7 +221,8 @@ func markInterruptions(words []word, drop []reason) {
 		text, _ := plainText(c)
 		start := to
 		to += len(c)
-		if i+1 == len(clauses) || !resumes.MatchString(text) {
+		before := clauses[max(0, i-1)]
+		if i+1 == len(clauses) || !resumes.MatchString(text) || !c[0].wide && before[len(before)-1].end < sentence {
 			continue
 		}
 		for j := i - 1; j >= max(0, i-4); j-- {
@@ -236,7 +240,9 @@ func markInterruptions(words []word, drop []reason) {
 			if drop[start] != kept || fillerClause.MatchString(text) {
 				continue
 			}
-			if !cry && !imperative.MatchString(text) && !command.MatchString(text) {
+			called := (imperative.MatchString(text) || command.MatchString(text)) &&
+				!strings.HasPrefix(text, "please ") // that may be said to the family
+			if !cry && !called {
 				break
 			}
 			mark(drop[start:start+len(c)], filler)

@@ -158,6 +158,8 @@ func TestInterruptions(t *testing.T) {
 		{"pauses", "他蹬腿有力多了 你先去换衣服 我马上来 换气还不太好", "他蹬腿有力多了，换气还不太好。"},
 		{"thanks for a good lesson", "She sang well. Great work today! Thank you.", "She sang well. Great work today!"},
 		{"an exercise", "Mind the shadow. Watch the beat. Thank you. She sang.", "Mind the shadow. Watch the beat. She sang."},
+		{"asked of the family", "She sang. Please don't be late. Thank you. Please don't bring food, sorry, only water.",
+			"She sang. Please don't be late. Please don't bring food only water."},
 		{"to the family", "She sang. You can hear how she improved. He said sorry. We went on.",
 			"She sang. You can hear how she improved. He said sorry. We went on."},
 	} {
