@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/cli"
 )
 
 // raw is text that stands in a configuration as it is, where JSON and TOML have the same.
@@ -186,4 +187,28 @@ func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 	t.Logf("%d of 500 accepted", accepted)
 	require.Greater(t, accepted, 20, "the sample has too few that are valid")
 	require.Less(t, accepted, 450)
+}
+
+// The real command line merges the configuration of a platform, where null removes, into the other
+// one before it judges. The command that is run here reads that of Windows.
+func TestPlatformConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
+	t.Parallel()
+	script := os.Getenv("TAURI_CLI")
+	if script == "" {
+		t.Skip("TAURI_CLI does not name the tauri.js of the npm package @tauri-apps/cli")
+	}
+	for text, want := range map[string]bool{`{"app":{"security":{"capabilities":null}}}`: true, `{"app":null}`: true,
+		`{"app":{"security":null}}`: true, `{"app":{"security":{"capabilities":5}}}`: false, `{}`: true,
+		`{"app":{"security":{"capabilities":[5]}}}`: false, `{"app":{"security":{"capabilities":[]}}}`: true} {
+		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+			"src-tauri/tauri.conf.json": `{"productName": "x", "version": "0.1.0", "identifier": "com.example.x", ` +
+				`"app": {"security": {"capabilities": ["main"]}}}`,
+			"src-tauri/tauri.windows.conf.json": text})
+		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
+		command.Dir = dir
+		out, _ := command.CombinedOutput()
+		require.Equal(t, want, strings.Contains(string(out), "Cargo.toml"), "%s: %s", text, out)
+		code, found, errs := run("check", "-platform", "windows", dir)
+		require.Equal(t, want, code == cli.ExitClean, "%s: %s%s", text, found, errs)
+	}
 }
