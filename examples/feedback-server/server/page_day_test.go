@@ -49,7 +49,8 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 			}
 			b.openStudent(c.Base, p.ID)
 			b.addFiles(sample(t, "lesson1-segment0.mp3")) // opens the session
-			b.waitText("Heard.")
+			b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+			b.waitText("Saved.")
 			shows(day)
 			b.do(chromedp.Reload())
 			b.waitText("Heard.")

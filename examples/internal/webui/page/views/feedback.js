@@ -37,7 +37,7 @@ export function feedbackSection(work, saved) {
 	});
 
 	function edited() {
-		guardian.hidden = !editor.value.trim();
+		guardian.disabled = !editor.value.trim();
 		dirty = true;
 		message.hidden = true;
 		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
@@ -94,6 +94,12 @@ export function feedbackSection(work, saved) {
 	async function resolveConflict() {
 		const session = await work.ensure();
 		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
+		if (body.feedback_text === editor.value && body.feedback_date === date.value) {
+			work.etag = etag; // the answer to saving it was lost
+			forgetDraft();
+			state.textContent = t("saved");
+			return;
+		}
 		conflict = true;
 		/** @param {boolean} mine */
 		const choose = (mine) => {
@@ -163,7 +169,7 @@ export function feedbackSection(work, saved) {
 	function show(text, day) {
 		editor.value = text;
 		date.value = day;
-		guardian.hidden = !text.trim();
+		guardian.disabled = !text.trim();
 		chosen = false;
 		message.hidden = warned.hidden = choice.hidden = true;
 		state.textContent = "";
