@@ -65,7 +65,8 @@ func hearing(t *testing.T) string {
 	return speech.URL
 }
 
-// teach gives a teacher a student with a transcribed lesson, a record, words and defaults.
+// teach gives a teacher a student with a transcribed lesson, a record, words, defaults and a device
+// that waits for its session.
 func teach(t *testing.T, c feedbackclient.Client) feedbackclient.Segment {
 	t.Helper()
 	p, session, lesson := openLesson(t, c, "Someone")
@@ -79,6 +80,12 @@ func teach(t *testing.T, c feedbackclient.Client) feedbackclient.Segment {
 	require.NoError(t, c.Call(t.Context(), "PUT", "/api/v1/words", map[string]any{"words": []string{"clay"}}, nil))
 	require.NoError(t, c.Call(t.Context(), "PUT", "/api/v1/profile-defaults",
 		map[string]any{"grade": "3", "subject": "Art", "lesson_duration_minutes": 60}, nil))
+	var device struct {
+		Code string `json:"code"`
+	}
+	require.NoError(t, c.Call(t.Context(), "POST", "/api/v1/auth/device", nil, &device))
+	require.NoError(t, c.Call(t.Context(), "POST", "/api/v1/auth/device/confirm",
+		map[string]any{"code": device.Code}, nil))
 	return seg
 }
 
