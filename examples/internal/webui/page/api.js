@@ -24,7 +24,7 @@ class Account extends EventTarget {
 	headers = {};
 	expired = false;
 
-	/** Signs in with these headers, if the server accepts them. @param {Fields} headers */
+	/** Signs in with these headers, or without any by the cookie, if the server accepts them. @param {Fields} headers */
 	async signIn(headers) {
 		const { body } = await request("GET", "auth/me", { headers, anonymous: true });
 		this.#set(body.teacher_id, headers);
@@ -32,7 +32,7 @@ class Account extends EventTarget {
 
 	/** Ends the session at the server. Returns why it lives on, or null. */
 	async logout() {
-		if (!this.headers.Authorization) return null;
+		if (this.headers["X-Development-User"]) return null;
 		return request("POST", "auth/logout").then(() => null, (problem) => problem.status === 401 ? null : problem);
 	}
 
@@ -42,7 +42,11 @@ class Account extends EventTarget {
 
 	/** @param {string} teacher @param {Fields} headers */
 	#set(teacher, headers) {
-		sessionStorage.setItem(storageKey, JSON.stringify({ teacher, headers }));
+		// What is secret goes with the tab. A cookie lasts, and nothing else here is secret then.
+		const cookie = teacher && Object.keys(headers).length === 0;
+		sessionStorage.setItem(storageKey, JSON.stringify(cookie ? {} : { teacher, headers }));
+		if (cookie) localStorage.setItem(storageKey, JSON.stringify({ teacher, headers }));
+		else if (!teacher) localStorage.removeItem(storageKey);
 		Object.assign(this, { teacher, headers, expired: false });
 		this.dispatchEvent(new Event("change"));
 	}
@@ -56,7 +60,8 @@ class Account extends EventTarget {
 }
 
 /** @type {Account} */
-export const account = Object.assign(new Account(), JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
+export const account = Object.assign(new Account(), JSON.parse(localStorage.getItem(storageKey) ?? "{}"),
+	JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
 
 /** @type {SendRequest} */
 export async function request(method, path, { body, headers, seconds = 30, anonymous } = {}) {
@@ -67,7 +72,9 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 	let response;
 	try {
 		response = await fetch("api/v1/" + path, {
-			method, headers: sent, cache: "no-store", credentials: "omit",
+			method, headers: sent, cache: "no-store",
+			// Headers are for one teacher and the cookie may be for another.
+			credentials: sent.Authorization || sent["X-Development-User"] ? "omit" : "same-origin",
 			keepalive: method === "DELETE", // also when the page is being left
 			body: body === undefined || blob ? body : JSON.stringify(body),
 			signal: AbortSignal.timeout(seconds * 1000),

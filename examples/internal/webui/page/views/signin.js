@@ -1,7 +1,8 @@
-// Signing in: by a name on servers for development, or with a session token.
+// Signing in: by a code, by a name on servers for development, or with a session token.
 
 import { account } from "../api.js";
 import { announce, explain, fields, form, h, t } from "../dom.js";
+import { codeView } from "./code.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
@@ -21,7 +22,9 @@ export async function signInView(root) {
 	if (health.development_auth_enabled) {
 		root.append(form(({ name = "" }) => byName(name), { class: "card" }, ...fields("teacher")));
 	}
+	const leave = health.miniapp_auth_configured ? await codeView(root) : undefined;
 	root.append(h("div.card", {}, h("p", {}, t("tokenHint")), signInForm()));
+	return leave;
 }
 
 /** The form for a session token. */

@@ -1,0 +1,45 @@
+// Signing in by a code that the mini program confirms.
+
+import { account, request } from "../api.js";
+import { button, explain, h, t, write } from "../dom.js";
+
+/** Shows a code until it is confirmed, it expires, or the view is left. @type {View} */
+export async function codeView(root) {
+	const card = h("section.card", { "aria-labelledby": "code-title" });
+	root.append(card);
+	let left = false;
+
+	const start = async () => {
+		const { body } = await request("POST", "auth/device", { anonymous: true });
+		const state = h("p", { role: "status" }, t("codeWaiting"));
+		card.replaceChildren(
+			h("h2", { id: "code-title" }, t("codeTitle")), h("p", {}, t("codeHint")),
+			h("img.code-image", { src: body.qr, alt: t("codeImage"), width: 200, height: 200 }),
+			h("p.code", { translate: "no" }, body.code), state);
+		void wait(body, state);
+	};
+
+	/** @param {any} started @param {HTMLElement} state */
+	const wait = async (started, state) => {
+		// By this device's clock: the server's may be another.
+		for (const end = Date.now() + 120_000; Date.now() < end;) {
+			await new Promise((resolve) => setTimeout(resolve, started.interval_seconds * 1000));
+			if (left || !root.isConnected) return;
+			try {
+				const { response } = await request("POST", "auth/device/session",
+					{ body: { device_code: started.device_code }, anonymous: true });
+				if (response.status === 200) return await account.signIn({});
+				write(state, t("codeWaiting"));
+			} catch (/** @type {any} */ problem) {
+				if (!problem.temporary || problem.status === 401) break;
+				write(state, explain(problem));
+			}
+		}
+		card.replaceChildren(h("h2", { id: "code-title" }, t("codeTitle")), h("p", { role: "status" }, t("codeOver")),
+			button(t("codeAgain"), start, { class: "primary" }));
+	};
+
+	await start().catch((problem) => card.append(
+		h("h2", { id: "code-title" }, t("codeTitle")), h("p.error", {}, explain(problem)), button(t("tryAgain"), start)));
+	return async () => { left = true; };
+}
