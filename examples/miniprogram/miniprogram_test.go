@@ -168,13 +168,22 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 		Day                          string // of the phone, which is not the server's
 		Kept, Left, Toasts, Copied   []string
 		Before, Uploads              int
+		Shared, Device               string
+		Statuses                     []int // of a page that waits, was confirmed, was signed out
+		Listed                       []string
 	}
 	url := inVM(t, "pages", &result)
 	require.Equal(t, 2, result.Before, "uploads before the network went away")
 	require.Equal(t, 4, result.Uploads, "every recording is uploaded once")
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")
 	require.Empty(t, result.Left)
-	require.Equal(t, []string{"The phone does not let it be copied. Select the text below."}, result.Toasts)
+	require.Equal(t, []string{
+		"The phone does not let it be copied. Select the text below.", "这不是登录码。",
+	}, result.Toasts)
+	require.Equal(t, result.Copied[0], result.Shared)
+	require.Equal(t, "Firefox, Windows", result.Device)
+	require.Equal(t, []int{202, 200, 401}, result.Statuses)
+	require.ElementsMatch(t, []string{"本手机", "Firefox, Windows"}, result.Listed)
 	require.Len(t, result.Copied, 2, "the text that was being written, and the record")
 	for _, copied := range result.Copied {
 		require.Regexp(t, `小明's .*\n\nShe mixed her own greens today.\n`, copied)

@@ -7,7 +7,7 @@ import vm from "node:vm";
 export class Phone {
   /** @param directory of its files; codes are what wx.login returns; config replaces config.ts */
   constructor(directory, codes, config) {
-    Object.assign(this, { directory, codes, config, storage: {}, online: true, toasts: [], uploads: 0, temporary: 0 });
+    Object.assign(this, { directory, codes, config, storage: {}, online: true, toasts: [], uploads: 0, temporary: 0, language: "en" });
     this.recorder = new Recorder(this);
   }
 
@@ -140,6 +140,11 @@ export class Phone {
         this.uploads++;
         return result;
       }, options),
+      getAppBaseInfo: () => ({ language: this.language }),
+      scanCode: async () => {
+        if (!this.seen) throw { errMsg: "scanCode:fail cancel" };
+        return { result: this.seen };
+      },
       getStorageSync: (key) => this.storage[key] ?? "",
       setStorageSync: (key, value) => { this.storage[key] = value; },
       getFileSystemManager: () => files,

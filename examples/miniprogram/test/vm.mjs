@@ -73,12 +73,39 @@ await tap("copy");
 const copied = [phone.clipboard];
 await tap("save");
 await phone.until("/pages/text/text", (data) => data.saved !== "");
+const shared = phone.page.onShareAppMessage().title;
 phone.clipboard = null;
 await tap("copy"); // is refused
 copied.push(phone.page.data.message);
+
+// A page on a computer shows a code; the phone, in Chinese now, signs it in and out.
+const api = (path, body, headers = {}) => fetch(server + "/api/v1/auth/" + path, {
+  method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", ...headers },
+});
+const started = await (await api("device", undefined, { "User-Agent": "Firefox/140.0 Windows" })).json();
+const session = () => api("device/session", { device_code: started.device_code });
+phone.language = "zh_CN";
+phone.launch("compiled");
+await phone.until("/pages/student/student", (data) => data.students.length === 1);
+tap("openDevices");
+await phone.until("/pages/device/device", (data) => data.sessions.length === 1 && data.sessions[0].name === "本手机");
+await tap("scan"); // and goes back
+phone.seen = "https://elsewhere.example";
+await tap("scan");
+phone.seen = "sign-in:" + started.code;
+await tap("scan");
+const { asking } = phone.page.data;
+const pending = (await session()).status;
+await tap("confirm");
+const confirmed = await session();
+await phone.page.list();
+const listed = phone.page.data.sessions.map((s) => s.name);
+await tap("end", { id: phone.page.data.sessions.find((s) => s.name === asking.device).id });
+const cookie = confirmed.headers.get("set-cookie").split(";")[0];
+const ended = (await fetch(server + "/api/v1/auth/me", { headers: { Cookie: cookie } })).status;
 console.log(JSON.stringify({
   day: new Date().toLocaleDateString("sv"),
   transcript, generated, copied, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
-  toasts: phone.toasts,
+  toasts: phone.toasts, shared, device: asking.device, statuses: [pending, confirmed.status, ended], listed,
 }));
 process.exit(0);

@@ -1,8 +1,9 @@
 import { Problem, problemOf } from "./problem.js";
 import type { Request, Transport } from "./transport.js";
 import type {
-  AudioSegment, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer, LoginState,
-  MessageText, ProfileFields, ProfileList, RecordFields, SegmentList, SessionEdit, StudentProfile,
+  AudioSegment, DeviceAsking, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer,
+  LoginState, MessageText, ProfileFields, ProfileList, RecordFields, SegmentList, SessionEdit, SessionItem, SessionList,
+  StudentProfile,
 } from "./types.js";
 
 /** Where the session token is kept. */
@@ -36,6 +37,17 @@ export class Client<File> {
       this.tokens.set("");
     }
   }
+
+  /** Returns the page that shows a code, for the teacher to recognise it. */
+  findDevice(code: string): Promise<DeviceAsking> { return this.call("POST", "/auth/device/find", { code }); }
+
+  /** Signs the page in that shows a code. */
+  confirmDevice(code: string): Promise<void> { return this.call("POST", "/auth/device/confirm", { code }); }
+
+  /** Returns the sessions of the teacher, newest first. */
+  async sessions(): Promise<SessionItem[]> { return (await this.call<SessionList>("GET", "/auth/sessions")).items; }
+
+  endSession(id: string): Promise<void> { return this.call("DELETE", "/auth/sessions/" + id); }
 
   /** Returns all students whose names contain the text. */
   async students(text = ""): Promise<StudentProfile[]> {

@@ -1,8 +1,9 @@
 import { client, outbox, recorder, report } from "../../service.js";
+import { texts } from "../../texts.js";
 
 Page({
   data: {
-    session: "", lesson: "", recording: false, problem: "",
+    t: texts, session: "", lesson: "", recording: false, problem: "",
     seconds: 0, // recorded in this lesson
     waiting: 0, // recordings that the server does not have yet
     refused: [] as string[], // codes of those that it does not want

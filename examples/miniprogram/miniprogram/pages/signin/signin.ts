@@ -1,7 +1,8 @@
 import { client, report, signIn } from "../../service.js";
+import { texts } from "../../texts.js";
 
 Page({
-  data: { busy: false },
+  data: { t: texts, busy: false },
 
   async onLoad() {
     try {

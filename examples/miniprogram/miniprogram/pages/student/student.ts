@@ -1,8 +1,9 @@
 import type { StudentProfile } from "../../api/types.js";
 import { client, report } from "../../service.js";
+import { texts } from "../../texts.js";
 
 Page({
-  data: { students: [] as StudentProfile[], name: "" },
+  data: { t: texts, students: [] as StudentProfile[], name: "" },
 
   async onShow() {
     try {
@@ -28,6 +29,10 @@ Page({
   open(event: WechatMiniprogram.TouchEvent) {
     const { id } = event.currentTarget.dataset;
     void wx.navigateTo({ url: `/pages/recording/recording?student=${id}` });
+  },
+
+  openDevices() {
+    void wx.navigateTo({ url: "/pages/device/device" });
   },
 
   async signOut() {

@@ -1,8 +1,10 @@
 import type { AudioSegment, FeedbackSession } from "../../api/types.js";
 import { Problem } from "../../api/problem.js";
 import { client, outbox, report } from "../../service.js";
+import { texts } from "../../texts.js";
 
 const pollMS = 3000;
+const autosaveMS = 2000;
 
 /** Lesson is what the page shows of a lesson. */
 interface Lesson {
@@ -15,8 +17,9 @@ interface Lesson {
 }
 
 Page({
-  data: { session: "", student: "", date: "", lessons: [] as Lesson[], text: "", saved: "", message: "" },
+  data: { t: texts, session: "", student: "", date: "", lessons: [] as Lesson[], text: "", saved: "", message: "" },
   timer: 0,
+  saving: 0,
   visible: false,
 
   onLoad(query: Record<string, string | undefined>) {
@@ -31,11 +34,13 @@ Page({
   onHide() {
     this.visible = false;
     clearTimeout(this.timer);
+    if (this.saving) void this.keep();
   },
 
   onUnload() {
     this.visible = false;
     clearTimeout(this.timer);
+    if (this.saving) void this.keep();
   },
 
   // The session is polled: its event stream would arrive cut inside characters, over HTTP/1 only.
@@ -76,6 +81,26 @@ Page({
 
   typeText(event: WechatMiniprogram.Input) {
     this.setData({ text: event.detail.value, message: "" });
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => void this.keep(), autosaveMS);
+  },
+
+  /** Saves what was typed in the session, from which the pages go on later. */
+  async keep() {
+    clearTimeout(this.saving);
+    this.saving = 0;
+    const { session, date, text, saved } = this.data;
+    if (saved) return;
+    try {
+      await client.saveSession(session, { feedback_text: text, feedback_date: date });
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  /** What a chat shows of the message. The text is the title: a chat takes nothing longer. */
+  onShareAppMessage() {
+    return { title: this.data.message || this.data.text, path: "/pages/signin/signin" };
   },
 
   /** Shows what the guardian gets, and copies it. */
@@ -86,7 +111,7 @@ Page({
       const message = await client.message(saved ? { record: saved } : { session });
       this.setData({ message });
       await wx.setClipboardData({ data: message }).catch(() => {
-        throw new Error("The phone does not let it be copied. Select the text below.");
+        throw new Error(texts.copyRefused);
       });
     } catch (error) {
       report(error);
@@ -94,11 +119,13 @@ Page({
   },
 
   async save() {
+    clearTimeout(this.saving);
+    this.saving = 0;
     const { session, student, date, text } = this.data;
     try {
       const ours = this.data.lessons.map((lesson) => lesson.lesson_id);
       if ((await outbox.recordings()).some((r) => !r.refused && ours.includes(r.lessonID))) {
-        throw new Error("Recordings are still on this phone. Saving would end their session.");
+        throw new Error(texts.onPhone);
       }
       // The key is the session: it becomes one record, however often the button is tapped. Where
       // the answer to the last time was lost, the session has ended already.
