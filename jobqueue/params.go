@@ -59,8 +59,11 @@ type Params struct {
 	// enqueues commit, whatever their Priority and RunAt; those of one call, and others that wait
 	// together, in the order of their ids. A job has its turn until it has succeeded, failed or
 	// been cancelled, also while it waits for RunAt or for another attempt: with one at a time, the
-	// jobs of a key run in order. The others are held and slow down no claim. At most 200 bytes of
-	// UTF-8 without NUL.
+	// jobs of a key run in order. The others are held, outside of the index that claims read. At
+	// most 200 bytes of UTF-8 without NUL.
+	//
+	// The end of a job with a key has to find the next one: a queue full of short jobs with keys
+	// runs at a third to an eighth of the rate of one without.
 	LimitKey string
 	// KeyLimit is how many jobs with the LimitKey may have a turn at a time: 1 to 1000; 0 means 1.
 	// It may depend on the key, for example on what a customer pays. A job gets a turn when fewer

@@ -3,8 +3,8 @@
 //
 //	go run . jobqueue [-check] [-pairs N] [PART…]
 //
-// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, sqlite, network.
-// Workers are separate processes; a job counts when its end is durable.
+// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, keys, sqlite,
+// network. Workers are separate processes; a job counts when its end is durable.
 package jobqueue
 
 import (
@@ -22,6 +22,7 @@ func Run(h *harness.Harness) {
 	h.RunParts(ctx, []harness.Part{
 		{Name: "drain", Run: b.drain}, {Name: "raw", Run: b.raw}, {Name: "insert", Run: b.insert},
 		{Name: "latency", Run: b.latency}, {Name: "backlog", Run: b.backlog}, {Name: "pinned", Run: b.pinned},
+		{Name: "keys", Run: b.keys},
 		{Name: "sqlite", Run: b.sqlite}, {Name: "network", Run: b.network},
 	})
 }

@@ -112,6 +112,18 @@ func (b *bench) drain(ctx context.Context) {
 	b.Add(log)
 }
 
+// keys compares jobs of 1000 limit keys, of which ten run at a time, with jobs without keys.
+func (b *bench) keys(ctx context.Context) {
+	keyed, plain := b.contender(ctx, "ours", "keys_keyed"), b.contender(ctx, "ours", "keys_plain")
+	keyed.system.(*ours).keys = 1000
+	var results []result
+	for _, n := range []int{1, 4} {
+		row := harness.Row{Name: fmt.Sprintf("drain of 1000 keys, processes: %d", n), Unit: "jobs/s",
+			PeerName: "without keys", Must: 0.7}
+		b.Alternate(row, keyed.drained(ctx, n, &results), plain.drained(ctx, n, &results))
+	}
+}
+
 // raw compares the drain with plain SQL on one connection: claim 3000, finish 3000, as fast as
 // possible.
 func (b *bench) raw(ctx context.Context) {

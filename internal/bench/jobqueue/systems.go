@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,6 +48,7 @@ type store interface {
 type ours struct {
 	store  store
 	client *jobqueue.Client
+	keys   int // of the jobs that insertMany inserts; 0: none
 }
 
 func newOurs(s store) *ours { return &ours{store: s, client: jobqueue.NewClient(s)} }
@@ -68,7 +70,13 @@ func params(n int) []jobqueue.Params {
 }
 
 func (o *ours) insertMany(ctx context.Context, n int) error {
-	_, err := o.client.EnqueueMany(ctx, params(n))
+	ps := params(n)
+	for i := range ps {
+		if o.keys > 0 {
+			ps[i].LimitKey, ps[i].KeyLimit = strconv.Itoa(i%o.keys), 10
+		}
+	}
+	_, err := o.client.EnqueueMany(ctx, ps)
 	return err
 }
 
