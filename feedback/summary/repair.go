@@ -226,7 +226,8 @@ func contrasts(before, next []word) bool {
 // those from a word of the class of its first on, as of "the hall, I mean, a church", or else those
 // after the last word with which no clause ends.
 func (t term) inPlace(before, next []word) int {
-	if t.question || !t.alone && (!t.strong || len(next) == 0 || next[0].wide) || !t.ends && !t.strong || len(before) == 0 || len(next) == 0 ||
+	if t.question || len(next) == 0 || !t.alone && (!t.strong || next[0].wide) ||
+		!t.ends && !t.strong || len(before) == 0 ||
 		before[len(before)-1].end >= sentence || t.negates && contrasts(before, next) {
 		return -1
 	}
@@ -279,7 +280,8 @@ func (t term) inPlace(before, next []word) int {
 func isStatement(c []word) bool {
 	two, _ := plainText(c[:min(2, len(c))])
 	first := c[0].low
-	return nominative.MatchString(first) || subjects[two] || c[0].wide && (subjects[first] || first == "不" || first == "没") ||
+	return nominative.MatchString(first) || subjects[two] ||
+		c[0].wide && (subjects[first] || first == "不" || first == "没") ||
 		conjunctions[first] || subordinators[first] || statementStarts[first]
 }
 

@@ -201,7 +201,8 @@ func kindOf(w word, first bool) kind {
 		return day
 	case kinds[strings.TrimSuffix(w.low, "'s")] != plain:
 		return kinds[strings.TrimSuffix(w.low, "'s")]
-	case w.low != "seconds" && kinds[strings.TrimSuffix(w.low, "s")] == number, isCompound(w.low): // "elevens", "thirty-two"
+	case w.low == "seconds":
+	case kinds[strings.TrimSuffix(w.low, "s")] == number, isCompound(w.low): // "elevens", "thirty-two"
 		return number
 	case !first && unicode.IsUpper(r) && len(w.text) > 2 && !strings.ContainsAny(w.low, "'’"):
 		return name
