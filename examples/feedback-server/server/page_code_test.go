@@ -18,7 +18,7 @@ func TestPageIsSignedInByACode(t *testing.T) {
 	b.do(chromedp.Navigate(n.url))
 	b.waitText("Waiting for the confirmation")
 	b.screenshot("code")
-	require.Equal(t, true, b.eval(`document.querySelector(".code-image").naturalWidth > 0`))
+	b.until(`() => document.querySelector(".code-image").naturalWidth > 0`, "")
 	code := map[string]any{"code": b.eval(`document.querySelector(".code").textContent`)}
 	var asking struct {
 		Device string `json:"device"`
