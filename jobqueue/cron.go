@@ -31,7 +31,16 @@ func (e every) Next(after time.Time) time.Time {
 	return time.UnixMicro((floorDiv(after.UnixMicro(), d) + 1) * d).UTC()
 }
 
-func (e every) String() string { return "every " + time.Duration(e).String() }
+func (e every) String() string {
+	text := time.Duration(e).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return "every " + text
+}
 
 func floorDiv(a, b int64) int64 {
 	if a < 0 {

@@ -180,5 +180,7 @@ func TestEveryCountsFrom1970(t *testing.T) {
 	require.Equal(t, time.Unix(0, 0).UTC(), w.Next(time.Unix(-1, 0)))
 	require.Equal(t, time.Unix(-7, 0).UTC(), w.Next(time.Unix(-14, 0)))
 	require.Equal(t, "every 7s", w.String())
+	require.Equal(t, "every 1h", Every(time.Hour).String())
+	require.Equal(t, "every 10m", Every(10*time.Minute).String())
 	require.Panics(t, func() { Every(time.Millisecond) })
 }
