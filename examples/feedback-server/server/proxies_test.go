@@ -227,10 +227,10 @@ func TestEverythingWorksBelowAPath(t *testing.T) {
 		for _, path := range []string{"/teach/scalar", "/teach/openapi.json"} { // to which no page leads
 			status, _, _ := fetch(proxy, path)
 			require.Equal(t, http.StatusOK, status, path)
-			followLinks(t, proxy, "http://host"+path, func(path string) {
-				require.True(t, strings.HasPrefix(path, "/teach/"), "%s: %s leaves the path", name, path)
-			})
 		}
+		followLinks(t, proxy, "http://host/teach/scalar", func(path string) {
+			require.True(t, strings.HasPrefix(path, "/teach/"), "%s: %s leaves the path", name, path)
+		})
 		require.Contains(t, visited, "/teach/admin/queue/style.css")
 		for from, to := range map[string]string{"/teach/admin/queue": "queue/", "/teach/scalar/": "../scalar"} {
 			status, location, _ := fetch(proxy, from)
