@@ -204,7 +204,8 @@ func TestLockedVersions(t *testing.T) {
 		"[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n" +
 		"[[package]]\nname = \"tauri-plugin-os\"\nversion = \"x\"\n" +
 		"[[package]]\nname = \"tauri-plugin-http\"\nversion = \"2.0.0-rc.4\"")
-	require.Equal(t, map[string]Version{"tauri": {2, 1, 0}, "tauri-plugin-http": {2, 0, 0}, "serde": {1, 0, 0}}, versions)
+	require.Equal(t, map[string]Version{"tauri": {2, 1, 0}, "tauri-plugin-http": {2, 0, 0}, "serde": {1, 0, 0}},
+		versions)
 }
 
 // Cargo looks for its files up to the root, and a range of npm is no release.
@@ -217,12 +218,16 @@ func TestReleaseIsFoundUpToTheRoot(t *testing.T) {
 	}{
 		"lock at the top": {map[string]string{"Cargo.lock": lock,
 			"a/b/c/package.json": `{"dependencies": {"@tauri-apps/api": "2.1.1"}}`}, Version{2, 9, 2}},
-		"lock of something else": {map[string]string{"a/Cargo.lock": "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\n",
-			"Cargo.lock": lock}, Version{2, 9, 2}},
+		"lock of something else": {map[string]string{
+			"a/Cargo.lock": "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\n",
+			"Cargo.lock":   lock}, Version{2, 9, 2}},
 		"another repository around": {map[string]string{"Cargo.lock": lock, "a/.git": "x"}, Version{}},
-		"exact npm release":         {map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1.1"}}`}, Version{2, 1, 1}},
-		"range":                     {map[string]string{"package.json": `{"x": {"@tauri-apps/api": "~2.1.1"}}`}, Version{}},
-		"range without digits":      {map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1"}}`}, Version{}},
+		"exact npm release": {
+			map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1.1"}}`}, Version{2, 1, 1}},
+		"range": {
+			map[string]string{"package.json": `{"x": {"@tauri-apps/api": "~2.1.1"}}`}, Version{}},
+		"range without digits": {
+			map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1"}}`}, Version{}},
 	} {
 		c.more["a/b/c/src-tauri/tauri.conf.json"] = "{}"
 		a, err := LoadApp(files(c.more), AppOptions{})
@@ -300,10 +305,13 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"version = \"2.99.0\"\n[[package]]\nname = \"log\"\nversion = \"0.4.0\"\n[[package]]\nname = \"own\"\n" +
 		"version = \"0.1.0\"\n"
 	for permission, want := range map[string]string{
-		"fs:default": "", "fs:allow-raed-file": "did you mean \"fs:allow-read-file\"", "own:default": "(unchecked-plugin)",
-		"fs:allow-something-quite-new": "(newer-permission)", "core:app:allow-vesion": "did you mean \"core:app:allow-version\"",
-		"http:default": "Cargo.lock has no package tauri-plugin-http", "log:default": "Cargo.lock has no package",
-		"pty:default": "Cargo.lock has no package tauri-plugin-pty", "notes:default": "(unchecked-plugin)",
+		"fs:default": "", "fs:allow-raed-file": "did you mean \"fs:allow-read-file\"",
+		"own:default":                  "(unchecked-plugin)",
+		"fs:allow-something-quite-new": "(newer-permission)",
+		"core:app:allow-vesion":        "did you mean \"core:app:allow-version\"",
+		"http:default":                 "Cargo.lock has no package tauri-plugin-http",
+		"log:default":                  "Cargo.lock has no package",
+		"pty:default":                  "Cargo.lock has no package tauri-plugin-pty", "notes:default": "(unchecked-plugin)",
 		"window:default": "write \"core:window:default\"",
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,

@@ -50,7 +50,8 @@ func (r *resolver) fill(x *expansion, identifier string) {
 	if r.manifests.absent(plugin) && r.manifests.Get("core:"+plugin) == nil {
 		x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
 		x.faults = append(x.faults, fault{code: codeUnknownPlugin, message: fmt.Sprintf("The application has no "+
-			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.", plugin, plugin, identifier)})
+			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.",
+			plugin, plugin, identifier)})
 		return
 	}
 	if manifest == nil {

@@ -264,7 +264,8 @@ func browser(agent string) string {
 		return "?"
 	}
 	// Each names those before it too, so the first that is found is it.
-	return find("MicroMessenger/", "WeChat", "Edg", "Edge", "OPR/", "Opera", "Firefox/", "Firefox", "FxiOS/", "Firefox",
+	return find("MicroMessenger/", "WeChat", "Edg", "Edge", "OPR/", "Opera", "Firefox/", "Firefox",
+		"FxiOS/", "Firefox",
 		"Chrome/", "Chrome", "CriOS/", "Chrome", "Safari/", "Safari") + ", " +
 		find("Windows", "Windows", "Android", "Android", "iPhone", "iPhone", "iPad", "iPad",
 			"Mac OS X", "macOS", "CrOS", "ChromeOS", "Linux", "Linux")
@@ -287,7 +288,8 @@ func qrImage(text string) (string, error) {
 			}
 		}
 	}
-	svg := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" shape-rendering="crispEdges">`+
+	svg := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" `+
+		`shape-rendering="crispEdges">`+
 		`<path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="%[2]s"/></svg>`, size+2*margin, dark.String())
 	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg)), nil
 }

@@ -76,7 +76,8 @@ type logoutOutput struct {
 // call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{
-		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c), cookie: c.Cookie, devices: c.Devices,
+		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c),
+		cookie: c.Cookie, devices: c.Devices,
 		onLogin: c.OnLogin, eraseData: c.Erase,
 	}
 	o.registerLogin(c)

@@ -300,7 +300,8 @@ func TestCompareResolvesEachSideForItsRelease(t *testing.T) {
 	t.Parallel()
 	old := app(t, `{"identifier":"a","windows":["main"],"permissions":["core:default"]}`)
 	now := app(t, `{"identifier":"a","windows":["main"],"permissions":["core:default"]}`)
-	old.Version, now.Version = capability.Version{Major: 2, Minor: 3}, capability.Version{Major: 2, Minor: 12, Patch: 5}
+	old.Version = capability.Version{Major: 2, Minor: 3}
+	now.Version = capability.Version{Major: 2, Minor: 12, Patch: 5}
 	changes := Compare(old, now, "")
 	require.Len(t, changes, 2)
 	require.Equal(t, CommandsGranted, changes[0].Kind)

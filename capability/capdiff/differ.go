@@ -47,7 +47,8 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 		}
 	}
 	for s := range union(was, is) {
-		if !maps.EqualFunc(was[s], is[s], scope.equal) && (!appDiffers || s.command.Plugin() != "" || s.unknown != "") {
+		ofApp := s.command.Plugin() == "" && s.unknown == ""
+		if !maps.EqualFunc(was[s], is[s], scope.equal) && !(appDiffers && ofApp) {
 			d.compareSubject(s, was[s], is[s], after[s], platform)
 		}
 	}

@@ -52,7 +52,8 @@ func TestDiffOfRevisions(t *testing.T) {
 		`window "main"$`, lines[0])
 	require.Equal(t, `      by capability "main" (src-tauri/capabilities/main.json:1:69): core:default`, lines[1])
 	_, out, _ = run("diff", "-format", "github", "main")
-	require.Regexp(t, `^::warning file=app/src-tauri/capabilities/main.json,line=1,col=69,title=capabilities grant more`+
+	require.Regexp(t, `^::warning file=app/src-tauri/capabilities/main.json,line=1,col=69,`+
+		`title=capabilities grant more`+
 		`::\+ granted to new window "help"[^\n]*\n$`, out)
 	git("commit", "-q", "-a", "-m", "two windows")
 	code, out, errs = run("diff", "main~1", "main")
@@ -188,7 +189,8 @@ func TestRevisionFetchesNothing(t *testing.T) {
 func TestSubmoduleIsNotOverlooked(t *testing.T) {
 	dir := project(t, map[string]string{"tauri.conf.json": "{}"})
 	git := repository(t, dir)
-	git("update-index", "--add", "--cacheinfo", "160000,"+git("rev-parse", "HEAD")+",capabilities")
+	git("update-index", "--add", "--cacheinfo",
+		"160000,"+git("rev-parse", "HEAD")+",capabilities")
 	git("commit", "-q", "-m", "submodule")
 	t.Chdir(dir)
 	code, out, errs := run("diff", "main~1", "main")
@@ -210,7 +212,8 @@ func TestDiffOverlooksNothing(t *testing.T) {
 		"link to circle/x.json": "capabilities/link/link", "link to /tmp/x.json": "leads out of",
 		"link to missing/x.json": "src-tauri/capabilities/link: ", "submodule": "is a submodule",
 	} {
-		dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}", "src-tauri/capabilities/main.json": sound})
+		dir := project(t, map[string]string{
+			"src-tauri/tauri.conf.json": "{}", "src-tauri/capabilities/main.json": sound})
 		git := repository(t, dir)
 		evilFile := filepath.Join(dir, "src-tauri", name)
 		switch target, linked := strings.CutPrefix(name, "link to "); {
@@ -229,7 +232,8 @@ func TestDiffOverlooksNothing(t *testing.T) {
 			}
 			require.NoError(t, os.Symlink(target, link))
 		case name == "submodule":
-			git("update-index", "--add", "--cacheinfo", "160000,"+git("rev-parse", "HEAD")+",src-tauri/capabilities/sub")
+			git("update-index", "--add", "--cacheinfo",
+				"160000,"+git("rev-parse", "HEAD")+",src-tauri/capabilities/sub")
 			evilFile = ""
 		}
 		if evilFile != "" {
@@ -288,11 +292,14 @@ func TestDiffNamesWhatNoManifestExplains(t *testing.T) {
 		code int
 		text string
 	}{
-		`"core:default", "evil:default"`:                            {cli.ExitFindings, "    evil:default, which no manifest"},
-		`"core:default", "evil:allow-run"`:                          {cli.ExitFindings, "    plugin:evil|run\n"},
-		`"core:default", "fs:allow-nothing-of-the-sort"`:            {cli.ExitFindings, "fs:allow-nothing-of-the-sort, which"},
+		`"core:default", "evil:default"`: {
+			cli.ExitFindings, "    evil:default, which no manifest"},
+		`"core:default", "evil:allow-run"`: {cli.ExitFindings, "    plugin:evil|run\n"},
+		`"core:default", "fs:allow-nothing-of-the-sort"`: {
+			cli.ExitFindings, "fs:allow-nothing-of-the-sort, which"},
 		`"core:default", {"identifier": "old:all", "allow": ["x"]}`: {cli.ExitFindings, "also allows \"x\"\n"},
-		`"core:default", "old:all", "old:deny-run"`:                 {cli.ExitClean, "    old:deny-run, which no manifest"},
+		`"core:default", "old:all", "old:deny-run"`: {
+			cli.ExitClean, "    old:deny-run, which no manifest"},
 		`"core:default"`: {cli.ExitClean, "    old:all, which no manifest"},
 	} {
 		before := `{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "old:all"]}`
@@ -354,8 +361,9 @@ func TestRevisionsAreLimited(t *testing.T) {
 	for tree, want := range map[string]string{
 		bomb:                    "more than 100000 files and folders; choose a folder in it",
 		folder(t, dir, many...): "more than 100000 files and folders; run diff in",
-		folder(t, dir, entry{"40000", "capabilities", folder(t, dir, entry{"100644", strings.Repeat("x", 5000) + ".json",
-			blob})}): "invalid argument",
+		folder(t, dir, entry{"40000", "capabilities",
+			folder(t, dir, entry{"100644", strings.Repeat("x", 5000) + ".json",
+				blob})}): "invalid argument",
 		folder(t, dir, entry{"100644", "tauri.conf.json", large}):              "has 68157440 bytes; at most",
 		folder(t, dir, entry{"100644", "a", blob}, entry{"100644", "a", blob}): "damaged",
 	} {

@@ -390,8 +390,10 @@ func TestApplicationFindings(t *testing.T) {
 func TestScopesAreNotOverstated(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string]string{
-		`{"identifier":"fs:scope","allow":[{"path":"*"}]}`: "", `{"identifier":"fs:scope","allow":[{"path":"/*"}]}`: "",
-		`{"identifier":"fs:scope","allow":[{"path":"$HOME"}]}`: "", `{"identifier":"fs:scope","allow":[{"path":"~/**"}]}`: "",
+		`{"identifier":"fs:scope","allow":[{"path":"*"}]}`:                             "",
+		`{"identifier":"fs:scope","allow":[{"path":"/*"}]}`:                            "",
+		`{"identifier":"fs:scope","allow":[{"path":"$HOME"}]}`:                         "",
+		`{"identifier":"fs:scope","allow":[{"path":"~/**"}]}`:                          "",
 		`{"identifier":"fs:scope","allow":[{"path":"**"}]}`:                            "all files of the computer",
 		`{"identifier":"opener:allow-open-url","allow":[{"url":"obsidian://*"}]}`:      "",
 		`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.com*"}]}`:    `The host of "https://a.com*" is open`,
@@ -406,7 +408,8 @@ func TestScopesAreNotOverstated(t *testing.T) {
 		require.NotContains(t, found, "%[1]s")
 	}
 	for url, want := range map[string]bool{"http://tauri.localhost": false, "http://localhost": true} {
-		text := `{"identifier":"a","windows":["main"],"remote":{"urls":["` + url + `"]},"permissions":["core:default"]}`
+		text := `{"identifier":"a","windows":["main"],"remote":{"urls":["` + url +
+			`"]},"permissions":["core:default"]}`
 		found := fmt.Sprint(Check([]*capability.Document{capability.Parse([]byte(text), capability.Options{})},
 			capability.CoreManifests(), Options{}))
 		require.Equal(t, want, strings.Contains(found, "remote-default-port"), url)

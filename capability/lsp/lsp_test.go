@@ -47,7 +47,9 @@ func TestEditsAreCheckedTogether(t *testing.T) {
 	}()
 	editor := jsonrpc2.NewConn(t.Context(),
 		jsonrpc2.NewBufferedStream(pipes{fromServer, toServer}, jsonrpc2.VSCodeObjectCodec{}),
-		jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) { return nil, nil }))
+		jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+			return nil, nil
+		}))
 	document := map[string]any{"uri": "file:///a.json", "version": 1, "text": "0"}
 	require.NoError(t, editor.Notify(t.Context(), "textDocument/didOpen", map[string]any{"textDocument": document}))
 	require.Equal(t, "0", <-w.started)

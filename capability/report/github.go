@@ -51,7 +51,8 @@ func GitHubChanges(w io.Writer, changes []capdiff.Change, root string) error {
 		b.WriteString("::warning ")
 		if len(c.Grants) > 0 && c.Grants[0].Line > 0 {
 			g := c.Grants[0]
-			fmt.Fprintf(&b, "file=%s,line=%d,col=%d,", githubProperty.Replace(RelativeTo(root, g.File)), g.Line, g.Column)
+			file := githubProperty.Replace(RelativeTo(root, g.File))
+			fmt.Fprintf(&b, "file=%s,line=%d,col=%d,", file, g.Line, g.Column)
 		}
 		var text strings.Builder
 		if err := Changes(&text, []capdiff.Change{c}, TextOptions{}); err != nil {

@@ -167,7 +167,8 @@ func TestRunOnFailsTheTest(t *testing.T) {
 	})
 	require.Contains(t, f.message, "kind is empty")
 	require.Panics(t, func() {
-		jobtest.RunOn(f, store, jobqueue.Params{Kind: "welcome", MaxAttempts: jobqueue.Unlimited}, jobqueue.WorkerConfig{},
+		jobtest.RunOn(f, store, jobqueue.Params{Kind: "welcome", MaxAttempts: jobqueue.Unlimited},
+			jobqueue.WorkerConfig{},
 			handler(func(context.Context, *jobqueue.Job, welcome) error { return errMail }))
 	})
 	require.Contains(t, f.message, "1000 attempts")

@@ -69,7 +69,8 @@ where idle or n = $2::int`, "NAME", column)
 // idleKeysSQL finds keys with held jobs of which more may run. That happens when a process died
 // between two steps, or to jobs of EnqueueTx of which no worker was notified.
 var idleKeysSQL = idleSQL("limit_key", `
-  (select count(*) from jobqueue_job a where a.limit_key = g.name and a.worker is distinct from 0) < coalesce(most, 1)`)
+  (select count(*) from jobqueue_job a where a.limit_key = g.name and a.worker is distinct from 0)
+  < coalesce(most, 1)`)
 
 // idleWindow is how many keys, and groups, are looked at together: in about 30 ms.
 const idleWindow = 5000

@@ -274,7 +274,8 @@ func TestPageIsAccessible(t *testing.T) {
 		b.waitText(language.saved)
 		b.do(chromedp.Navigate(url + "/#/records"))
 		b.until(`() => Boolean(document.querySelector(".filters ~ .records summary"))`, "")
-		b.eval(`document.querySelector(".entry summary").click(); document.querySelector(".entry .primary").click(); ""`)
+		b.eval(`document.querySelector(".entry summary").click();
+			document.querySelector(".entry .primary").click(); ""`)
 		b.waitText("Ming's lesson feedback")
 		check("records " + language.name)
 		b.clickButton(language.other)

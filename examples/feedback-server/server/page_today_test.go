@@ -145,7 +145,8 @@ func TestEveryViewFitsEveryScreen(t *testing.T) {
 	b.until(`() => Boolean(document.querySelector(".now"))`, "")
 	for _, language := range []string{"zh", "en"} {
 		for view, ready := range map[string]string{
-			"today": ".now .state:not(:empty)", "records": ".entry", "settings": "[name=words]", "edit/": "[name=name]",
+			"today": ".now .state:not(:empty)", "records": ".entry", "settings": "[name=words]",
+			"edit/":                      "[name=name]",
 			"student/" + students[25].ID: "li.transcribed + li.transcribed",
 		} {
 			b.eval(fmt.Sprintf(`location.hash = "#/%s"; ""`, strings.TrimPrefix(view, "today")))
@@ -155,7 +156,8 @@ func TestEveryViewFitsEveryScreen(t *testing.T) {
 					b.emulate(screen{width, 900, scheme})
 					name := fmt.Sprintf("%s %s %d %s", strings.Split(view, "/")[0], language, width, scheme)
 					b.screenshot(name)
-					require.LessOrEqual(t, b.eval(`String(document.documentElement.scrollWidth)`), fmt.Sprint(width), name)
+					scroll := b.eval(`String(document.documentElement.scrollWidth)`)
+					require.LessOrEqual(t, scroll, fmt.Sprint(width), name)
 					if os.Getenv("BROWSER_SCREENSHOTS") == "" {
 						require.Empty(t, b.violations(axe), name)
 					}

@@ -313,7 +313,8 @@ func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 	}
 	fill := func(control, value string) {
 		b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q;
-			for (const name of ["input", "change"]) e.dispatchEvent(new Event(name)); return ""; })()`, control, value))
+			for (const name of ["input", "change"]) e.dispatchEvent(new Event(name));
+			return ""; })()`, control, value))
 	}
 	b.do(chromedp.Navigate(url + "/#sign-in=anna/records"))
 	b.waitText("March 2026")
