@@ -311,8 +311,9 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"core:app:allow-vesion":        "did you mean \"core:app:allow-version\"",
 		"http:default":                 "Cargo.lock has no package tauri-plugin-http",
 		"log:default":                  "Cargo.lock has no package",
-		"pty:default":                  "Cargo.lock has no package tauri-plugin-pty", "notes:default": "(unchecked-plugin)",
-		"window:default": "write \"core:window:default\"",
+		"pty:default":                  "Cargo.lock has no package tauri-plugin-pty",
+		"notes:default":                "(unchecked-plugin)",
+		"window:default":               "write \"core:window:default\"",
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,
 			"build.rs":               `Attributes::new().plugin("notes", InlinedPlugin::new())`,

@@ -28,6 +28,24 @@ type LoginSession struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
+// Device is a page that shows a code to sign in with.
+type Device struct {
+	Name        string    `json:"device"`       // browser and system, as the browser tells them
+	Address     string    `json:"address"`      // its network address
+	SameAddress bool      `json:"same_address"` // whether the client has the same
+	CreatedAt   time.Time `json:"created_at"`
+	ExpiresAt   time.Time `json:"expires_at"`
+}
+
+// ListedSession is a session in the list of a teacher's sessions.
+type ListedSession struct {
+	ID        string    `json:"session_id"` // for [Client.EndSession]; it does not sign in
+	Device    string    `json:"device"`     // empty for a sign-in by the platform
+	Current   bool      `json:"current"`    // whether it is the client's own
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // Login signs in with the one-time code of a mini program. It is sent once, whatever MaxRetries is:
 // the code may be spent.
 func (c Client) Login(ctx context.Context, code string) (l Login, err error) {
@@ -53,6 +71,32 @@ func (c Client) LogoutAll(ctx context.Context) error {
 // Logout ends the session of the client's token.
 func (c Client) Logout(ctx context.Context) error {
 	return c.Call(ctx, http.MethodPost, path("/auth/logout"), nil, nil)
+}
+
+// Device returns the page that shows a code, to compare before [Client.ConfirmDevice].
+func (c Client) Device(ctx context.Context, code string) (d Device, err error) {
+	return d, c.post(ctx, path("/auth/device/find"), map[string]string{"code": code}, &d)
+}
+
+// ConfirmDevice signs the teacher in on the page that shows a code. It is sent once: a code is
+// confirmed once.
+func (c Client) ConfirmDevice(ctx context.Context, code string) error {
+	c.MaxRetries = 0
+	return c.Call(ctx, http.MethodPost, path("/auth/device/confirm"), map[string]string{"code": code}, nil)
+}
+
+// Sessions returns all sessions of the teacher, the newest first.
+func (c Client) Sessions(ctx context.Context) ([]ListedSession, error) {
+	var list struct {
+		Items []ListedSession `json:"items"`
+	}
+	err := c.Call(ctx, http.MethodGet, path("/auth/sessions"), nil, &list)
+	return list.Items, err
+}
+
+// EndSession ends a session of the teacher by its identifier.
+func (c Client) EndSession(ctx context.Context, id string) error {
+	return c.Call(ctx, http.MethodDelete, path("/auth/sessions/%s", id), nil, nil)
 }
 
 // Export downloads everything of the teacher as a ZIP file, which the caller closes. Reading it
