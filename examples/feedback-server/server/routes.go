@@ -100,18 +100,17 @@ func registerQueue(mux *http.ServeMux, path string, jobs *jobqueue.Client, o *op
 // document and of each operation that requires one. The development header comes first where it is
 // accepted: tools prepare requests with the first.
 func documentSignIn(doc *huma.OpenAPI, development bool) {
-	doc.Security = []map[string][]string{{"bearer": {}}}
-	if !development {
-		return
+	doc.Security = []map[string][]string{{"bearer": {}}, {"cookie": {}}}
+	if development {
+		const scheme = "development"
+		doc.Components.SecuritySchemes[scheme] = &huma.SecurityScheme{
+			Type: "apiKey", In: "header", Name: authhttp.DevelopmentHeader,
+			Description: "Any name; each is a teacher of its own. Only servers for development accept it.",
+			// The reference page starts with this name filled in.
+			Extensions: map[string]any{"x-scalar-secret-token": "developer"},
+		}
+		doc.Security = slices.Insert(doc.Security, 0, map[string][]string{scheme: {}})
 	}
-	const scheme = "development"
-	doc.Components.SecuritySchemes[scheme] = &huma.SecurityScheme{
-		Type: "apiKey", In: "header", Name: authhttp.DevelopmentHeader,
-		Description: "Any name; each is a teacher of its own. Only servers for development accept it.",
-		// The reference page starts with this name filled in.
-		Extensions: map[string]any{"x-scalar-secret-token": "developer"},
-	}
-	doc.Security = slices.Insert(doc.Security, 0, map[string][]string{scheme: {}})
 	for _, path := range doc.Paths {
 		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
 			if op != nil && len(op.Security) > 0 {

@@ -17,7 +17,10 @@ function equal<T>(got: T, want: T) {
 }
 
 async function main() {
-  client.setConfig({ baseUrl: env("BASE_URL"), auth: (scheme) => (scheme.type === "apiKey" ? "typescript" : undefined) });
+  client.setConfig({
+    baseUrl: env("BASE_URL"),
+    auth: ({ type, in: place }) => (type === "apiKey" && place !== "cookie" ? "typescript" : undefined),
+  });
   const throwOnError = true;
   equal((await me({ throwOnError })).data.method, "development");
   const profile = (await createProfile({ throwOnError, body: { name: "Ming", start_time: "09:00" } })).data;
