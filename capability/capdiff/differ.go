@@ -11,23 +11,18 @@ import (
 	"lessonkit.example/capability"
 )
 
-// difference is one on one platform: a change with one command and one audience.
-type difference struct {
-	Change
-	platform capability.Platform
-}
-
 // differ collects the differences between the two sides of each platform.
 type differ struct {
 	comparer
 	sides  []struct{ old, now access }
 	labels map[audience]bool // those before, of any origin
 	looked int               // how many of them new ones were compared with
-	found  []difference
+	found  []*Change         // each of one command, one audience and one platform
 }
 
 func (d *differ) note(c Change, platform capability.Platform) {
-	d.found = append(d.found, difference{c, platform})
+	c.Audience.Platforms = []capability.Platform{platform}
+	d.found = append(d.found, &c)
 }
 
 func (d *differ) compare(old, now *capability.Policy, platform capability.Platform) {
@@ -182,35 +177,34 @@ func union[K comparable, V any](a, b map[K]V) map[K]bool {
 	return keys
 }
 
-// joined puts differences into one change that differ in one thing only: first the platforms, then
-// the commands, windows, webviews and origins.
-func joined(found []difference, platforms int) []Change {
-	var changes []Change
-	for _, f := range found {
-		f.Audience.Platforms = []capability.Platform{f.platform}
-		changes = append(changes, f.Change)
-	}
-	join(&changes, func(c *Change) *[]capability.Platform { return &c.Audience.Platforms })
-	for i := range changes {
-		if len(changes[i].Audience.Platforms) == platforms {
-			changes[i].Audience.Platforms = nil
+// joined puts changes into one that differ in one thing only: first the platforms, then the
+// commands, windows, webviews and origins.
+func joined(found []*Change, platforms int) []Change {
+	found = join(found, func(c *Change) *[]capability.Platform { return &c.Audience.Platforms })
+	for _, c := range found {
+		if len(c.Audience.Platforms) == platforms {
+			c.Audience.Platforms = nil
 		}
 	}
-	join(&changes, func(c *Change) *[]string { return &c.Commands })
-	join(&changes, func(c *Change) *[]string { return &c.Unknown })
-	join(&changes, func(c *Change) *[]string { return &c.Audience.Windows })
-	join(&changes, func(c *Change) *[]string { return &c.Audience.Webviews })
-	join(&changes, func(c *Change) *[]string { return &c.Audience.Origins })
+	found = join(found, func(c *Change) *[]string { return &c.Commands })
+	found = join(found, func(c *Change) *[]string { return &c.Unknown })
+	found = join(found, func(c *Change) *[]string { return &c.Audience.Windows })
+	found = join(found, func(c *Change) *[]string { return &c.Audience.Webviews })
+	found = join(found, func(c *Change) *[]string { return &c.Audience.Origins })
 	order := []ChangeKind{Incomparable, AppUnchecked, CommandsGranted, ScopeChanged, CommandsRevoked, AppChecked}
-	slices.SortFunc(changes, func(a, b Change) int {
+	slices.SortFunc(found, func(a, b *Change) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)),
 			strings.Compare(a.text(), b.text()))
 	})
+	changes := make([]Change, len(found))
+	for i, c := range found {
+		changes[i] = *c
+	}
 	return changes
 }
 
 // text returns the same text for equal changes only.
-func (c Change) text() string {
+func (c *Change) text() string {
 	text, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // a change consists of texts
@@ -218,33 +212,32 @@ func (c Change) text() string {
 	return string(text)
 }
 
-// join joins the changes that differ in one list only, and in where they are granted.
-func join[T cmp.Ordered](changes *[]Change, list func(*Change) *[]T) {
-	var kept []Change
-	at := make(map[string]int)
-	for _, c := range *changes {
-		values, grants := *list(&c), c.Grants
-		*list(&c), c.Grants = nil, nil
+// join joins the changes that differ in one list only, and in where they are granted. It changes
+// the slice that it is given.
+func join[T cmp.Ordered](changes []*Change, list func(*Change) *[]T) []*Change {
+	kept := changes[:0]
+	first := make(map[string]*Change)
+	for _, c := range changes {
+		values, grants := *list(c), c.Grants
+		*list(c), c.Grants = nil, nil
 		key := fmt.Sprint(len(values) > 0, c.text())
-		i, ok := at[key]
+		into, ok := first[key]
 		if !ok {
-			i = len(kept)
-			at[key] = i
+			into, first[key] = c, c
 			kept = append(kept, c)
 		}
-		*list(&kept[i]) = append(*list(&kept[i]), values...)
-		kept[i].Grants = append(kept[i].Grants, grants...)
+		*list(into) = append(*list(into), values...)
+		into.Grants = append(into.Grants, grants...)
 	}
-	for i := range kept {
-		all := list(&kept[i])
+	for _, c := range kept {
+		all := list(c)
 		slices.Sort(*all)
 		*all = slices.Compact(*all)
-		grants := kept[i].Grants
-		slices.SortFunc(grants, func(a, b Grant) int {
+		slices.SortFunc(c.Grants, func(a, b Grant) int {
 			return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column,
 				strings.Compare(a.Permission, b.Permission), strings.Compare(a.Capability, b.Capability))
 		})
-		kept[i].Grants = slices.Compact(grants)
+		c.Grants = slices.Compact(c.Grants)
 	}
-	*changes = kept
+	return kept
 }
