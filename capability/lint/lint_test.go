@@ -396,8 +396,8 @@ func TestScopesAreNotOverstated(t *testing.T) {
 		`{"identifier":"fs:scope","allow":[{"path":"~/**"}]}`:                          "",
 		`{"identifier":"fs:scope","allow":[{"path":"**"}]}`:                            "all files of the computer",
 		`{"identifier":"opener:allow-open-url","allow":[{"url":"obsidian://*"}]}`:      "",
-		`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.com*"}]}`:    `The host of "https://a.com*" is open`,
-		`{"identifier":"opener:allow-open-url","allow":["https://a*","https://bb.*"]}`: `hosts of "https://a*", "https://bb.*" are open`,
+		`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.com*"}]}`:    `"https://a.com*" is open`,
+		`{"identifier":"opener:allow-open-url","allow":["https://a*","https://bb.*"]}`: `"https://bb.*" are open`,
 	} {
 		text := `{"identifier":"a","windows":["main"],"permissions":[` + entry + `]}`
 		found := fmt.Sprint(Check([]*capability.Document{capability.Parse([]byte(text), capability.Options{})},
