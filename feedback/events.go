@@ -3,6 +3,8 @@ package feedback
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,10 +27,8 @@ type Event struct {
 // session does not exist or is deleted.
 func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		changed, unsubscribe := s.broker.subscribe(session)
+		changed, unsubscribe := s.broker.subscribe(session, s.watch)
 		defer unsubscribe()
-		poll := time.NewTicker(s.cfg.PollInterval)
-		defer poll.Stop()
 		for {
 			events, revision, err := s.changes(ctx, teacher, session, since)
 			if err != nil {
@@ -50,7 +50,6 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 			case <-ctx.Done():
 				return
 			case <-changed:
-			case <-poll.C:
 			}
 		}
 	}
@@ -71,18 +70,53 @@ func (s *Service) changes(ctx context.Context, teacher, session uuid.UUID, since
 	return events, revision, s.withProgress(ctx, segments...)
 }
 
-// broker tells the subscribers of a session within this process that something has changed. The
-// zero value is ready to use.
+// watch looks for changes of all sessions that are followed, in one query for many of them, until
+// ctx ends.
+func (s *Service) watch(ctx context.Context) {
+	poll := time.NewTicker(s.cfg.PollInterval)
+	defer poll.Stop()
+	seen := map[uuid.UUID]int64{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+		followed := s.broker.sessions()
+		now := make(map[uuid.UUID]int64, len(followed))
+		for sessions := range slices.Chunk(followed, 1000) {
+			revisions, err := s.store.Revisions(ctx, sessions)
+			for _, id := range sessions {
+				revision, ok := revisions[id]
+				if last, known := seen[id]; err != nil || !ok || !known || last != revision {
+					s.broker.notify(id) // its follower meets the error itself
+				}
+				now[id] = revision
+			}
+		}
+		seen = now
+	}
+}
+
+// broker tells the subscribers of a session that something has changed. The zero value is ready to
+// use.
 type broker struct {
 	mu          sync.Mutex
 	subscribers map[uuid.UUID]map[chan struct{}]bool // by session
+	stop        context.CancelFunc                   // ends watch; nil without subscribers
 }
 
-func (b *broker) subscribe(session uuid.UUID) (changed <-chan struct{}, unsubscribe func()) {
+// subscribe calls watch in a goroutine of its own while there are subscribers.
+func (b *broker) subscribe(
+	session uuid.UUID, watch func(context.Context),
+) (changed <-chan struct{}, unsubscribe func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.subscribers == nil {
+	if len(b.subscribers) == 0 {
 		b.subscribers = map[uuid.UUID]map[chan struct{}]bool{}
+		var ctx context.Context
+		ctx, b.stop = context.WithCancel(context.Background())
+		go watch(ctx)
 	}
 	if b.subscribers[session] == nil {
 		b.subscribers[session] = map[chan struct{}]bool{}
@@ -96,7 +130,17 @@ func (b *broker) subscribe(session uuid.UUID) (changed <-chan struct{}, unsubscr
 		if len(b.subscribers[session]) == 0 {
 			delete(b.subscribers, session)
 		}
+		if len(b.subscribers) == 0 {
+			b.stop()
+		}
 	}
+}
+
+// sessions returns the sessions that have subscribers.
+func (b *broker) sessions() []uuid.UUID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.subscribers))
 }
 
 // notify never blocks: a subscriber with a pending signal will see this change too.

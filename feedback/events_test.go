@@ -3,6 +3,8 @@ package feedback_test
 import (
 	"context"
 	"iter"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +91,49 @@ func TestEventsOfAnotherProcessAreFoundByPolling(t *testing.T) {
 		}
 		require.Equal(t, feedback.SegmentTranscribing, got.Segment.State)
 	}
+}
+
+// countingStore counts what followers of sessions read.
+type countingStore struct {
+	feedback.Store
+	looks, changes atomic.Int64
+}
+
+func (s *countingStore) Revisions(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
+	s.looks.Add(1)
+	return s.Store.Revisions(ctx, ids)
+}
+
+func (s *countingStore) Changes(
+	ctx context.Context, teacher, session uuid.UUID, since int64,
+) ([]feedback.Event, int64, error) {
+	s.changes.Add(1)
+	return s.Store.Changes(ctx, teacher, session, since)
+}
+
+func TestIdleFollowersShareOneLookAtTheStore(t *testing.T) {
+	t.Parallel()
+	store := &countingStore{}
+	e := newEnv(t, func(c *feedback.Config) {
+		store.Store = c.Store
+		c.Store, c.PollInterval = store, time.Millisecond
+	})
+	l := e.lesson()
+	const followers = 40
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for range followers {
+		group.Go(func() {
+			for range e.Events(ctx, e.teacher, l.SessionID, 1<<40) {
+				t.Error("nothing has changed")
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return store.changes.Load() >= followers && store.looks.Load() >= 100 },
+		time.Minute, time.Millisecond)
+	cancel()
+	group.Wait()
+	require.LessOrEqual(t, store.changes.Load(), int64(3*followers), "at the start, and after the first look")
 }
 
 // A client may be cut off after any event.

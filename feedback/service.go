@@ -32,8 +32,8 @@ type Config struct {
 	// Limits bound what one teacher may use in a day.
 	Limits Limits
 
-	// PollInterval is how often [Service.Events] looks for changes made by other processes.
-	// Defaults to 1 second.
+	// PollInterval is how often [Service.Events] looks for changes made by other processes, for
+	// all sessions that are followed in one query. Defaults to 1 second.
 	PollInterval time.Duration
 	// StuckThreshold is how long a segment may be transcribing before [Service.Sweep] queues it
 	// again. It must be longer than a worker may hold a job: it is a last resort behind the

@@ -113,6 +113,8 @@ type Store interface {
 	// if the segments have more than [MaxPageText] bytes of text. At least one is returned if
 	// there are any.
 	Changes(ctx context.Context, teacher, session uuid.UUID, since int64) (_ []Event, revision int64, err error)
+	// Revisions returns the revisions of those sessions that exist, of any teacher.
+	Revisions(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]int64, error)
 
 	// StartLesson inserts l with the next number. It fails with [ErrLessonInProgress] while another
 	// lesson is recording, with [ErrSessionCompleted], and with [ErrInvalid] on session_id if the

@@ -221,3 +221,22 @@ func (s *Store) Changes(
 	slices.SortFunc(events, func(a, b feedback.Event) int { return cmp.Compare(a.Revision, b.Revision) })
 	return events, revision, nil
 }
+
+// Revisions implements [feedback.Store].
+func (s *Store) Revisions(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]int64, error) {
+	elements, list, err := s.elements(sessions, "uuid")
+	if err != nil {
+		return nil, err
+	}
+	type revision struct {
+		session uuid.UUID
+		number  int64
+	}
+	found, err := all(ctx, s.db, func(r row) (v revision, err error) { return v, r.Scan(&v.session, &v.number) },
+		`select session_id, revision from feedback_sessions where session_id in (`+elements+`)`, list)
+	revisions := make(map[uuid.UUID]int64, len(found))
+	for _, v := range found {
+		revisions[v.session] = v.number
+	}
+	return revisions, wrap("read revisions", err)
+}

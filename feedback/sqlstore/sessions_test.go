@@ -193,6 +193,13 @@ func changesInOrder(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Empty(t, events)
 	require.Equal(t, revision, same)
+
+	other := f.session(f.profile("Lan"))
+	_, first, err := f.Store.Changes(t.Context(), f.teacher, other.ID, 0)
+	require.NoError(t, err)
+	revisions, err := f.Store.Revisions(t.Context(), []uuid.UUID{s.ID, uuid.New(), other.ID})
+	require.NoError(t, err)
+	require.Equal(t, map[uuid.UUID]int64{s.ID: revision, other.ID: first}, revisions)
 }
 
 func sessionsListed(t *testing.T, f *fixture) {

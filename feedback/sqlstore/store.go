@@ -12,6 +12,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -164,6 +165,17 @@ type args []any
 func (a *args) add(v any) string {
 	*a = append(*a, v)
 	return fmt.Sprintf("$%d", len(*a))
+}
+
+// elements returns a subquery for the elements of a list that is $1, of a type of PostgreSQL's, and
+// the argument for it: JSON, which both engines can expand.
+func (s *Store) elements(list any, postgresType string) (subquery, arg string, err error) {
+	text, err := json.Marshal(list)
+	subquery = `select value from json_each($1)`
+	if s.db.Engine == db.Postgres {
+		subquery = `select cast(jsonb_array_elements_text(cast($1 as jsonb)) as ` + postgresType + `)`
+	}
+	return subquery, string(text), err
 }
 
 // row is *sql.Row or *sql.Rows.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -224,19 +223,13 @@ func (s *Store) ExpireAudio(
 	})
 }
 
-// AudioInUse implements [feedback.Store]. The keys are one JSON parameter, which both engines can
-// expand.
+// AudioInUse implements [feedback.Store].
 func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error) {
-	list, err := json.Marshal(keys)
+	elements, list, err := s.elements(keys, "text")
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	elements := `select value from json_each($1)`
-	if s.db.Engine == db.Postgres {
-		elements = `select jsonb_array_elements_text(cast($1 as jsonb))`
-	}
 	used, err := all(ctx, s.db, scanValue[string],
-		`select audio_key from feedback_segments where audio_deleted_at is null and audio_key in (`+elements+`)`,
-		string(list))
+		`select audio_key from feedback_segments where audio_deleted_at is null and audio_key in (`+elements+`)`, list)
 	return used, wrap("look up audio", err)
 }

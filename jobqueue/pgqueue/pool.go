@@ -9,7 +9,8 @@ import (
 // PoolConfig returns the configuration of a pool for [New] from an address such as
 // postgres://user@host/database. Each statement, and each connect, ends after 20 seconds; without a
 // limit, a half-open connection would block its user until TCP gives up. Migrations, and
-// transactions between their statements, have none.
+// transactions between their statements, have none. The pool has up to 12 connections, or as many
+// as the address says: "?pool_max_conns=32".
 //
 // The tracer in ConnConfig sets the limit: use multitracer.New to add another. Other stores of the
 // database share the pool by stdlib.OpenDBFromPool. The error does not contain the address, which

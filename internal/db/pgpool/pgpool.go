@@ -17,9 +17,14 @@ import (
 // statements need. Without a limit, a half-open connection would block its user until TCP gives up.
 const StatementTimeout = 20 * time.Second
 
-// Config returns the configuration of a pool. Its tracer limits statements; migrations, waiting for
-// notifications, and transactions between their statements, have no limit, nor has COPY, which no
-// store uses. The error does not contain the address.
+// defaultMaxConns is enough to keep a small server busy; eight such processes fit into PostgreSQL's
+// default of 100 connections. pgx would use four on a machine with up to four processors.
+const defaultMaxConns = 12
+
+// Config returns the configuration of a pool, of 12 connections unless the address has a
+// pool_max_conns. Its tracer limits statements; migrations, waiting for notifications, and
+// transactions between their statements, have no limit, nor has COPY, which no store uses. The
+// error does not contain the address.
 func Config(address string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return nil, errors.New("database address: must begin with postgres://")
@@ -28,6 +33,9 @@ func Config(address string) (*pgxpool.Config, error) {
 	if err != nil {
 		// pgx redacts the password, but repeats an address that it cannot parse.
 		return nil, errors.New("database address: not a valid postgres:// address")
+	}
+	if !strings.Contains(address, "pool_max_conns") {
+		config.MaxConns = defaultMaxConns
 	}
 	config.PingTimeout = 5 * time.Second // of a connection that was idle and may be half-open
 	config.ConnConfig.Tracer = limit(StatementTimeout)

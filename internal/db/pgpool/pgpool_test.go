@@ -53,3 +53,15 @@ func TestStatementsHaveATimeout(t *testing.T) {
 	slow := fstest.MapFS{"00100_slow.sql": {Data: []byte("-- +goose Up\nselect pg_sleep(0.7);\n")}}
 	require.NoError(t, opened.Migrate(t.Context(), "slow_migrations", slow))
 }
+
+func TestThePoolsSizeIsTheAddresss(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]int32{
+		"postgres://localhost/app":                   12,
+		"postgres://localhost/app?pool_max_conns=32": 32,
+	} {
+		config, err := Config(address)
+		require.NoError(t, err)
+		require.Equal(t, want, config.MaxConns, address)
+	}
+}
