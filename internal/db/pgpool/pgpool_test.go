@@ -60,7 +60,7 @@ func TestThePoolsSizeIsTheAddresss(t *testing.T) {
 		"postgres://localhost/app":                   12,
 		"postgres://localhost/app?pool_max_conns=32": 32,
 	} {
-		config, err := Config(address)
+		config, err := pgpool.Config(address)
 		require.NoError(t, err)
 		require.Equal(t, want, config.MaxConns, address)
 	}
