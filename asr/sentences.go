@@ -1,6 +1,7 @@
 package asr
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -8,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Sentence is a sentence of a transcript. It is more than one where the recogniser does not return
-// the times of each.
+// Sentence is a sentence of a transcript. It is more than one where the recogniser returns neither
+// segments of sentences nor the times of words.
 type Sentence struct {
 	// Text is punctuated. It is not empty.
 	Text string
@@ -38,6 +39,9 @@ func (t Transcript) Sentences() []Sentence {
 		}
 	}
 	punctuated := isPunctuated(JoinText(said...))
+	if punctuated {
+		parts = t.divideByWords(parts)
+	}
 	english := !punctuated && isEnglish(t.Text, t.Language)
 	var sentences []Sentence
 	begins := true
@@ -89,6 +93,60 @@ func (t Transcript) parts() []Sentence {
 		parts = []Sentence{{Text: text, End: t.Duration}}
 	}
 	return markLoops(parts)
+}
+
+// maxWordGap is how far after the last word the next one is looked for, in bytes.
+const maxWordGap = 50
+
+// divideByWords divides parts between their sentences, as far as the times of words tell when each
+// begins and ends.
+func (t Transcript) divideByWords(parts []Sentence) []Sentence {
+	type placed struct {
+		Word
+		at int
+	}
+	var out []Sentence
+	words := t.Words
+	for i, p := range parts {
+		var found []placed
+		next := 0
+		for ; len(words) > 0 && (i == len(parts)-1 || (words[0].Start+words[0].End)/2 < p.End); words = words[1:] {
+			w := words[0]
+			near := p.Text[next:min(next+maxWordGap+len(w.Text), len(p.Text))]
+			if at := strings.Index(near, w.Text); at >= 0 {
+				found = append(found, placed{w, next + at})
+				next += at + len(w.Text)
+			}
+		}
+		begin, start := 0, p.Start
+		for _, end := range sentenceEnds(p.Text) {
+			n, _ := slices.BinarySearchFunc(found, end, func(w placed, end int) int { return w.at - end })
+			if p.Doubtful || n == 0 || n == len(found) || JoinText(p.Text[:end], p.Text[end:]) != p.Text {
+				continue
+			}
+			stop := max(start, found[n-1].End)
+			out = append(out, Sentence{strings.TrimSpace(p.Text[begin:end]), start, stop, false})
+			begin, start = end, max(stop, found[n].Start)
+		}
+		out = append(out, Sentence{strings.TrimSpace(p.Text[begin:]), start, max(start, p.End), p.Doubtful})
+	}
+	return out
+}
+
+// notEnd matches a point that ends an abbreviation or an initial, or follows a number.
+var notEnd = regexp.MustCompile(`(?i)(\b(mr|mrs|ms|dr|st|prof|no|vs|pp|\pL)|\d)\.$`)
+
+// sentenceEnds returns the offsets within a text at which sentences end.
+func sentenceEnds(text string) []int {
+	var ends []int
+	for i, r := range text {
+		before := text[:i]
+		if i > 0 && endsSentence(before) && !notEnd.MatchString(before[max(0, i-6):]) &&
+			(unicode.IsSpace(r) || unspaced(r) && !isTerminator(r)) && !strings.ContainsRune("”’」』）】》〉", r) {
+			ends = append(ends, i)
+		}
+	}
+	return ends
 }
 
 // Of a punctuated text, a mark comes at least once in so many words, or characters of scripts

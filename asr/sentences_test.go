@@ -1,6 +1,7 @@
 package asr_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,10 @@ func TestSentencesChangeNoWord(t *testing.T) {
 			pieces[i] = strings.ToValidUTF8(p, "")
 		}
 		said := spoken(language, pieces...)
+		for i, w := range strings.Fields(said.Text) {
+			at := time.Duration(i) * 300 * time.Millisecond
+			said.Words = append(said.Words, asr.Word{Text: w, Start: at, End: at + time.Second})
+		}
 		once := said.Punctuated()
 		require.Equal(t, strings.Join(words(said.Text), ""), strings.Join(words(once), ""))
 		require.Equal(t, once, asr.Transcript{Text: once, Language: language}.Punctuated())
@@ -97,6 +102,45 @@ func TestSentencesHaveTheTimesOfTheirSegments(t *testing.T) {
 		{Text: "We mixed greens, and blues.", End: 2 * time.Second},
 		{Text: "Well done.", Start: 2500 * time.Millisecond, End: 3500 * time.Millisecond},
 	}, spoken("en", "we mixed greens", "and blues|", "well done").Sentences())
+}
+
+func TestSentencesOfOneSegmentHaveTheTimesOfTheirWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text, words string // each word lasts a second; "_" is a second without one
+		want              []string
+	}{
+		{"sentences", "We mixed greens. Did it work? Yes!", "We mixed greens _ Did it work Yes",
+			[]string{"0 We mixed greens. 3", "4 Did it work? 7", "7 Yes! 20"}},
+		{"Chinese", "今天学了音阶。弹得很稳！下周考试。", "今天 学了 音阶 弹 得 很稳 _ 下周 考试",
+			[]string{"0 今天学了音阶。 3", "3 弹得很稳！ 6", "7 下周考试。 20"}},
+		{"points that end nothing", "Mr. Li plays 3.5 pages, no. 2. Then he rests, J. S. Bach.",
+			"Mr. Li plays 3.5 pages no. 2. Then he rests J. S. Bach.",
+			[]string{"0 Mr. Li plays 3.5 pages, no. 2. Then he rests, J. S. Bach. 20"}},
+		{"quotes", "She said, “Good.” We went on.", "She said Good We went on",
+			[]string{"0 She said, “Good.” 3", "3 We went on. 20"}},
+		{"parts of words and others", "We painted. Good work.", "We pain ted \uFFFD nonsense Good work",
+			[]string{"0 We painted. 3", "5 Good work. 20"}},
+		{"no words", "We painted. Good work.", "", []string{"0 We painted. Good work. 20"}},
+		{"words of something else", "We painted. Good work.", "one two three",
+			[]string{"0 We painted. Good work. 20"}},
+		{"spaces that would be lost", "We painted.  Good work.", "We painted Good work",
+			[]string{"0 We painted.  Good work. 20"}},
+	} {
+		said := asr.Transcript{Text: c.text, Segments: []asr.Segment{{Text: c.text, End: 20 * time.Second}}}
+		for i, w := range strings.Fields(c.words) {
+			if w != "_" {
+				at := time.Duration(i) * time.Second
+				said.Words = append(said.Words, asr.Word{Text: w, Start: at, End: at + time.Second})
+			}
+		}
+		var got []string
+		for _, s := range said.Sentences() {
+			got = append(got, fmt.Sprint(s.Start.Seconds(), " ", s.Text, " ", s.End.Seconds()))
+		}
+		require.Equal(t, c.want, got, c.name)
+		require.Equal(t, c.text, said.Punctuated(), c.name)
+	}
 }
 
 // Figures of 0.98 and -0.31 were published for a minute of silence, 0.01 and -0.29 for speech.

@@ -73,7 +73,7 @@ func verbose(f *form, t asr.Transcript) any {
 		}
 		answer["segments"] = segments
 	}
-	if f.words {
+	if f.words && (len(t.Words) > 0 || !f.segments) {
 		words := make([]word, len(t.Words))
 		for i, x := range t.Words {
 			words[i] = word{x.Text, x.Start.Seconds(), x.End.Seconds()}

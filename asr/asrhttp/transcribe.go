@@ -106,7 +106,7 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 	audio.Name, audio.ContentType = form.name, form.contentType
 	audio.Language, audio.Prompt = form.language, form.prompt
 	t, err := h.cfg.Recognizer.Recognize(r.Context(), audio)
-	if err == nil && form.words && len(t.Words) == 0 && t.Text != "" {
+	if err == nil && form.words && !form.segments && len(t.Words) == 0 && t.Text != "" {
 		err = badRequest("timestamp_granularities[]", "unsupported_value",
 			"this recogniser does not return the times of words; request segment")
 	}

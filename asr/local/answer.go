@@ -26,16 +26,25 @@ type reply struct {
 		End     number  `json:"end"`
 		Text    string  `json:"text"`
 		Speaker speaker `json:"speaker"`
+		Words   []word  `json:"words"` // whisper.cpp
 
 		NoSpeechProb     number `json:"no_speech_prob"`
 		AvgLogProb       number `json:"avg_logprob"`
 		CompressionRatio number `json:"compression_ratio"`
 	} `json:"segments"`
+	Words     []word     `json:"words"`
 	Sentences []struct { // FunASR's own server, in milliseconds
 		Start number `json:"start"`
 		End   number `json:"end"`
 		Text  string `json:"text"`
 	} `json:"sentences"`
+}
+
+// word is a word with its times, or a part of one from whisper.cpp.
+type word struct {
+	Word  string `json:"word"`
+	Start number `json:"start"`
+	End   number `json:"end"`
 }
 
 // parseAnswer reads the body of an answer with status 200 to a recording. Its errors do not contain
@@ -68,7 +77,11 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 			NoSpeechProb: float64(s.NoSpeechProb), AvgLogProb: float64(s.AvgLogProb),
 			CompressionRatio: float64(s.CompressionRatio),
 		})
+		if len(v.Words) == 0 {
+			t.Words = appendWords(t.Words, s.Words)
+		}
 	}
+	t.Words = appendWords(t.Words, v.Words)
 	if len(v.Segments) == 0 {
 		for _, s := range v.Sentences {
 			t.Segments = append(t.Segments, asr.Segment{
@@ -77,6 +90,15 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 		}
 	}
 	return t, nil
+}
+
+func appendWords(to []asr.Word, words []word) []asr.Word {
+	for _, w := range words {
+		if text := strings.TrimSpace(strings.ToValidUTF8(w.Word, "\uFFFD")); text != "" {
+			to = append(to, asr.Word{Start: w.Start.seconds(), End: w.End.seconds(), Text: text})
+		}
+	}
+	return to
 }
 
 // unexpected returns the error for an answer that has the status 200 and is not a transcript.

@@ -34,31 +34,47 @@ type server struct {
 	missing  int         // candidates for the endpoint that a recording has shown to be missing
 	listed   []modelInfo // the models that it lists, nil if that is unknown
 	listedAt time.Time
-	segments bool // it has returned some
-	// noSegmentsUntil is when segments are requested again.
-	noSegmentsUntil time.Time
+	returned times // the most that it has returned
+	// atMost is what is requested of it until atMostUntil.
+	atMost      times
+	atMostUntil time.Time
 }
 
-// noSegmentsFor is how long no segments are requested from a server that has failed with a request
+// times is what is requested besides the text.
+type times byte
+
+const (
+	noTimes      times = iota
+	segmentTimes       // segments with their times
+	wordTimes          // words with their times, too
+)
+
+// fewerTimesFor is how long fewer times are requested from a server that has failed with a request
 // for them: that may have had another cause.
-const noSegmentsFor = 10 * time.Minute
+const fewerTimesFor = 10 * time.Minute
 
-// requestsSegments reports whether segments are to be requested.
-func (r *Recognizer) requestsSegments() bool {
-	r.server.mu.Lock()
-	defer r.server.mu.Unlock()
-	return r.cfg.Segments && !time.Now().Before(r.server.noSegmentsUntil)
-}
-
-// learnSegments records the last result of a recording.
-func (r *Recognizer) learnSegments(requested bool, err error) {
+// requestTimes returns the times to request.
+func (r *Recognizer) requestTimes() times {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	switch {
-	case requested && err == nil:
-		r.server.segments = true
-	case !requested && isAnswer(err):
-		r.server.noSegmentsUntil = time.Time{} // it fails without them, too
+	case !r.cfg.Segments:
+		return noTimes
+	case time.Now().Before(r.server.atMostUntil):
+		return r.server.atMost
+	}
+	return wordTimes
+}
+
+// learnTimes records the last result of a recording.
+func (r *Recognizer) learnTimes(requested times, err error) {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	switch {
+	case err == nil:
+		r.server.returned = max(r.server.returned, requested)
+	case requested == noTimes && isAnswer(err):
+		r.server.atMostUntil = time.Time{} // it fails without them, too
 	}
 }
 
@@ -338,7 +354,8 @@ func (r *Recognizer) do(req *http.Request) (*http.Response, []byte, error) {
 var (
 	errNoEndpoint = errors.New("it does not have the endpoint")
 	errNoModel    = errors.New("it does not have the model")
-	errNoSegments = errors.New("it does not return segments")
+	errNoTimes    = errors.New("it does not return times")
+	errNoWords    = errors.New("it does not return these times")
 )
 
 // isAnswer reports whether err is the answer of a server to a recording that it could not
@@ -354,9 +371,17 @@ func (r *Recognizer) forget(ctx context.Context, err error, to asked) bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	switch {
-	case to.segments && (errors.Is(err, errNoSegments) || !r.server.segments && isAnswer(err)):
-		r.server.noSegmentsUntil = time.Now().Add(noSegmentsFor)
-		r.log.InfoContext(ctx, "the recogniser fails if segments are requested: only text is requested")
+	case to.times > noTimes && (errors.Is(err, errNoTimes) || errors.Is(err, errNoWords) ||
+		r.server.returned < to.times && isAnswer(err)):
+		r.server.atMost, r.server.atMostUntil = to.times-1, time.Now().Add(fewerTimesFor)
+		if !to.openAI || errors.Is(err, errNoTimes) {
+			r.server.atMost = noTimes // the same request returns both
+		}
+		message := "the recogniser fails if times of words are requested: only segments are requested"
+		if r.server.atMost == noTimes {
+			message = "the recogniser fails if segments are requested: only text is requested"
+		}
+		r.log.InfoContext(ctx, message)
 		return true
 	case errors.Is(err, errNoEndpoint):
 		candidates := r.target.candidates()

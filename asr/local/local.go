@@ -64,9 +64,9 @@ type Config struct {
 	// every server reads (wav, mp3, flac). If empty, nothing is converted. It is for servers such
 	// as whisper.cpp without its option --convert.
 	FFmpeg string
-	// Segments requests segments with times, which costs some servers a second pass. If a server
-	// fails with them, the recording is sent again for the text only, as are those of the next ten
-	// minutes. Defaults to text only.
+	// Segments requests segments and words with times, which costs some servers a second pass. If a
+	// server fails with them, the recording is sent again for segments alone, and then for the text
+	// only, as are those of the next ten minutes. Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
 	// answer, also if it is sent again. Defaults to 30 minutes.
@@ -155,19 +155,19 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
 		t, asked, err = r.attempt(ctx, started, audio)
 	}
-	r.learnSegments(asked.segments, err)
+	r.learnTimes(asked.times, err)
 	return t, err
 }
 
-// maxTries limits the requests for one recording: one for each possible endpoint, and one more for
-// another model or form.
-const maxTries = 4
+// maxTries limits the requests for one recording: one for each possible endpoint, one more for
+// another model or form, and one without the times of words.
+const maxTries = 5
 
 // asked is where a recording was sent, and what was requested.
 type asked struct {
 	endpoint
-	model    string
-	segments bool
+	model string
+	times times
 }
 
 // attempt sends the recording once. Its time limit counts from started.
@@ -191,7 +191,9 @@ func (r *Recognizer) attempt(
 	case work.Err() != nil:
 		err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
 	default:
-		to.segments = r.requestsSegments() && !to.fileOnly
+		if !to.fileOnly {
+			to.times = r.requestTimes()
+		}
 		t, err = r.send(work, src, to, audio)
 	}
 	e, _ := errors.AsType[*asr.Error](err)

@@ -15,8 +15,10 @@ func refusal(resp *http.Response, body []byte, to asked, sent asr.Audio) *asr.Er
 	switch s := resp.StatusCode; s {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusUnprocessableEntity:
 		switch {
-		case s != http.StatusNotFound && to.segments && namesFormat(body):
-			e.Class, e.Err = asr.ErrMisconfigured, errNoSegments
+		case s != http.StatusNotFound && to.times > noTimes && namesFormat(body):
+			e.Class, e.Err = asr.ErrMisconfigured, errNoTimes
+		case s != http.StatusNotFound && to.times > noTimes && strings.Contains(errorText(body), "granularit"):
+			e.Class, e.Err = asr.ErrMisconfigured, errNoWords
 		case namesModel(body, to.model):
 			e.Class, e.Err = asr.ErrMisconfigured, errNoModel
 		case s == http.StatusNotFound:
@@ -55,9 +57,8 @@ func namesModel(body []byte, model string) bool {
 	return false
 }
 
-// namesFormat reports whether an error is about a request for segments.
+// namesFormat reports whether an error is about a request for times.
 func namesFormat(body []byte) bool {
 	s := strings.ToLower(errorText(body))
-	return strings.Contains(s, "verbose_json") || strings.Contains(s, "response_format") ||
-		strings.Contains(s, "timestamp_granularities")
+	return strings.Contains(s, "verbose_json") || strings.Contains(s, "response_format")
 }

@@ -31,11 +31,14 @@ func (r *Recognizer) fields(to asked, audio asr.Audio) []field {
 		return nil
 	}
 	fields := []field{{"response_format", "json"}}
-	if to.segments {
+	if to.times > noTimes {
 		fields = []field{{"response_format", "verbose_json"}}
 	}
-	if to.segments && to.openAI {
+	if to.times > noTimes && to.openAI {
 		fields = append(fields, field{"timestamp_granularities[]", "segment"})
+	}
+	if to.times == wordTimes && to.openAI { // whisper.cpp returns them anyway
+		fields = append(fields, field{"timestamp_granularities[]", "word"})
 	}
 	if to.model != "" {
 		fields = append(fields, field{"model", to.model})

@@ -141,6 +141,57 @@ func TestVerboseNumbersMayBeStrings(t *testing.T) {
 	}, got.Segments)
 }
 
+// A server that returns the times of words is asked for them; one that refuses them, for segments.
+func TestTimesOfWords(t *testing.T) {
+	t.Parallel()
+	const segment = `"text": "We painted. Well done.", "start": 0, "end": 3`
+	const words = `"words": [{"word": " We", "start": 0.1, "end": 0.2}, {"word": "painted", "start": "0.3", "end": 1},
+		{"word": "Well", "start": 1.5, "end": 1.8}, {"word": " ", "end": 9},
+		{"word": "done.", "start": 2, "end": 2.8}]`
+	divided := []asr.Sentence{
+		{Text: "We painted.", End: time.Second},
+		{Text: "Well done.", Start: 1500 * time.Millisecond, End: 3 * time.Second},
+	}
+	whole := []asr.Sentence{{Text: "We painted. Well done.", End: 3 * time.Second}}
+	for name, c := range map[string]struct {
+		path, answer string
+		want         []asr.Sentence
+		requests     [][]string
+	}{
+		"beside the segments": {"/v1/audio/transcriptions", `"segments": [{` + segment + `}], ` + words, divided,
+			[][]string{{"segment", "word"}, {"segment", "word"}}},
+		"whisper.cpp, in the segments": {"/inference", `"segments": [{` + segment + `, ` + words + `}]`, divided,
+			[][]string{nil, nil}},
+		"refused": {"/v1/audio/transcriptions", `"segments": [{` + segment + `}]`, whole,
+			[][]string{{"segment", "word"}, {"segment"}, {"segment"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests [][]string
+			s := asrtest.NewCustomServer(t, func(_ *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					http.NotFound(w, r)
+					return
+				}
+				_ = r.ParseMultipartForm(1 << 20)
+				asked := r.Form["timestamp_granularities[]"]
+				if requests = append(requests, asked); name == "refused" && len(asked) == 2 {
+					http.Error(w, `{"detail": "timestamp_granularities: word is unknown"}`, http.StatusBadRequest)
+					return
+				}
+				_, _ = io.WriteString(w, `{"text": "We painted. Well done.", `+c.answer+`}`)
+			})
+			rec := connect(t, local.Config{URL: s.URL + c.path, Segments: true})
+			for range 2 {
+				got, err := recognize(t, rec)
+				require.NoError(t, err)
+				require.Equal(t, c.want, got.Sentences())
+			}
+			require.Equal(t, c.requests, requests)
+		})
+	}
+}
+
 // refusing returns a server with OpenAI's interface that refuses verbose_json with the answer, and
 // recordings of ten bytes altogether; and the formats that it was asked for.
 func refusing(t *testing.T, status int, body string) (url string, formats func() []string) {
@@ -179,6 +230,7 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 		status int
 		body   string
 	}{
+		"format":     {400, `{"error": {"message": "verbose_json is not supported"}}`},
 		"named":      {400, `{"error": {"message": "timestamp_granularities: unknown field"}}`},
 		"vague":      {400, `{"error": {"message": "Bad request"}}`},
 		"validation": {422, `{"detail": "one field is not valid"}`},
@@ -192,7 +244,11 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "good morning", got.Text)
 			}
-			require.Equal(t, []string{"verbose_json", "json", "json", "json"}, formats(), "one repetition")
+			want := []string{"verbose_json", "verbose_json", "json", "json", "json"}
+			if name == "format" {
+				want = want[1:]
+			}
+			require.Equal(t, want, formats(), "one repetition for each form")
 		})
 	}
 }
@@ -229,7 +285,7 @@ func TestSegmentsAreRequestedAgainAfterAServerFailure(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "good morning", got.Text)
 		}
-		require.Equal(t, []string{"verbose_json", "json", "json"}, formats)
+		require.Equal(t, []string{"verbose_json", "verbose_json", "json", "json"}, formats)
 		require.Contains(t, log.String(), "only text is requested")
 		failing = false
 		time.Sleep(11 * time.Minute)
@@ -238,7 +294,7 @@ func TestSegmentsAreRequestedAgainAfterAServerFailure(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, got.Segments)
 		}
-		require.Equal(t, []string{"verbose_json", "verbose_json"}, formats[3:])
+		require.Equal(t, []string{"verbose_json", "verbose_json"}, formats[4:])
 	})
 }
 
@@ -250,7 +306,7 @@ func TestDamagedRecordingDoesNotStopRequestsForSegments(t *testing.T) {
 	s.SetFault(asrtest.Unprocessed)
 	_, err := recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
-	require.Len(t, s.Requests(), 2)
+	require.Len(t, s.Requests(), 3)
 	s.SetFault(asrtest.NoFault)
 	got, err := recognize(t, rec)
 	require.NoError(t, err)
@@ -258,5 +314,5 @@ func TestDamagedRecordingDoesNotStopRequestsForSegments(t *testing.T) {
 	s.SetFault(asrtest.Unprocessed)
 	_, err = recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
-	require.Len(t, s.Requests(), 4, "a server that has returned segments gets a damaged recording once")
+	require.Len(t, s.Requests(), 5, "a server that has returned segments gets a damaged recording once")
 }
