@@ -69,10 +69,10 @@ func TestEmptyTextOfALongRecordingIsSaid(t *testing.T) {
 	for duration, want := range map[time.Duration]string{
 		0: "", 2 * time.Second: "", 3 * time.Second: "no speech was recognised",
 	} {
-		s := feedback.Segment{State: feedback.SegmentTranscribed, Duration: duration}
+		s := feedback.Segment{TranscribedAt: time.Unix(1, 0), Duration: duration}
 		require.Equal(t, want, s.Warning(), duration)
 		s.Text = "hello"
 		require.Empty(t, s.Warning())
 	}
-	require.Empty(t, feedback.Segment{State: feedback.SegmentQueued, Duration: time.Minute}.Warning())
+	require.Empty(t, feedback.Segment{Duration: time.Minute}.Warning())
 }

@@ -33,8 +33,14 @@ type Segment struct {
 	TeacherID uuid.UUID
 	Sequence  int // 0 to 9999, unique in the lesson
 
-	State    SegmentState
-	Text     string // what was said, as the transcriber returned it
+	State SegmentState
+	Text  string // what was said, as the transcriber returned it
+	// EditedText is what the teacher has put in the place of Text, or nil. It stays when the
+	// recording is transcribed again.
+	EditedText *string
+	// Version counts the edits of EditedText, beginning with 1.
+	Version int64
+
 	Details  string // about Text, as JSON: see Sentences, WarningCode; "" if there are none
 	Language string // of the speech, such as "en"; "" if unknown
 	Error    string // why the last attempt failed; can be shown to the teacher
@@ -72,15 +78,26 @@ const (
 	WarningDoubtful = "doubtful"          // some of the text may not have been said
 )
 
-// WarningCode tells programs what is doubtful about the text. It is "" for nothing.
+// Said returns what was said: EditedText, or else Text.
+func (s Segment) Said() string {
+	if s.EditedText != nil {
+		return *s.EditedText
+	}
+	return s.Text
+}
+
+// WarningCode tells programs what is doubtful about the text. It is "" for nothing. An edited text
+// is not doubtful.
 func (s Segment) WarningCode() string {
-	if s.State != SegmentTranscribed {
+	if s.TranscribedAt.IsZero() {
 		return ""
 	}
 	d := s.details()
 	switch {
 	case d.Header > 0:
 		return WarningCutOff
+	case s.EditedText != nil:
+		return ""
 	case s.Text == "" && s.Duration > shortAudio:
 		return WarningNoSpeech
 	case slices.ContainsFunc(d.Sentences, func(m [5]int64) bool { return m[4] != 0 }):
@@ -234,7 +251,7 @@ func (u *Upload) Submit(ctx context.Context, in SegmentInput) (_ Segment, create
 	seg := Segment{
 		ID: id, LessonID: u.lesson, SessionID: u.session, TeacherID: u.teacher,
 		Sequence: orDefault(in.Sequence, 0), State: SegmentQueued,
-		AudioKey: kept.Key, ContentType: kept.ContentType, Duration: in.Duration,
+		Version: 1, AudioKey: kept.Key, ContentType: kept.ContentType, Duration: in.Duration,
 		Size: info.Size, SHA256: info.SHA256, CreatedAt: s.now(),
 	}
 	stored, created, err := s.store.InsertSegment(ctx, seg, in.Sequence == nil)
@@ -296,6 +313,36 @@ func (s *Service) Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, 
 	if err != nil {
 		return Segment{}, err
 	}
+	return seg, s.withProgress(ctx, &seg)
+}
+
+// maxTranscriptLength limits a text that the teacher writes for a recording, in characters: those of
+// more than an hour of speech.
+const maxTranscriptLength = 100_000
+
+// SegmentEdit changes the text of a segment.
+type SegmentEdit struct {
+	Text *string // at most 100 000 characters; nil for that of the transcriber again
+	// IfVersion, if not nil, makes the edit fail with [ErrStale] unless the segment has one of these
+	// versions.
+	IfVersion []int64
+}
+
+// EditSegment replaces what was said in a recording, in whatever state the segment is. Errors:
+// [ErrInvalid], [ErrNotFound], [ErrStale], [ErrLimit], [ErrStorageFull].
+func (s *Service) EditSegment(ctx context.Context, teacher, id uuid.UUID, e SegmentEdit) (Segment, error) {
+	var v validator
+	if v.text("text", orDefault(e.Text, ""), 0, maxTranscriptLength); v.err() != nil {
+		return Segment{}, v.err()
+	}
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Segment{}, err
+	}
+	seg, err := s.store.EditSegment(ctx, teacher, id, e, s.now())
+	if err != nil {
+		return Segment{}, err
+	}
+	s.broker.notify(seg.SessionID)
 	return seg, s.withProgress(ctx, &seg)
 }
 

@@ -67,8 +67,40 @@ func (s Segment) details() (d details) {
 	return d
 }
 
-// Sentences returns the sentences of Text whose times or doubts are known, in their order.
+// Sentences returns the sentences of Said whose times or doubts are known, in their order. What is
+// between two sentences that the teacher has not changed is one sentence, with the times of those
+// that it replaces.
 func (s Segment) Sentences() []Sentence {
+	if s.EditedText == nil {
+		return s.recognised()
+	}
+	var out []Sentence
+	rest, changed := *s.EditedText, Sentence{}
+	add := func(text string) {
+		if changed.Text = strings.TrimSpace(text); changed.Text != "" && changed.End > 0 {
+			out = append(out, changed)
+		}
+		changed = Sentence{}
+	}
+	for _, was := range s.recognised() {
+		before, after, same := strings.Cut(rest, was.Text)
+		if !same {
+			if changed.End == 0 {
+				changed.Start = was.Start
+			}
+			changed.End = max(changed.End, was.End)
+			continue
+		}
+		add(before)
+		was.Doubtful = false
+		out, rest = append(out, was), after
+	}
+	add(rest)
+	return out
+}
+
+// recognised returns the sentences of Text.
+func (s Segment) recognised() []Sentence {
 	var out []Sentence
 	for _, m := range s.details().Sentences {
 		if start, end := m[0], m[0]+m[1]; start >= 0 && start <= end && end <= int64(len(s.Text)) {
@@ -81,10 +113,13 @@ func (s Segment) Sentences() []Sentence {
 	return out
 }
 
-// certainText returns Text without doubtful sentences, and whether there are any.
+// certainText returns Said without doubtful sentences, and whether there are any.
 func (s Segment) certainText() (text string, doubtful bool) {
-	rest := s.Text
-	for _, sentence := range s.Sentences() {
+	rest := s.Said()
+	if s.EditedText != nil {
+		return strings.TrimSpace(rest), false
+	}
+	for _, sentence := range s.recognised() {
 		before, after, _ := strings.Cut(rest, sentence.Text)
 		if sentence.Doubtful {
 			text += strings.TrimRight(before, " ")

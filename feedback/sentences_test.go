@@ -2,10 +2,12 @@ package feedback_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -48,6 +50,63 @@ func TestDoubtfulSentencesAreMarkedAndLeftOut(t *testing.T) {
 	require.Equal(t, "We mixed greens. Goodbye. And more.", heard.heard.Lessons[0].Text)
 	require.Equal(t, []feedback.SummaryWarning{feedback.WarningDoubtfulLeftOut}, g.WarningCodes)
 	require.Contains(t, g.Warning, "left out")
+}
+
+// TestEditedTextsCount in transcripts and generated texts, whole, and teach words. Their sentences
+// have times.
+func TestEditedTextsCount(t *testing.T) {
+	t.Parallel()
+	heard := &listening{}
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = heard })
+	l := e.lesson()
+	seg, task := e.add(l, "a")
+	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+		var spoken []feedback.Sentence
+		for i, s := range []string{"Today Catherine painted greens.", "It was cold.", "Thank you.", "Well done."} {
+			at := time.Duration(i) * time.Second
+			spoken = append(spoken, feedback.Sentence{Text: s, Start: at, End: at + time.Second, Doubtful: i == 2})
+		}
+		return feedback.Transcript{Text: "Today Catherine painted greens. It was cold. Thank you. Well done.",
+			Sentences: spoken}, nil
+	}
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	for text, times := range map[string]string{
+		"Today Kathryn painted greens. It was cold. Thank you. Well done.": "[0s 1s] Today Kathryn painted greens." +
+			"[1s 2s] It was cold.[2s 3s] Thank you.[3s 4s] Well done.",
+		"Today Kathryn painted. She shivered. Well done. Bye!": "[0s 3s] Today Kathryn painted. She shivered." +
+			"[3s 4s] Well done.",
+		"It was cold. Well done.": "[1s 2s] It was cold.[3s 4s] Well done.",
+		"Other words.":            "[0s 4s] Other words.",
+		"":                        "",
+	} {
+		seg, err := e.EditSegment(t.Context(), e.teacher, seg.ID, feedback.SegmentEdit{Text: &text})
+		require.NoError(t, err)
+		got := ""
+		for _, s := range seg.Sentences() {
+			require.False(t, s.Doubtful)
+			got += fmt.Sprint([]time.Duration{s.Start, s.End}, " ", s.Text)
+		}
+		require.Equal(t, times, got)
+		require.Empty(t, seg.Warning(), "the teacher has read it")
+	}
+	mended := "Today Kathryn painted greens. It was cold. Thank you. Well done."
+	_, err := e.EditSegment(t.Context(), e.teacher, seg.ID, feedback.SegmentEdit{Text: &mended})
+	require.NoError(t, err)
+	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.NoError(t, err)
+	require.Equal(t, mended, heard.heard.Lessons[0].Text)
+	require.Empty(t, g.WarningCodes)
+	session, err := e.Session(t.Context(), e.teacher, l.SessionID)
+	require.NoError(t, err)
+	_, _, err = e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: session.ProfileID,
+		Date: "2026-05-31", Content: mended, SessionID: uuid.NullUUID{UUID: session.ID, Valid: true}})
+	require.NoError(t, err)
+	for _, task := range e.take() {
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{}))
+	}
+	words, err := e.Words(t.Context(), e.teacher)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Kathryn"}, words)
 }
 
 func TestARecordingThatIsCutOffSaysSo(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,28 +80,29 @@ const (
 	MaxLessons = 1000 // of a session
 )
 
-// Transcript returns the texts of the lesson's transcribed segments in the order of their sequence
-// numbers, one line each. It is empty if the lesson is truncated.
-func (l Lesson) Transcript() string {
-	var parts []string
+// Transcript returns what was said in the lesson's segments in the order of their sequence numbers,
+// one line each. It is empty if the lesson is truncated.
+func (l Lesson) Transcript() string { return l.lines(Segment.Said) }
+
+// lines returns the texts of the segments, without those that are empty.
+func (l Lesson) lines(text func(Segment) string) string {
+	var lines []string
 	for _, s := range l.Segments {
-		if s.State == SegmentTranscribed && s.Text != "" {
-			parts = append(parts, s.Text)
+		if t := text(s); t != "" {
+			lines = append(lines, t)
 		}
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // certainTranscript returns Transcript without doubtful sentences, and whether there are any.
 func (l Lesson) certainTranscript() (text string, doubtful bool) {
-	certain := Lesson{Segments: slices.Clone(l.Segments)}
-	for i := range certain.Segments {
-		s := &certain.Segments[i]
-		var some bool
-		s.Text, some = s.certainText()
+	text = l.lines(func(s Segment) string {
+		certain, some := s.certainText()
 		doubtful = doubtful || some
-	}
-	return certain.Transcript(), doubtful
+		return certain
+	})
+	return text, doubtful
 }
 
 // SessionInput holds the fields of a new session.

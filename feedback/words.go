@@ -40,8 +40,8 @@ func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []stri
 	return saved, s.store.SaveWords(ctx, teacher, saved, s.now())
 }
 
-// learn adds the words that a record corrects in what was recognised and summarized in its session,
-// and marks those as used that it contains.
+// learn adds the words that a record, or an edited text, corrects in what was recognised and
+// summarized in its session, and marks those as used that it contains.
 func (s *Service) learn(ctx context.Context, teacher, record uuid.UUID) error {
 	r, err := s.store.Record(ctx, teacher, record)
 	if err != nil || !r.SessionID.Valid {
@@ -56,13 +56,23 @@ func (s *Service) learn(ctx context.Context, teacher, record uuid.UUID) error {
 		return err
 	}
 	recognised := []string{session.GeneratedText}
+	var used []string
 	for _, l := range session.Lessons {
-		recognised = append(recognised, l.Transcript())
+		text := l.lines(func(g Segment) string { return g.Text })
+		recognised = append(recognised, text)
+		if edited := l.Transcript(); edited != text {
+			found, err := corrections(ctx, []string{text}, edited)
+			if err != nil {
+				return err
+			}
+			used = append(used, found...)
+		}
 	}
-	used, err := corrections(ctx, recognised, r.Content)
+	found, err := corrections(ctx, recognised, r.Content)
 	if err != nil {
 		return err
 	}
+	used = append(used, found...)
 	for _, word := range words {
 		if strings.Contains(r.Content, word) && !slices.Contains(used, word) {
 			used = append(used, word)

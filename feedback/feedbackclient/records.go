@@ -87,12 +87,7 @@ func (c Client) Record(ctx context.Context, id string) (Record, error) {
 
 // EditRecord changes a record.
 func (c Client) EditRecord(ctx context.Context, id string, e RecordEdit) (Record, error) {
-	r := jsonRequest(http.MethodPut, path("/feedback-records/%s", id), e)
-	if e.IfMatch != "" {
-		r.header.Set("If-Match", e.IfMatch)
-		r.repeatable = false // the first one may have changed the ETag
-	}
-	return c.record(ctx, r)
+	return c.record(ctx, edit(path("/feedback-records/%s", id), e, e.IfMatch))
 }
 
 func (c Client) record(ctx context.Context, r request) (record Record, err error) {

@@ -21,8 +21,9 @@ import (
 type Segment struct {
 	ID            string     `json:"segment_id"`
 	Sequence      int        `json:"sequence"`
-	State         string     `json:"state"` // queued, transcribing, transcribed or failed
-	Text          string     `json:"text"`
+	State         string     `json:"state"`        // queued, transcribing, transcribed or failed
+	Text          string     `json:"text"`         // as the recogniser returned it
+	EditedText    *string    `json:"edited_text"`  // the teacher's, which counts; nil for none
 	Error         string     `json:"error"`        // why the last attempt failed, or ""
 	ErrorCode     string     `json:"error_code"`   // the same for programs; may be "" beside an error
 	Warning       string     `json:"warning"`      // what is doubtful about the text, or ""
@@ -39,8 +40,21 @@ type Segment struct {
 
 	AudioDeletedAt *time.Time `json:"audio_deleted_at"` // because of its age; nil while it is there
 
-	// Sentences are those of Text whose times are known. Only Client.Segment returns them.
+	// Sentences are those of EditedText, or else Text, whose times are known. Only Client.Segment and
+	// Client.EditSegment return them.
 	Sentences []Sentence `json:"sentences"`
+
+	// ETag is the version of EditedText, for [SegmentEdit]; "" where there are no Sentences.
+	ETag string `json:"-"`
+}
+
+// SegmentEdit replaces the teacher's text of a segment.
+type SegmentEdit struct {
+	Text *string `json:"text"` // nil for the recogniser's text again
+
+	// IfMatch, if not "", is the ETag that the segment must still have; else the edit is refused
+	// with status 412.
+	IfMatch string `json:"-"`
 }
 
 // Sentence is a sentence of a segment. Its times are milliseconds from the start of the recording.
@@ -181,7 +195,15 @@ func (c Client) Segments(ctx context.Context, lessonID string) iter.Seq2[Segment
 
 // Segment returns one segment.
 func (c Client) Segment(ctx context.Context, id string) (s Segment, err error) {
-	return s, c.Call(ctx, http.MethodGet, path("/audio-segments/%s", id), nil, &s)
+	r := request{method: http.MethodGet, path: path("/audio-segments/%s", id), repeatable: true}
+	s.ETag, err = c.decodeTagged(ctx, r, &s)
+	return s, err
+}
+
+// EditSegment corrects what was said in a recording.
+func (c Client) EditSegment(ctx context.Context, id string, e SegmentEdit) (s Segment, err error) {
+	s.ETag, err = c.decodeTagged(ctx, edit(path("/audio-segments/%s/text", id), e, e.IfMatch), &s)
+	return s, err
 }
 
 // RetrySegment queues a failed segment again.

@@ -105,12 +105,18 @@ func (c Client) Session(ctx context.Context, id string) (Session, error) {
 
 // SaveSession changes a session's text or date.
 func (c Client) SaveSession(ctx context.Context, id string, e SessionEdit) (Session, error) {
-	r := jsonRequest(http.MethodPut, path("/feedback-sessions/%s", id), e)
-	if e.IfMatch != "" {
-		r.header.Set("If-Match", e.IfMatch)
+	return c.session(ctx, edit(path("/feedback-sessions/%s", id), e, e.IfMatch))
+}
+
+// edit returns a PUT that is refused unless the resource still has the ETag ifMatch, if that is not
+// "".
+func edit(path string, body any, ifMatch string) request {
+	r := jsonRequest(http.MethodPut, path, body)
+	if ifMatch != "" {
+		r.header.Set("If-Match", ifMatch)
 		r.repeatable = false // the first one may have changed the ETag
 	}
-	return c.session(ctx, r)
+	return r
 }
 
 func (c Client) session(ctx context.Context, r request) (s Session, err error) {

@@ -67,7 +67,7 @@ func TestSessions(t *testing.T) {
 			s := l["segments"].([]any)[1].(object)
 			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "error_code",
 				"warning", "warning_code", "attempts", "ahead", "estimated_wait_seconds", "duration_ms", "size_bytes",
-				"sha256", "content_type", "created_at", "transcribed_at", "audio_deleted_at",
+				"sha256", "content_type", "created_at", "transcribed_at", "audio_deleted_at", "edited_text",
 			}, keys(s))
 			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))),
 				"audio/mpeg", nil},
@@ -314,6 +314,38 @@ func (c *counter) Read(p []byte) (int, error) {
 
 func TestSegments(t *testing.T) {
 	rules{
+		"what was said is corrected by version": func(t *testing.T, e *env) {
+			session := e.session(e.profile("Ming"))
+			lesson := e.lesson(session)
+			path := "/audio-segments/" + e.upload(lesson, recording("1")).want(202).str("segment_id")
+			e.work()
+			read := e.do("GET", path, nil).want(200)
+			require.Nil(t, read.json["edited_text"])
+			tag := read.Header().Get("ETag")
+			const text = "Said \"one\".\nTwo 🙂."
+			saved := e.do("PUT", path+"/text", object{"text": text}, "If-Match", tag).want(200)
+			require.Equal(t, []any{"Said 1.", text}, []any{saved.json["text"], saved.json["edited_text"]})
+			require.NotEqual(t, tag, saved.Header().Get("ETag"))
+			e.do("PUT", path+"/text", object{"text": "x"}, "If-Match", tag).want(412, "stale_version")
+			e.do("PUT", path+"/text", object{"text": "x"}, "If-Match", "nonsense").want(412, "stale_version")
+			whole := e.do("GET", "/feedback-sessions/"+session, nil).want(200)
+			l := whole.json["lessons"].([]any)[0].(object)
+			require.Equal(t, text, l["transcript"])
+			require.NotContains(t, l["segments"].([]any)[0], "sentences")
+			require.Equal(t, "["+text+"]",
+				e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("text"))
+			for _, bad := range []any{object{}, object{"text": 1}, object{"text": "a\x00"},
+				object{"text": "", "y": 1}, object{"text": strings.Repeat("课", 100_001)}} {
+				e.do("PUT", path+"/text", bad).want(422, "invalid_fields")
+			}
+			e.do("PUT", path+"/text", object{"text": strings.Repeat("x", 600_000)}).want(413)
+			e.do("PUT", path+"/text", object{"text": strings.Repeat("课", 100_000)}).want(200)
+			require.Equal(t, true, e.do("GET", "/feedback-sessions/"+session, nil).want(200).
+				json["lessons"].([]any)[0].(object)["truncated"], "answers stay small")
+			back := e.do("PUT", path+"/text", object{"text": nil}, "If-Match", "*").want(200)
+			require.Nil(t, back.json["edited_text"])
+			require.Equal(t, read.json["sentences"], back.json["sentences"])
+		},
 		"audio, with range requests": func(t *testing.T, e *env) {
 			id := e.upload(e.lesson(e.session(e.profile("Ming"))), recording("0123456789")).want(202).str("segment_id")
 			path := "/audio-segments/" + id + "/audio"

@@ -3,9 +3,11 @@ package feedbackhttp
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
@@ -13,6 +15,22 @@ const segmentsTag = "Audio segments"
 
 type segmentPath struct {
 	ID wire.ID `path:"segment_id"`
+}
+
+type segmentText struct {
+	Text *string `json:"text" maxLength:"100000" nullable:"true" example:"Today we mixed greens."`
+}
+
+// maxTextBody is the size of the largest text of a segment, in bytes, unless most of it is escaped.
+const maxTextBody = 512 << 10
+
+type segmentOutput struct {
+	ETag string `header:"ETag" doc:"The version of edited_text, for If-Match."`
+	Body wire.SegmentWithSentences
+}
+
+func segmentAnswer(s feedback.Segment) *segmentOutput {
+	return &segmentOutput{ETag: etag(s.Version), Body: wire.SegmentWithSentencesOf(s)}
 }
 
 type segmentList list[wire.AudioSegment]
@@ -36,11 +54,30 @@ func (s *server) registerSegments(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/audio-segments/{segment_id}", OperationID: "get-segment",
 		Tags: []string{segmentsTag}, Summary: "Read a segment",
-		Description: "Its state, and once it is transcribed its text with its sentences.",
+		Description: "Its state, and once it is transcribed its text with its sentences. The ETag is for If-Match.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *segmentPath) (*output[wire.SegmentWithSentences], error) {
+	}), func(ctx context.Context, in *segmentPath) (*segmentOutput, error) {
 		segment, err := s.svc.Segment(ctx, teacher(ctx), in.ID.UUID)
-		return &output[wire.SegmentWithSentences]{wire.SegmentWithSentencesOf(segment)}, problem("path", err)
+		return segmentAnswer(segment), problem("path", err)
+	})
+
+	edit := s.operation(huma.Operation{
+		Method: http.MethodPut, Path: "/audio-segments/{segment_id}/text", OperationID: "save-segment-text",
+		Tags: []string{segmentsTag}, Summary: "Correct what was said",
+		Description: "Saves edited_text beside the recogniser's text, whatever the state; transcripts and generated " +
+			"texts use it, also after the recording is transcribed again. null gives the recogniser's text back. " +
+			"With If-Match, an edit of a version that has changed since is refused (412).",
+		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusPreconditionFailed}),
+	})
+	edit.MaxBodyBytes = maxTextBody
+	huma.Register(api, edit, func(ctx context.Context, in *struct {
+		ID      wire.ID `path:"segment_id"`
+		IfMatch string  `header:"If-Match" doc:"The ETag of the segment as it was read."`
+		Body    segmentText
+	}) (*segmentOutput, error) {
+		segment, err := s.svc.EditSegment(ctx, teacher(ctx), in.ID.UUID, feedback.SegmentEdit{
+			Text: in.Body.Text, IfVersion: versions(in.IfMatch)})
+		return segmentAnswer(segment), problem("body", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{

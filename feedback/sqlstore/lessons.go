@@ -30,7 +30,7 @@ const (
 			count(g.segment_id), count(case g.state when 'queued' then 1 end),
 			count(case g.state when 'transcribing' then 1 end), count(case g.state when 'transcribed' then 1 end),
 			count(case g.state when 'failed' then 1 end),
-			coalesce(sum(octet_length(g.text) + octet_length(g.details)), 0)
+			coalesce(sum(octet_length(g.text) + coalesce(octet_length(g.edited_text), 0) + octet_length(g.details)), 0)
 		from feedback_lessons l left join feedback_segments g on g.lesson_id = l.lesson_id
 		`
 	groupLessons = `group by l.lesson_id order by l.number`

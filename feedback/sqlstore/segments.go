@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +15,7 @@ import (
 
 const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
 	audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision, suspicions,
-	recognizer_task, language, audio_deleted_at, error_code, details`
+	recognizer_task, language, audio_deleted_at, error_code, details, edited_text, version`
 
 func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
 
@@ -25,12 +26,19 @@ func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence,
 		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
 		(*db.Time)(&s.CreatedAt), (*db.Time)(&s.TranscribedAt), &s.Revision, &s.Suspicions,
-		&s.RecognizerTask, &s.Language, (*db.Time)(&s.AudioDeletedAt), &s.ErrorCode, &s.Details}, more...)...)
+		&s.RecognizerTask, &s.Language, (*db.Time)(&s.AudioDeletedAt), &s.ErrorCode, &s.Details,
+		&s.EditedText, &s.Version}, more...)...)
 	s.Duration = time.Duration(milliseconds) * time.Millisecond
 	return s, err
 }
 
-func textOfSegment(s feedback.Segment) int { return len(s.Text) + len(s.Details) + len(s.Error) }
+func textOfSegment(s feedback.Segment) int {
+	size := len(s.Text) + len(s.Details) + len(s.Error)
+	if s.EditedText != nil {
+		size += len(*s.EditedText)
+	}
+	return size
+}
 
 var errSegment = feedback.NotFound("segment")
 
@@ -71,13 +79,13 @@ func (s *Store) InsertSegment(
 		if _, err := tx.ExecContext(ctx, `
 			insert into feedback_segments (`+segmentColumns+`, changed_at, round, turn)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-				$19, $20, $21, $22, $23, $24, $25, $26)`,
+				$19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
 			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			db.Time(stored.CreatedAt), db.Time(stored.TranscribedAt), stored.Revision,
 			stored.Suspicions, stored.RecognizerTask, stored.Language, db.Time(stored.AudioDeletedAt),
-			stored.ErrorCode, stored.Details,
+			stored.ErrorCode, stored.Details, stored.EditedText, stored.Version,
 			db.Time(stored.CreatedAt), stored.Revision,
 			db.Time(turn)); err != nil {
 			return err
@@ -133,6 +141,32 @@ func (s *Store) Segment(ctx context.Context, teacher, id uuid.UUID) (feedback.Se
 	g, err := one(ctx, s.db, errSegment, scanSegment,
 		`select `+segmentColumns+` from feedback_segments where segment_id = $1 and teacher_id = $2`, id, teacher)
 	return g, wrap("read segment", err)
+}
+
+// EditSegment implements [feedback.Store].
+func (s *Store) EditSegment(
+	ctx context.Context, teacher, id uuid.UUID, e feedback.SegmentEdit, at time.Time,
+) (feedback.Segment, error) {
+	return s.editSegment(ctx, "edit segment", id, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
+		if g.TeacherID != teacher {
+			return errSegment
+		}
+		if e.IfVersion != nil && !slices.Contains(e.IfVersion, g.Version) {
+			return &feedback.Error{Kind: feedback.ErrStale,
+				Message: "the text has changed since it was read; read it again"}
+		}
+		before := ""
+		if g.EditedText != nil {
+			before = *g.EditedText
+		}
+		g.EditedText = e.Text
+		g.Version++
+		if e.Text == nil {
+			return nil
+		}
+		_, err := addUsage(ctx, tx, teacher, growth(before, *e.Text), at)
+		return err
+	})
 }
 
 // RetrySegment implements [feedback.Store].

@@ -261,6 +261,62 @@ func segmentsRetry(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
+func segmentsEdited(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	g := f.segment(l, 0)
+	edit := func(text *string, versions ...int64) (feedback.Segment, error) {
+		e := feedback.SegmentEdit{Text: text, IfVersion: versions}
+		return f.Store.EditSegment(t.Context(), f.teacher, g.ID, e, f.tick())
+	}
+	before, err := f.Store.Usage(t.Context(), f.teacher, f.tick())
+	require.NoError(t, err)
+	mended := "我们画了雨。"
+	edited, err := edit(&mended, g.Version)
+	require.NoError(t, err, "before it is transcribed")
+	require.Greater(t, edited.Revision, g.Revision)
+	for _, stale := range [][]int64{{g.Version}, {9}, {}} {
+		_, err = edit(&mended, stale...)
+		require.ErrorIs(t, err, feedback.ErrStale)
+	}
+	f.begin(g, "one")
+	done := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "雨", Attempts: 1})
+	require.Equal(t, []string{"雨", mended, mended}, []string{done.Text, *done.EditedText, done.Said()})
+	l, err = f.Store.Lesson(t.Context(), f.teacher, l.ID)
+	require.NoError(t, err)
+	require.Equal(t, mended, l.Transcript())
+	require.Equal(t, []feedback.Segment{done}, l.Segments)
+	used, err := f.Store.Usage(t.Context(), f.teacher, f.tick())
+	require.NoError(t, err)
+	require.EqualValues(t, len(mended), used.TextBytes-before.TextBytes)
+
+	empty := ""
+	got, err := edit(&empty, 7, done.Version)
+	require.NoError(t, err)
+	require.Empty(t, got.Said(), "nothing that belongs to the lesson was said")
+	got, err = edit(nil)
+	require.NoError(t, err)
+	require.Nil(t, got.EditedText)
+	require.Equal(t, done.Version+2, got.Version)
+	_, err = f.Store.EditSegment(t.Context(), newID(), g.ID, feedback.SegmentEdit{Text: &empty}, f.tick())
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+	again, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	require.Equal(t, got, again)
+	versions := make([]int64, 4) // of devices that edit at once
+	wins := 0
+	for _, err := range concurrently(len(versions), func(int) error {
+		_, err := edit(&mended, again.Version)
+		return err
+	}) {
+		if err == nil {
+			wins++
+		} else {
+			require.ErrorIs(t, err, feedback.ErrStale)
+		}
+	}
+	require.Equal(t, 1, wins)
+}
+
 func transcriptionSuspicions(t *testing.T, f *fixture) {
 	g := f.segment(f.lessonOf("Ming"), 0)
 	f.begin(g, "one")

@@ -60,6 +60,7 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"unfinished segments are listed in turn":                   segmentsUnfinished,
 		"the last transcriptions are listed with their times":      segmentsTranscriptionTimes,
 		"only failed segments are retried":                         segmentsRetry,
+		"what was said is edited by version":                       segmentsEdited,
 		"a superseded attempt changes nothing":                     transcriptionFence,
 		"the recogniser's task is kept until it is done":           transcriptionTask,
 		"suspicions are kept until a retry":                        transcriptionSuspicions,

@@ -150,7 +150,10 @@ var clientCalls = map[string]clientCall{
 			SampleRate: 16000, Channels: 1,
 		})
 	}),
-	"get-segment":   of(client.Segment),
+	"get-segment": of(client.Segment),
+	"save-segment-text": returning(func(c client, ctx context.Context) (feedbackclient.Segment, error) {
+		return c.EditSegment(ctx, "id", feedbackclient.SegmentEdit{Text: &text, IfMatch: `"1"`})
+	}),
 	"retry-segment": of(client.RetrySegment),
 	"get-segment-audio": {call: func(ctx context.Context, c client) error {
 		return closing(c.Audio(ctx, "id", 1))

@@ -27,6 +27,10 @@ export type AudioSegment = {
      */
     duration_ms: number | null;
     /**
+     * The teacher's text, or null.
+     */
+    edited_text: string | null;
+    /**
      * Why the last attempt failed, or null.
      */
     error: string | null;
@@ -50,7 +54,7 @@ export type AudioSegment = {
     size_bytes: number;
     state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
     /**
-     * What was said, punctuated.
+     * What was said, punctuated, as the recogniser returned it.
      */
     text: string;
     transcribed_at: string | null;
@@ -634,6 +638,10 @@ export type SegmentList = {
     next_cursor: string | null;
 };
 
+export type SegmentText = {
+    text: string | null;
+};
+
 export type SegmentWithSentences = {
     /**
      * How many recordings of all teachers are transcribed before this one; 1000: that many or more. null unless the segment is queued or transcribing, and in answers to changes.
@@ -657,6 +665,10 @@ export type SegmentWithSentences = {
      */
     duration_ms: number | null;
     /**
+     * The teacher's text, or null.
+     */
+    edited_text: string | null;
+    /**
      * Why the last attempt failed, or null.
      */
     error: string | null;
@@ -670,7 +682,7 @@ export type SegmentWithSentences = {
     estimated_wait_seconds: number | null;
     segment_id: string;
     /**
-     * Those whose times the recogniser tells, in order, as they are in text; 2,000 at most.
+     * Those whose times the recogniser tells, in order, as they are in edited_text or, if that is null, in text; 2,000 at most.
      */
     sentences: Array<Sentence>;
     sequence: number;
@@ -684,7 +696,7 @@ export type SegmentWithSentences = {
     size_bytes: number;
     state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
     /**
-     * What was said, punctuated.
+     * What was said, punctuated, as the recogniser returned it.
      */
     text: string;
     transcribed_at: string | null;
@@ -2619,6 +2631,83 @@ export type GetSegmentResponses = {
 };
 
 export type GetSegmentResponse = GetSegmentResponses[keyof GetSegmentResponses];
+
+export type SaveSegmentTextData = {
+    body: SegmentText;
+    headers?: {
+        /**
+         * The ETag of the segment as it was read.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        segment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/audio-segments/{segment_id}/text';
+};
+
+export type SaveSegmentTextErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Request Timeout
+     */
+    408: Problem;
+    /**
+     * Precondition Failed
+     */
+    412: Problem;
+    /**
+     * Request Entity Too Large
+     */
+    413: Problem;
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
+};
+
+export type SaveSegmentTextError = SaveSegmentTextErrors[keyof SaveSegmentTextErrors];
+
+export type SaveSegmentTextResponses = {
+    /**
+     * OK
+     */
+    200: SegmentWithSentences;
+};
+
+export type SaveSegmentTextResponse = SaveSegmentTextResponses[keyof SaveSegmentTextResponses];
 
 export type RetrySegmentData = {
     body?: never;

@@ -136,6 +136,8 @@ type AudioSegment struct {
 	State     string `json:"state" enum:"queued,transcribing,transcribed,failed"`
 	Text      string `json:"text" example:"Today we mixed greens."`
 
+	EditedText *string `json:"edited_text" example:"Today we mixed greens." doc:"The teacher's text, or null."`
+
 	Error     *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
 	ErrorCode *string `json:"error_code" example:"audio_unusable" doc:"The same for programs: a stable word."`
 
@@ -168,7 +170,7 @@ func (AudioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 		feedback.WarningDoubtful, nil}
 	return Describe(s, map[string]string{
 		"sha256": "Of the bytes as sent, in hex.",
-		"text":   "What was said, punctuated.",
+		"text":   "What was said, punctuated, as the recogniser returned it.",
 		"audio_deleted_at": "When the recording was deleted because of its age: there is nothing to listen to any " +
 			"more. null while it is there.",
 		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +
@@ -181,7 +183,7 @@ func (AudioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 // SegmentOf returns the JSON form of a segment.
 func SegmentOf(s feedback.Segment) AudioSegment {
 	out := AudioSegment{
-		SegmentID: ID{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Text,
+		SegmentID: ID{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Text, EditedText: s.EditedText,
 		Attempts: s.Attempts, SizeBytes: s.Size, SHA256: s.SHA256, ContentType: s.ContentType,
 		CreatedAt: s.CreatedAt, TranscribedAt: timeOrNull(s.TranscribedAt),
 		AudioDeletedAt: timeOrNull(s.AudioDeletedAt),
@@ -225,7 +227,8 @@ type SegmentWithSentences struct {
 // TransformSchema implements [huma.SchemaTransformer].
 func (SegmentWithSentences) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
 	return Describe(AudioSegment{}.TransformSchema(r, s), map[string]string{
-		"sentences": "Those whose times the recogniser tells, in order, as they are in text; 2,000 at most.",
+		"sentences": "Those whose times the recogniser tells, in order, as they are in edited_text or, if that is " +
+			"null, in text; 2,000 at most.",
 	})
 }
 

@@ -125,6 +125,8 @@ create table feedback_segments (
     text             text        not null,
     language         text        not null,
     details          text        not null,
+    edited_text      text,
+    version          bigint      not null,
     error            text        not null,
     error_code       text        not null,
     attempts         integer     not null,
@@ -161,6 +163,8 @@ comment on column feedback_segments.state is
     'queued, transcribing, then transcribed or failed; a retry makes a failed segment queued';
 comment on column feedback_segments.language is 'Of the speech, such as en; empty: unknown';
 comment on column feedback_segments.details is 'About the text, as JSON: where its sentences are; empty: unknown';
+comment on column feedback_segments.edited_text is 'The teacher''s text in place of the recognised one; null: none';
+comment on column feedback_segments.version is 'Counts edits of the text, for If-Match';
 comment on column feedback_segments.error is 'Why the last attempt failed; empty: it did not';
 comment on column feedback_segments.attempts is 'Attempts at the transcription that counted';
 comment on column feedback_segments.suspicions is 'Attempts in which the recognizer was lost';

@@ -99,6 +99,8 @@ create table feedback_segments (
     text             text    not null,
     language         text    not null,
     details          text    not null,
+    edited_text      text,
+    version          integer not null,
     error            text    not null,
     error_code       text    not null,
     attempts         integer not null,
