@@ -78,8 +78,8 @@ const (
 	WarningDoubtful = "doubtful"          // some of the text may not have been said
 )
 
-// Said returns what was said: EditedText, or else Text.
-func (s Segment) Said() string {
+// said returns what was said: EditedText, or else Text.
+func (s Segment) said() string {
 	if s.EditedText != nil {
 		return *s.EditedText
 	}
@@ -316,15 +316,15 @@ func (s *Service) Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, 
 	return seg, s.withProgress(ctx, &seg)
 }
 
-// maxTranscriptLength limits a text that the teacher writes for a recording, in characters: those of
-// more than an hour of speech.
+// maxTranscriptLength limits a text that the teacher writes for a recording, in characters: those
+// of more than an hour of speech.
 const maxTranscriptLength = 100_000
 
 // SegmentEdit changes the text of a segment.
 type SegmentEdit struct {
 	Text *string // at most 100 000 characters; nil for that of the transcriber again
-	// IfVersion, if not nil, makes the edit fail with [ErrStale] unless the segment has one of these
-	// versions.
+	// IfVersion, if not nil, makes the edit fail with [ErrStale] unless the segment has one of
+	// these versions.
 	IfVersion []int64
 }
 

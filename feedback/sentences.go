@@ -67,7 +67,7 @@ func (s Segment) details() (d details) {
 	return d
 }
 
-// Sentences returns the sentences of Said whose times or doubts are known, in their order. What is
+// Sentences returns the sentences of said whose times or doubts are known, in their order. What is
 // between two sentences that the teacher has not changed is one sentence, with the times of those
 // that it replaces.
 func (s Segment) Sentences() []Sentence {
@@ -113,9 +113,9 @@ func (s Segment) recognised() []Sentence {
 	return out
 }
 
-// certainText returns Said without doubtful sentences, and whether there are any.
+// certainText returns said without doubtful sentences, and whether there are any.
 func (s Segment) certainText() (text string, doubtful bool) {
-	rest := s.Said()
+	rest := s.said()
 	if s.EditedText != nil {
 		return strings.TrimSpace(rest), false
 	}

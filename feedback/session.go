@@ -82,7 +82,7 @@ const (
 
 // Transcript returns what was said in the lesson's segments in the order of their sequence numbers,
 // one line each. It is empty if the lesson is truncated.
-func (l Lesson) Transcript() string { return l.lines(Segment.Said) }
+func (l Lesson) Transcript() string { return l.lines(Segment.said) }
 
 // lines returns the texts of the segments, without those that are empty.
 func (l Lesson) lines(text func(Segment) string) string {

@@ -140,9 +140,9 @@ type Store interface {
 	Segments(ctx context.Context, teacher, lesson uuid.UUID, after, limit int) (_ []Segment, more bool, err error)
 	// Segment returns one segment, or [ErrNotFound].
 	Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error)
-	// EditSegment replaces the edited text of a segment, increases its version and adds the growth of
-	// the text to the teacher's usage. It fails with [ErrNotFound], or with [ErrStale] if the edit
-	// names versions and the segment has none of them.
+	// EditSegment replaces the edited text of a segment, increases its version and adds the growth
+	// of the text to the teacher's usage. It fails with [ErrNotFound], or with [ErrStale] if the
+	// edit names versions and the segment has none of them.
 	EditSegment(ctx context.Context, teacher, id uuid.UUID, e SegmentEdit, at time.Time) (Segment, error)
 	// RetrySegment puts a failed segment back to queued, without attempts, suspicions and error,
 	// and gives the outbox a [TaskTranscribe] of a greater round. It fails with [ErrNotFailed] in

@@ -40,8 +40,8 @@ type Segment struct {
 
 	AudioDeletedAt *time.Time `json:"audio_deleted_at"` // because of its age; nil while it is there
 
-	// Sentences are those of EditedText, or else Text, whose times are known. Only Client.Segment and
-	// Client.EditSegment return them.
+	// Sentences are those of EditedText, or else Text, whose times are known. Only Client.Segment
+	// and Client.EditSegment return them.
 	Sentences []Sentence `json:"sentences"`
 
 	// ETag is the version of EditedText, for [SegmentEdit]; "" where there are no Sentences.
