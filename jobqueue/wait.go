@@ -10,7 +10,7 @@ import (
 // Wait returns a job, as Get does, once it has succeeded, failed or been cancelled: State says how
 // it has ended, Saved is what its handler has saved. It returns ErrNotFound for an unknown id, and
 // for a job whose queue keeps no history when that has ended. When ctx ends first, it returns the
-// cause; the job goes on.
+// cause; the job goes on. It waits on while the database is not available.
 //
 // Any process may wait for a job of any other. It polls, and learns of the end about 50 ms after
 // the commit, or for jobs that take long after a quarter of that time, at most a second. All calls

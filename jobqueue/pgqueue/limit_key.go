@@ -22,7 +22,7 @@ select pg_advisory_xact_lock($1, h) from (
   select distinct hashtext(key) & 255 as h from unnest($2::text[]) k (key) order by 1) s`
 
 // promoteSQL gives turns to held jobs of each key, the first ones first, while fewer jobs of the
-// key than the limit of the job have one. Comparing rows makes the planner use the index; the jobs
+// key have one than the limit of the job and of each that waits before it. Comparing rows makes the planner use the index; the jobs
 // to change are found by id alone, or it would join all held jobs.
 const promoteSQL = `
 update jobqueue_job j set worker = null, turn = p.turn, run_at = greatest(j.run_at, now())
@@ -37,12 +37,12 @@ from unnest($1::text[]) k (key),
       select turn, row_number() over (order by turn) as i from generate_series(0, first.most - 1) s (turn)
       where (select a.id ` + ofKey + ` and a.turn = s.turn limit 1) is null) t
     join (
-      select id, key_limit, row_number() over (order by id) as i from (
+      select id, row_number() over (order by id) as i, min(coalesce(key_limit, 1)) over (order by id) as most from (
         select id, key_limit, limit_key from jobqueue_job h
         where h.worker = 0 and (h.limit_key, h.id) >= (k.key, 0) order by h.limit_key, h.id
         limit greatest(first.most - busy.n, 0)) h
       where limit_key = k.key) h on h.i = t.i
-    where h.i + busy.n <= coalesce(h.key_limit, 1)) p
+    where h.i + busy.n <= h.most) p
 where first.limit_key = k.key and j.id = p.id
 returning j.queue, (extract(epoch from j.run_at - now()) * 1000000)::bigint`
 

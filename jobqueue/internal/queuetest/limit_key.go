@@ -283,6 +283,15 @@ func keyLimitOfEachJobCounts(t *testing.T, h Harness) {
 	waiting(two...)
 	require.NoError(t, h.Store.Retry(t.Context(), three[0]), "with its limit, from the history")
 	waiting(append(two, three[0])...)
+	for _, id := range append(two, three[0]) {
+		cancel(id)
+	}
+	limit := 0
+	mixed := fill(t, h.Store, 3, func(p *jobqueue.Params) {
+		p.LimitKey, p.KeyLimit = "mixed", []int{3, 1, 3}[limit]
+		limit++
+	})
+	waiting(mixed[0]) // the last one does not overtake the second
 }
 
 // Rescue gives free turns to the jobs of a key that has others.
