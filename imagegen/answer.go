@@ -176,7 +176,7 @@ const noReason = "the service gave no reason"
 func (a answer) taskError(id string, attempts int) error {
 	switch {
 	case a.state == StateFailed:
-		return &TaskError{ID: id, Message: cmp.Or(a.err.Message, noReason)}
+		return &TaskError{ID: id, Code: cmp.Or(a.err.Code, a.err.Type), Message: cmp.Or(a.err.Message, noReason)}
 	case !slices.ContainsFunc(a.images, item.hasImage):
 		return &Error{Op: "poll", TaskID: id, Message: a.err.Message, Err: ErrNoImages, Attempts: attempts,
 			MayHaveRun: true, permanent: true}

@@ -31,7 +31,7 @@ func New(c Config) (*Client, error) {
 	if base.RawQuery != "" || base.Fragment != "" {
 		return nil, errors.New("base URL: a query or fragment is not allowed")
 	}
-	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+	if strings.ContainsFunc(c.APIKey, notToken) {
 		return nil, errors.New("API key: it contains a space, a control character or a non-ASCII character")
 	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1")

@@ -56,17 +56,18 @@ type Config struct {
 	OnEvent func(Event)
 }
 
-// Retry configures when a request for images is sent again: after network and TLS faults before the
-// first byte of a response, and after status 429, or 503 with Retry-After. The wait doubles from
-// 0.5 s to 60 s, and is never shorter than Retry-After. When Retry-After exceeds 60 s the call
-// fails and [Error.RetryAfter] returns it.
+// Retry configures when a request for images is sent again. By default that is only when it cannot
+// have started: the connection or its TLS handshake failed, or the service answered with status
+// 429, or 503, and a Retry-After. The wait doubles from 0.5 s to 60 s, and is never shorter than
+// Retry-After. When Retry-After exceeds 60 s the call fails and [Error.RetryAfter] returns it.
 type Retry struct {
 	// Max is the number of retries. Defaults to 2; negative means none.
 	Max int
 
-	// UnsentOnly restricts retries after faults to requests that the service cannot have received,
-	// because the connection or its TLS handshake failed.
-	UnsentOnly bool
+	// Ambiguous sends a request again as well when its connection broke before the first byte of a
+	// response. The service may generate, and charge, it more than once: see [Result].Ambiguous. A
+	// request with an IdempotencyKey needs no such permission.
+	Ambiguous bool
 }
 
 const (

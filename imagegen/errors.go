@@ -14,6 +14,9 @@ import (
 var (
 	// ErrInvalidRequest: the request cannot be sent as it is; nothing was sent.
 	ErrInvalidRequest = errors.New("invalid request")
+	// ErrModerated: the service's content filter refused the prompt, a reference or the images.
+	// Repeating the request is pointless and may be charged.
+	ErrModerated = errors.New("refused by moderation")
 	// ErrNoImages: the service finished without an image and without a reason, most often because
 	// of a content filter. Repeating the request is pointless and may be charged.
 	ErrNoImages = errors.New("the service returned no images")
@@ -89,10 +92,26 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, or nil if the failure is the service's response.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is makes errors.Is(e, ErrModerated) true if the service's code or type says so.
+func (e *Error) Is(target error) bool { return target == ErrModerated && moderated(e.Code, e.Type) }
+
+// moderated reports whether one of the codes is that of a content filter, as OpenAI's, Azure's and
+// compatible services have them.
+func moderated(codes ...string) bool {
+	return slices.ContainsFunc(codes, func(code string) bool {
+		switch strings.ToLower(strings.ReplaceAll(code, "_", "")) {
+		case "moderationblocked", "contentpolicyviolation", "contentfilter", "responsibleaipolicyviolation":
+			return true
+		}
+		return false
+	})
+}
+
 // Permanent reports whether the same call cannot succeed: the service refused the request or the
 // key, or the request is invalid.
 func (e *Error) Permanent() bool {
-	if e.permanent || errors.Is(e.Err, ErrInvalidRequest) || errors.Is(e.Err, ErrNoImages) {
+	if e.permanent || errors.Is(e, ErrModerated) || errors.Is(e.Err, ErrInvalidRequest) ||
+		errors.Is(e.Err, ErrNoImages) {
 		return true
 	}
 	switch e.Status {
@@ -119,8 +138,12 @@ func (e *Error) RetryAfter() time.Duration {
 // TaskError reports a task that failed. A new request may be charged again.
 type TaskError struct {
 	ID      string
+	Code    string // of the service's error object; empty if it has none
 	Message string // the service's own words
 }
+
+// Is makes errors.Is(e, ErrModerated) true if the service's code says so.
+func (e *TaskError) Is(target error) bool { return target == ErrModerated && moderated(e.Code) }
 
 // Error returns the task and the service's message.
 func (e *TaskError) Error() string {

@@ -153,7 +153,9 @@ func (c *call) collect(
 		switch {
 		case item.Image != nil:
 		case item.URL == "" && item.Error != nil:
-			failed[index] = errors.New(cmp.Or(c.sanitize(item.Error.Message), noReason))
+			reported := c.sanitizeError(*item.Error)
+			failed[index] = &Error{Op: c.op, TaskID: r.TaskID, Code: reported.Code, Type: reported.Type,
+				Message: cmp.Or(reported.Message, noReason), RequestID: r.RequestID}
 		case item.URL == "":
 			failed[index] = ErrNoImages
 		default:

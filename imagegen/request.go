@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"mime/multipart"
 	"strconv"
+	"strings"
 )
 
 // DefaultModel is the model named by the interface.
@@ -24,6 +25,12 @@ type Request struct {
 	// References are reference images, at most 16 of at most 50 MB each. A request with references
 	// is sent to the edit endpoint, as a multipart form.
 	References []Reference
+
+	// IdempotencyKey, if not empty, is sent in the header Idempotency-Key. Set it, to one UUID for
+	// each generation, only for a service that honors it, as package gateway does: a request that
+	// was sent again with its key, by a retry or by another process, is generated and charged once.
+	// Other services ignore it and charge each request. At most 255 printable ASCII characters.
+	IdempotencyKey string
 }
 
 // LogValue implements [slog.LogValuer]: the sizes and choices, without the prompt.
@@ -31,6 +38,9 @@ func (r *Request) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("model", r.Model), slog.Int("n", r.N), slog.String("size", string(r.Size)),
 		slog.Int("prompt_bytes", len(r.Prompt)), slog.Int("references", len(r.References)))
 }
+
+// notToken reports whether a header cannot contain c in a key.
+func notToken(c rune) bool { return c <= ' ' || c >= 0x7f }
 
 func (r *Request) check() error {
 	switch {
@@ -42,6 +52,9 @@ func (r *Request) check() error {
 		return fmt.Errorf("%w: n is %d", ErrInvalidRequest, r.N)
 	case len(r.References) > maxReferences:
 		return fmt.Errorf("%w: %d reference images, at most %d", ErrInvalidRequest, len(r.References), maxReferences)
+	}
+	if len(r.IdempotencyKey) > 255 || strings.ContainsFunc(r.IdempotencyKey, notToken) {
+		return fmt.Errorf("%w: the idempotency key is not at most 255 printable ASCII characters", ErrInvalidRequest)
 	}
 	if r.Size != "" {
 		if _, err := ParseRatio(string(r.Size)); err != nil {

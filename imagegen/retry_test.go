@@ -35,15 +35,17 @@ func TestRetryTable(t *testing.T) {
 		"connection refused three times": {script: steps(imagegentest.Refuse(), imagegentest.Refuse(),
 			imagegentest.Refuse()), want: want{0, 3, true, false, 0}},
 		"closed before the request was read": {script: steps(imagegentest.DropBefore()),
-			want: want{1, 2, false, false, 1}},
+			want: want{0, 1, true, true, 0}},
 		"closed after the request was read": {script: steps(imagegentest.DropAfter()),
-			want: want{2, 2, false, false, 1}},
-		"closed after the request three times": {script: steps(imagegentest.DropAfter(), imagegentest.DropAfter(),
-			imagegentest.DropAfter()), want: want{3, 3, true, true, 0}},
-		"closed after the request, unsent only": {script: steps(imagegentest.DropAfter()), edit: unsent,
 			want: want{1, 1, true, true, 0}},
-		"refused, unsent only": {script: steps(imagegentest.Refuse()), edit: unsent,
-			want: want{1, 2, false, false, 0}},
+		"closed before the request was read, ambiguous": {script: steps(imagegentest.DropBefore()), edit: ambiguous,
+			want: want{1, 2, false, false, 1}},
+		"closed after the request, ambiguous": {script: steps(imagegentest.DropAfter()), edit: ambiguous,
+			want: want{2, 2, false, false, 1}},
+		"closed after the request three times, ambiguous": {script: steps(imagegentest.DropAfter(),
+			imagegentest.DropAfter(), imagegentest.DropAfter()), edit: ambiguous, want: want{3, 3, true, true, 0}},
+		"deadline, ambiguous": {script: steps(imagegentest.Slow(time.Hour)), edit: ambiguous,
+			want: want{1, 1, true, true, 0}},
 		"no retries": {script: steps(imagegentest.Refuse()),
 			edit: func(c *imagegen.Config) { c.Retry.Max = -1 }, want: want{0, 1, true, false, 0}},
 		"closed in the middle of the response": {script: steps(imagegentest.DropMiddle()),
@@ -67,8 +69,6 @@ func TestRetryTable(t *testing.T) {
 			want: want{1, 2, false, false, 0}},
 		"429 with Retry-After": {script: steps(imagegentest.Status(429, 5*time.Second)),
 			want: want{1, 2, false, false, 0}},
-		"429 with Retry-After, unsent only": {script: steps(imagegentest.Status(429, 5*time.Second)), edit: unsent,
-			want: want{1, 2, false, false, 0}},
 		"429": {script: steps(imagegentest.Status(429, 0)),
 			want: want{0, 1, true, false, 0}},
 		"429 with a long Retry-After": {script: steps(imagegentest.Status(429, time.Hour)),
@@ -76,7 +76,7 @@ func TestRetryTable(t *testing.T) {
 		"400": {script: steps(imagegentest.Status(400, 0)),
 			want: want{0, 1, true, false, 0}},
 		"refused after an ambiguous fault": {script: steps(imagegentest.DropAfter(),
-			imagegentest.Status(400, 0)), want: want{1, 2, true, true, 0}},
+			imagegentest.Status(400, 0)), edit: ambiguous, want: want{1, 2, true, true, 0}},
 		"307": {script: steps(imagegentest.Redirect(307,
 			"http://elsewhere.test/v1/images/generations")), want: want{0, 1, true, false, 0}},
 		"308 to the same host": {script: steps(imagegentest.Redirect(308,
@@ -115,7 +115,7 @@ func TestRetryTable(t *testing.T) {
 
 func steps(all ...imagegentest.Step) []imagegentest.Step { return all }
 
-func unsent(c *imagegen.Config) { c.Retry.UnsentOnly = true }
+func ambiguous(c *imagegen.Config) { c.Retry.Ambiguous = true }
 
 // Nothing has been sent before the handshake, so it is repeated; a certificate stays as it is.
 func TestFaultsOfTheHandshake(t *testing.T) {

@@ -75,7 +75,7 @@ func (c *call) retry(e *Error) (time.Duration, bool) {
 	case faultUnsent:
 		return wait, true
 	case faultAmbiguous:
-		return wait, !c.config.Retry.UnsentOnly
+		return wait, c.config.Retry.Ambiguous || c.req.IdempotencyKey != ""
 	}
 	return 0, false
 }
@@ -141,6 +141,9 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	req.ContentLength, req.GetBody = p.length, p.open
 	req.Header.Set("Content-Type", p.contentType)
 	req.Header.Set("Accept", "application/json")
+	if c.req.IdempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", c.req.IdempotencyKey) // net/http, too, sends the request again then
+	}
 	c.authorize(req)
 	began := time.Now()
 	resp, err := c.service.Do(req)

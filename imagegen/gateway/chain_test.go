@@ -2,9 +2,12 @@ package gateway_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,8 +96,12 @@ func TestChainPassesFailuresOn(t *testing.T) {
 		permanent bool
 		again     bool // is worth another try
 	}{
-		"refused":      {imagegentest.Status(400, 0), imagegentest.Sync, 422, "scripted status 400", true, false},
-		"no images":    {imagegentest.Empty(), imagegentest.Sync, 422, "no images", true, false},
+		"refused":   {imagegentest.Status(400, 0), imagegentest.Sync, 422, "scripted status 400", true, false},
+		"no images": {imagegentest.Empty(), imagegentest.Sync, 422, "no images", true, false},
+		"moderated": {imagegentest.Raw(`{"error":{"code":"content_policy_violation","message":"no knives"}}`),
+			imagegentest.Sync, 422, "no knives", true, false},
+		"moderated task": {imagegentest.Raw(`{"data":{"id":"t","status":"failed","error":{"code":"content_filter",
+			"message":"no knives"}}}`), imagegentest.Sync, 422, "no knives", true, false},
 		"failed task":  {imagegentest.Fail("not allowed"), imagegentest.Async, 422, "not allowed", true, false},
 		"lost answer":  {imagegentest.DropMiddle(), imagegentest.Sync, 502, "may have been charged", false, false},
 		"server error": {imagegentest.Status(500, 0), imagegentest.Sync, 502, "may have been charged", false, false},
@@ -111,6 +118,7 @@ func TestChainPassesFailuresOn(t *testing.T) {
 				_, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 				require.ErrorContains(t, err, test.message)
 				require.NotContains(t, err.Error(), imagegentest.APIKey)
+				require.Equal(t, strings.HasPrefix(name, "moderated"), errors.Is(err, imagegen.ErrModerated))
 				if mode == gateway.Async {
 					var e *imagegen.TaskError
 					require.ErrorAs(t, err, &e)
@@ -168,6 +176,35 @@ func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 		require.Equal(t, 200, post().Code)
 		require.Equal(t, 1, fake.Counts().Generations)
 	})
+}
+
+// The connection breaks when the gateway has received the request, and once more.
+func TestBrokenRequestWithItsKeyIsGeneratedOnce(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]int{"": 1, "b7e1": 3} {
+		bubble(t, "key "+key, func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{})
+			h := running(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil)})
+			requests := 0
+			up := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if requests++; requests < 3 {
+					h.ServeHTTP(httptest.NewRecorder(), r)
+					panic(http.ErrAbortHandler)
+				}
+				h.ServeHTTP(w, r)
+			}))
+			client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", APIKey: "gateway-key", HTTPClient: up})
+			require.NoError(t, err)
+			_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x", IdempotencyKey: key}, imagegen.Memory())
+			require.Equal(t, want, requests)
+			require.Equal(t, 1, fake.Counts().Generations)
+			if key == "" {
+				require.ErrorContains(t, err, "charged")
+			} else {
+				require.NoError(t, err)
+			}
+		})
+	}
 }
 
 func TestChainKeepsTheImagesOfAPartialResponse(t *testing.T) {

@@ -26,8 +26,9 @@
 // mode [Sync]; a task means nothing to them. A size in pixels is mapped to the nearest ratio, and
 // "auto" leaves the ratio to the generator; the response header Image-Ratio says so. An
 // output_format of "png" or "jpeg" converts the images, a response_format of "url" returns signed
-// URLs, and /v1/models lists the model. What cannot be honored, such as a stream or a quality, is
-// refused with status 400, never ignored.
+// URLs, and /v1/models lists the model. Parameters that change nothing are accepted, such as stream
+// false, or any output_compression of PNG. What cannot be honored, such as stream true or a quality,
+// is refused with status 400, never ignored.
 //
 // # Memory
 //

@@ -142,6 +142,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"no pixels":       {`{"prompt":"x","size":"1024x0"}`, "invalid_size", "size", 400},
 			"many pixels":     {`{"prompt":"x","size":"1024x99999999999999999999"}`, "invalid_size", "size", 400},
 			"size a number":   {`{"prompt":"x","size":1024}`, "invalid_type", "size", 400},
+			"lossy output":    {`{"prompt":"x","output_compression":50}`, "unsupported_value", "output_compression", 400},
 			"stream":          {`{"prompt":"x","stream":true}`, "unsupported_value", "stream", 400},
 			"quality":         {`{"prompt":"x","quality":"high"}`, "unsupported_value", "quality", 400},
 			"webp":            {`{"prompt":"x","output_format":"webp"}`, "unsupported_value", "output_format", 400},

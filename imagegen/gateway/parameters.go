@@ -22,7 +22,7 @@ type parameters map[string]string
 // that no caller pays for images other than those requested.
 func accepted(name string) (values []string, known bool) {
 	switch name {
-	case "model", "prompt", "n", "size":
+	case "model", "prompt", "n", "size", "output_compression":
 		return nil, true
 	case "background", "moderation", "quality":
 		return []string{"auto"}, true
@@ -44,6 +44,10 @@ func (p parameters) set(name, value string) *failure {
 	switch {
 	case !known:
 		return invalid(400, name, "unknown_parameter", "unsupported parameter %q", shorten(name))
+	case name == "stream" && value == "true":
+		return invalid(400, name, "unsupported_value",
+			"there is no stream of events: the response comes once, with the images or with a task to poll; "+
+				"set stream to false, or leave it out")
 	case value != "" && values != nil && !slices.Contains(values, value):
 		return invalid(400, name, "unsupported_value", "unsupported value of %s: use %s, or leave it out", name,
 			strings.Join(values, " or "))
@@ -129,6 +133,13 @@ func (p parameters) check() (Params, *failure) {
 			return t, invalid(400, "n", "out_of_range", "n must be an integer from 1 to %d", maxImages)
 		}
 		t.N = count
+	}
+	// PNG is always compressed without loss, and 100 is the default of other formats.
+	if c := p["output_compression"]; c != "" && c != "100" {
+		if percent, err := strconv.Atoi(c); err != nil || percent < 0 || percent > 100 || t.Format != "png" {
+			return t, invalid(400, "output_compression", "unsupported_value", "unsupported value of output_compression: "+
+				"use 100, or 0 to 100 with the output_format png, which it does not change, or leave it out")
+		}
 	}
 	var ok bool
 	if t.Size, ok = ratio(p["size"]); !ok {

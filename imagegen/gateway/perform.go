@@ -257,9 +257,15 @@ func explain(err error) *Failure {
 		retry interface{ RetryAfter() time.Duration }
 	)
 	mayHaveRun := errors.As(err, &e) && e.MayHaveRun
+	failed := errors.As(err, &task)
 	f := &Failure{Code: "failed", Message: "the generation failed"}
 	switch {
-	case errors.As(err, &task):
+	case errors.Is(err, imagegen.ErrModerated):
+		f = &Failure{Code: "moderation_blocked", Message: "the generator's content filter refused the request"}
+		if failed {
+			f.Message += ": " + task.Message
+		}
+	case failed:
 		f = &Failure{Code: "generation_failed", Message: task.Message}
 	case errors.Is(err, imagegen.ErrNoImages):
 		f = &Failure{Code: "no_images", Message: "no images were generated; the request may have been filtered"}

@@ -42,7 +42,7 @@ key comes from IMAGE_API_KEY or -key-file, never from the command line.
 const exits = `
 Exit status: 0 done, 1 failed (or some of the images are missing), 2 wrong
 usage, 3 refused by the service, 4 the task failed, 5 stopped waiting: the task
-continues and can be resumed with -resume.
+continues and can be resumed with -resume, 6 refused by a content filter.
 `
 
 // parse parses the command line. The error is flag.ErrHelp if the help was requested and printed.

@@ -22,6 +22,7 @@ const (
 	ExitRefused = 3 // the service refused the request or the key
 	ExitTask    = 4 // the task failed, or had no images
 	ExitResume  = 5 // stopped waiting; the task continues
+	ExitFilter  = 6 // a content filter refused the prompt, a reference or the images
 )
 
 // Run runs the command and returns its exit status. When ctx ends, a task that was submitted
@@ -132,6 +133,8 @@ func status(err error) int {
 		return ExitDone
 	case errors.As(err, &partial):
 		return ExitFailed
+	case errors.Is(err, imagegen.ErrModerated):
+		return ExitFilter
 	case errors.As(err, &wait):
 		return ExitResume
 	case errors.As(err, &task), errors.Is(err, imagegen.ErrNoImages):
