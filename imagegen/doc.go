@@ -24,7 +24,7 @@
 // A size is one of 13 ratios: 1:1, 16:9, 9:16, 4:3, 3:4, 3:2, 2:3, 5:4, 4:5, 2:1, 1:2, 21:9, 9:21.
 // The service may choose for each request how it responds; the content of the response decides:
 //
-//   - data[].b64_json: the images. They come before all that follows.
+//   - data[].b64_json: the images, which take precedence over what follows.
 //   - data[].url, a string or a list of strings: addresses to fetch the images from.
 //   - data.id: a task. Its data.status becomes completed, with data.result.images[].url, or failed,
 //     with data.error.message.
@@ -32,7 +32,8 @@
 //
 // [Client.Generate] does everything that a request needs. For more control, [Client.Submit] sends
 // one request, and [Client.Wait] waits for a task by its identifier, even if another process
-// submitted it. Package gateway serves this interface, and package imagegentest imitates it in tests.
+// submitted it. Package gateway serves this interface, and package imagegentest imitates it in
+// tests.
 //
 // # Images
 //
@@ -43,13 +44,13 @@
 //
 // # Charges
 //
-// A generation costs money, so a request is sent again, at most [Retry].Max times, only if it cannot
-// have started: the service could not be reached, or has answered that it does not accept the
-// request now (status 429, or 503, with a Retry-After). Any other failure ends the call, and
+// A generation costs money, so a request is sent again, at most [Retry].Max times, only if it
+// cannot have started: the service could not be reached, or has answered that it does not accept
+// the request now (status 429, or 503, with a Retry-After). Any other failure ends the call, and
 // [Error].MayHaveRun, also in the text of the error, says when images may have been generated and
 // charged although they did not arrive: after a broken connection, a timeout, a truncated response
-// or another 5xx status. [Retry].Ambiguous sends such a request again if its connection broke before
-// a response, at the risk of another charge, which [Result].Ambiguous counts;
+// or another 5xx status. [Retry].Ambiguous sends such a request again if its connection broke
+// before a response, at the risk of another charge, which [Result].Ambiguous counts;
 // [Request].IdempotencyKey does so without that risk if the service honors it.
 //
 // A task identifier is reported as an [Event] before the first poll, and in a [*WaitError] whenever

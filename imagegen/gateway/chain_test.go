@@ -181,8 +181,8 @@ func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 // The connection breaks when the gateway has received the request, and once more.
 func TestBrokenRequestWithItsKeyIsGeneratedOnce(t *testing.T) {
 	t.Parallel()
-	for key, want := range map[string]int{"": 1, "b7e1": 3} {
-		bubble(t, "key "+key, func(t *testing.T) {
+	for once, want := range map[string]int{"": 1, "b7e1": 3} {
+		bubble(t, "key "+once, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
 			h := running(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil)})
 			requests := 0
@@ -193,12 +193,13 @@ func TestBrokenRequestWithItsKeyIsGeneratedOnce(t *testing.T) {
 				}
 				h.ServeHTTP(w, r)
 			}))
-			client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", APIKey: "gateway-key", HTTPClient: up})
+			client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", APIKey: key, HTTPClient: up})
 			require.NoError(t, err)
-			_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x", IdempotencyKey: key}, imagegen.Memory())
+			request := &imagegen.Request{Prompt: "x", IdempotencyKey: once}
+			_, err = client.Generate(t.Context(), request, imagegen.Memory())
 			require.Equal(t, want, requests)
 			require.Equal(t, 1, fake.Counts().Generations)
-			if key == "" {
+			if once == "" {
 				require.ErrorContains(t, err, "charged")
 			} else {
 				require.NoError(t, err)

@@ -27,8 +27,8 @@
 // "auto" leaves the ratio to the generator; the response header Image-Ratio says so. An
 // output_format of "png" or "jpeg" converts the images, a response_format of "url" returns signed
 // URLs, and /v1/models lists the model. Parameters that change nothing are accepted, such as stream
-// false, or any output_compression of PNG. What cannot be honored, such as stream true or a quality,
-// is refused with status 400, never ignored.
+// false, or any output_compression of PNG. What cannot be honored, such as stream true or a
+// quality, is refused with status 400, never ignored.
 //
 // # Memory
 //

@@ -137,8 +137,9 @@ func (p parameters) check() (Params, *failure) {
 	// PNG is always compressed without loss, and 100 is the default of other formats.
 	if c := p["output_compression"]; c != "" && c != "100" {
 		if percent, err := strconv.Atoi(c); err != nil || percent < 0 || percent > 100 || t.Format != "png" {
-			return t, invalid(400, "output_compression", "unsupported_value", "unsupported value of output_compression: "+
-				"use 100, or 0 to 100 with the output_format png, which it does not change, or leave it out")
+			return t, invalid(400, "output_compression", "unsupported_value", "unsupported value of "+
+				"output_compression: use 100, or 0 to 100 with the output_format png, which it does not change, or "+
+				"leave it out")
 		}
 	}
 	var ok bool

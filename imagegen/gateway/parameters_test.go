@@ -59,7 +59,8 @@ func TestParametersThatChangeNothingAreAccepted(t *testing.T) {
 		h := running(t, setup{})
 		a := send(t, h, "POST", generations, `{"prompt":"x","n":null,"size":"","user":"u","safety_identifier":"s",
 			"background":"auto","moderation":"auto","quality":"auto","stream":false,"partial_images":0,
-			"style":null,"output_compression":100,"response_format":"b64_json","image_urls":["https://images.example/x.png"]}`, nil)
+			"style":null,"output_compression":100,"response_format":"b64_json",
+			"image_urls":["https://images.example/x.png"]}`, nil)
 		require.Equal(t, 200, a.Code, a.Body)
 		require.Equal(t, "png", a.body["output_format"])
 	})

@@ -22,8 +22,8 @@ select pg_advisory_xact_lock($1, h) from (
   select distinct hashtext(key) & 255 as h from unnest($2::text[]) k (key) order by 1) s`
 
 // promoteSQL gives turns to held jobs of each key, the first ones first, while fewer jobs of the
-// key have one than the limit of the job and of each that waits before it. Comparing rows makes the planner use the index; the jobs
-// to change are found by id alone, or it would join all held jobs.
+// key have one than the limit of the job and of each that waits before it. Comparing rows makes the
+// planner use the index; the jobs to change are found by id alone, or it would join all held jobs.
 const promoteSQL = `
 update jobqueue_job j set worker = null, turn = p.turn, run_at = greatest(j.run_at, now())
 from unnest($1::text[]) k (key),

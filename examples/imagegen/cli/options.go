@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/imagegen"
 )
@@ -27,12 +29,21 @@ type options struct {
 	submitOnly  bool
 	json, quiet bool
 	timeout     time.Duration
+	idempotent  bool
+
+	batch, outDir       string
+	maxImages, parallel int
 }
 
 const usage = `usage: imagegen [flags] PROMPT       several words are one prompt
        imagegen [flags] @FILE        the prompt is in a file
        imagegen [flags] -            the prompt is standard input
        imagegen [flags] -resume ID   wait for a task that was submitted earlier
+       imagegen [flags] -batch FILE -out DIR
+
+FILE has a JSON object in each line, with a prompt and optionally name, model,
+size, n and references. Images go to DIR, and what was sent to its ledger.jsonl:
+after an interruption, the same command continues and pays nothing twice.
 
 Paths of the images go to standard output, progress to standard error. The API
 key comes from IMAGE_API_KEY or -key-file, never from the command line.
@@ -72,12 +83,26 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.quiet, "q", false, "show no progress")
 	f.BoolVar(&o.config.AllowPrivate, "allow-private", false, "fetch from private networks, too")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time` in all, such as 10m")
+	f.BoolVar(&o.config.Retry.Ambiguous, "ambiguous", false,
+		"send again what may have been charged already, at the risk of paying twice")
+	f.BoolVar(&o.idempotent, "idempotent", false,
+		"the service honors Idempotency-Key: send requests again with their key")
+	f.StringVar(&o.batch, "batch", "", "`file` with a request in each line")
+	f.StringVar(&o.outDir, "out", "", "`directory` of -batch for images and ledger")
+	f.IntVar(&o.maxImages, "max-images", 0, "`number` of images that -batch may request in all its runs; 0: no limit")
+	f.IntVar(&o.parallel, "parallel", 4, "`number` of requests of -batch at a time")
 	err := program.Parse(f, args, stdout, usage, exits)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case o.fit && o.request.Size == "":
+	case (o.batch == "") != (o.outDir == ""):
+		return nil, errors.New("-batch and -out need each other")
+	case o.batch != "" && (f.NArg() > 0 || len(o.request.References) > 0 || o.submitOnly || o.resume != ""):
+		return nil, errors.New("-batch excludes a prompt, -ref, -resume and -submit-only")
+	case o.maxImages < 0 || o.parallel < 1 || o.parallel > 64:
+		return nil, errors.New("-max-images must not be negative, and -parallel must be 1 to 64")
+	case o.fit && o.request.Size == "" && o.batch == "":
 		return nil, errors.New("-fit needs -size")
 	case o.request.N < 0:
 		return nil, errors.New("-n must not be negative")
@@ -96,9 +121,15 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		}
 		o.config.APIKey = strings.TrimSpace(string(key))
 	}
+	if o.batch != "" {
+		return o, nil
+	}
 	if o.resume != "" {
 		o.config.FirstPoll = -1 // by the time somebody types the command, the task is old
 		return o, nil
+	}
+	if o.idempotent {
+		o.request.IdempotencyKey = uuid.NewString()
 	}
 	o.request.Prompt, err = prompt(f.Args(), stdin)
 	return o, err

@@ -23,11 +23,16 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w}
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if terminal(w) {
 		p.spinner = progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionSpinnerType(14),
 			progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
 	}
 	return p
+}
+
+func terminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 func (p *progress) onEvent(e imagegen.Event) {

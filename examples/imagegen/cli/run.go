@@ -38,6 +38,18 @@ func Run(
 		fmt.Fprintf(stderr, "imagegen: %v\n", err)
 		return ExitUsage
 	}
+	if o.batch != "" {
+		if o.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, o.timeout)
+			defer cancel()
+		}
+		exit, err := o.runBatch(ctx, stdout, stderr)
+		if err != nil {
+			fmt.Fprintf(stderr, "imagegen: %v\n", err)
+		}
+		return exit
+	}
 	close := func() {}
 	if !o.quiet {
 		p := newProgress(stderr)

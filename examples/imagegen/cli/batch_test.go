@@ -1,0 +1,273 @@
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/imagegen/cli"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+// With this variable the test binary is the command, for tests that kill it.
+const asCommand = "IMAGEGEN_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Run(context.Background(), os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+var pngImage = []byte("\x89PNG\r\n\x1a\n and so on")
+
+// counting is a service that counts generations and may kill the command at a step of a request.
+type counting struct {
+	async, keys bool
+
+	mu        sync.Mutex
+	generated map[string]int    // by prompt
+	byKey     map[string]string // prompts by idempotency key
+	kill      func()
+	at        string // step
+}
+
+func (s *counting) step(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at == name && s.kill != nil {
+		s.kill()
+		s.kill = nil
+	}
+}
+
+func (s *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	usage := `"usage":{"total_tokens":10,"input_tokens_details":{"image_tokens":3}}`
+	id, isPoll := strings.CutPrefix(r.URL.Path, "/v1/tasks/")
+	kind := "request"
+	switch {
+	case r.URL.Path == "/image":
+		s.step("fetch received")
+		_, _ = w.Write(pngImage)
+		return
+	case isPoll:
+		kind = "poll"
+	}
+	s.step(kind + " received")
+	answer := ""
+	if isPoll {
+		images := fmt.Sprintf(`[{"url":"http://%s/image"}]`, r.Host)
+		answer = fmt.Sprintf(`{"data":{"id":%q,"status":"completed","result":{"images":%s}},%s}`, id, images, usage)
+	} else {
+		var body struct{ Prompt string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		key := r.Header.Get("Idempotency-Key")
+		s.mu.Lock()
+		if _, known := s.byKey[key]; !known || !s.keys {
+			s.generated[body.Prompt]++
+		}
+		s.byKey[key] = body.Prompt
+		s.mu.Unlock()
+		answer = fmt.Sprintf(`{"data":[{"b64_json":%q}],%s}`, base64.StdEncoding.EncodeToString(pngImage), usage)
+		if s.async {
+			answer = fmt.Sprintf(`{"data":{"id":"task-of-%s"}}`, body.Prompt)
+		}
+		s.step("generated")
+	}
+	w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
+	half := len(answer) / 2
+	_, _ = io.WriteString(w, answer[:half])
+	_ = http.NewResponseController(w).Flush()
+	s.step(kind + " half answered")
+	_, _ = io.WriteString(w, answer[half:])
+	_ = http.NewResponseController(w).Flush()
+	s.step(kind + " answered")
+}
+
+// command runs the command in a process of its own and returns its exit status, -1 if it was killed:
+// at a step, or if watched is the name of a ledger, when both entries are in it and one of them is a
+// task, so that no test waits for the first poll.
+func (s *counting) command(t *testing.T, killAt, watched string, args ...string) (code int, out string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1", "IMAGE_API_KEY=k")
+	var text strings.Builder
+	cmd.Stdout, cmd.Stderr = &text, &text
+	require.NoError(t, cmd.Start())
+	s.mu.Lock()
+	s.at, s.kill = killAt, func() { _ = cmd.Process.Kill() }
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		for watched != "" {
+			select {
+			case <-ended:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			text, _ := os.ReadFile(watched)
+			last := map[string]string{}
+			for line := range strings.Lines(string(text)) {
+				var rec struct{ Entry, Event string }
+				if json.Unmarshal([]byte(line), &rec) == nil {
+					last[rec.Entry] = rec.Event
+				}
+			}
+			events := fmt.Sprint(slices.Collect(maps.Values(last)))
+			if len(last) == 2 && strings.Contains(events, "task") {
+				_ = cmd.Process.Kill()
+			}
+		}
+	}()
+	_ = cmd.Wait()
+	close(ended)
+	return cmd.ProcessState.ExitCode(), text.String()
+}
+
+func prompts(t *testing.T, dir string, lines ...string) string {
+	name := filepath.Join(dir, "prompts.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o600))
+	return name
+}
+
+// The command is killed at each step, and run until it has nothing left to do.
+func TestBatchThatIsKilledPaysNothingTwice(t *testing.T) {
+	t.Parallel()
+	sync, tasks := []string{"request received", "generated", "request half answered", "request answered"},
+		[]string{"poll received", "poll half answered", "poll answered", "fetch received"}
+	for name, s := range map[string]*counting{
+		"images": {}, "images, keys": {keys: true}, "tasks": {async: true}, "tasks, keys": {async: true, keys: true},
+	} {
+		for _, step := range append(sync, tasks...) {
+			if strings.HasPrefix(step, "poll") && !s.async || strings.HasPrefix(step, "fetch") && !s.async {
+				continue
+			}
+			t.Run(name+": "+step, func(t *testing.T) {
+				t.Parallel()
+				s := &counting{async: s.async, keys: s.keys, generated: map[string]int{}, byKey: map[string]string{}}
+				server := httptest.NewServer(s)
+				t.Cleanup(server.Close)
+				dir := t.TempDir()
+				file := prompts(t, dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
+				args := []string{"-base-url", server.URL, "-batch", file, "-out", dir, "-json"}
+				if s.keys {
+					args = append(args, "-idempotent")
+				}
+				ledger := filepath.Join(dir, "ledger.jsonl")
+				watched := "" // of images: they need no second run
+				if s.async {
+					watched = ledger
+				}
+				if slices.Contains(tasks, step) {
+					code, _ := s.command(t, "", watched, args...)
+					require.Equal(t, -1, code)
+				}
+				code, _ := s.command(t, step, "", args...)
+				if !strings.HasSuffix(step, " answered") { // after the last byte it may be faster
+					require.Equal(t, -1, code, "killed")
+				}
+				_, out := s.command(t, "", watched, args...)
+				if s.async {
+					_, out = s.command(t, "", "", args...)
+				}
+				for prompt, n := range s.generated {
+					require.LessOrEqual(t, n, 1, prompt)
+				}
+				var sum struct{ Done, Charged, Left, Failed, Images int }
+				require.NoError(t, json.Unmarshal([]byte(lastObject(out)), &sum), out)
+				require.Zero(t, sum.Left+sum.Failed, out)
+				require.Equal(t, 2, sum.Done+sum.Charged, out)
+				if s.keys {
+					require.Equal(t, 2, sum.Done, out)
+				}
+				require.Equal(t, sum.Done, sum.Images)
+			})
+		}
+	}
+}
+
+func lastObject(out string) (last string) {
+	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "{") {
+			last = lines.Text()
+		}
+	}
+	return last
+}
+
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{}, imagegentest.OK(), imagegentest.Status(500, 0),
+		imagegentest.Raw(`{"error":{"code":"moderation_blocked","message":"no knives"}}`), imagegentest.ItemError(0))
+	file := prompts(t, p.dir, `{"prompt":"a","n":2}`, ``, `{"prompt":"b"}`, `{"prompt":"c","name":"cee"}`,
+		`{"prompt":"d","n":2}`, `{"prompt":"a","n":2,"size":"16:9"}`, `{"prompt":"b"}`)
+	run := func(more ...string) (int, string, string) {
+		return p.run(t, "", append([]string{"-batch", file, "-out", "DIR/out", "-parallel", "1"}, more...)...)
+	}
+	code, stdout, stderr := run("-max-images", "6")
+	require.Equal(t, cli.ExitResume, code)
+	require.Contains(t, stderr, "-max-images 6 would be exceeded")
+	require.Contains(t, stderr, "cee: generate: status 200: moderation_blocked: no knives")
+	require.Equal(t, p.dir+"/out/0001-1.png\n"+p.dir+"/out/0001-2.png\n"+p.dir+"/out/0005-2.png\n", stdout)
+	code, stdout, _ = run("-json")
+	require.Equal(t, cli.ExitFailed, code)
+	require.JSONEq(t, `{"entries":6,"done":3,"failed":2,"charged":1,"left":0,"images":6,"exit":1,"usage":{
+		"input_tokens":44,"output_tokens":28,"total_tokens":72,
+		"input_tokens_details":{"text_tokens":44,"image_tokens":0}}}`, stdout)
+	posts := len(p.fake.Counts().Posts)
+	code, _, stderr = run()
+	require.Equal(t, cli.ExitFailed, code)
+	require.Contains(t, stderr, "-ambiguous sends them again")
+	require.Len(t, p.fake.Counts().Posts, posts, "nothing is sent again")
+	_, stdout, _ = run("-json", "-ambiguous")
+	require.Contains(t, stdout, `"charged":0`)
+	require.Len(t, p.fake.Counts().Posts, posts+1)
+}
+
+func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{}, imagegentest.Status(429, 0), imagegentest.OK())
+	file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
+	args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
+	code, _, _ := p.run(t, "", args...)
+	require.Equal(t, cli.ExitResume, code)
+	require.Len(t, p.fake.Counts().Posts, 1)
+	code, _, stderr := p.run(t, "", args...)
+	require.Equal(t, cli.ExitDone, code, stderr)
+	require.Equal(t, 2, p.fake.Counts().Generations)
+}
+
+func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
+	t.Parallel()
+	for line, says := range map[string]string{
+		`{"prompt":"x","sise":"1:1"}`: `line 2: json: unknown field "sise"`,
+		`{"prompt":" "}`:              "line 2: the prompt is empty",
+		`{"prompt":"x","size":"5:3"}`: "line 2: unsupported size",
+		`{"prompt":"x","n":-1}`:       "line 2: n is -1",
+		`{"prompt":"x"} {}`:           "line 2: more than one JSON value",
+		`{"prompt":"x","name":"a/b"}`: "line 2: name",
+		`"x"`:                         "line 2: json: cannot unmarshal string",
+	} {
+		p := setup(t, imagegentest.Options{})
+		code, _, stderr := p.run(t, "", "-batch", prompts(t, p.dir, `{"prompt":"a"}`, line), "-out", "DIR")
+		require.Equal(t, cli.ExitUsage, code)
+		require.Contains(t, stderr, says)
+		require.Empty(t, p.fake.Counts().Posts)
+	}
+}
