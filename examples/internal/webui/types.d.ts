@@ -110,6 +110,7 @@ interface SessionEvent {
 
 /** A recording that waits on the device. */
 interface Recording {
+	/** The lesson's identifier, or what newLesson returns. */
 	lesson: string;
 	sequence: number;
 	teacher: string;
@@ -121,6 +122,8 @@ interface Recording {
 	refused: object | string | null;
 	/** Of a file, or "". */
 	name: string;
+	/** Its place at the server, if it began without a lesson and has one now. */
+	to?: { lesson: string, sequence: number };
 }
 
 interface OutboxState {
@@ -153,7 +156,7 @@ interface Sink {
 type SendRequest = (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
 
 /** Reads all pages of a list. */
-type ReadAll = <Path extends string>(path: Path, query?: Fields) => Promise<
+type ReadAll = <Path extends string>(path: Path, query?: Fields, seconds?: number) => Promise<
 	Path extends "profiles" ? Profile[] : Path extends "feedback-records" ? FeedbackRecord[] : any[]
 >;
 
@@ -185,7 +188,7 @@ type Transact = <T>(
 type Hold = (work: string, ms?: number) => Promise<(() => void) | null>;
 
 /** Stores a part of a lesson while it arrives. */
-type OpenSink = (lesson: string, type: string) => Sink;
+type OpenSink = (type: string) => Sink;
 
 /**
  * Adds a recording, with the first sequence from its own on that no recording here has. data is
@@ -203,11 +206,12 @@ type Append = (recording: Recording, n: number, blob: Blob) => Promise<void>;
 type Keep = <T>(store: () => Promise<T>) => Promise<T>;
 
 /** Stores a part of a lesson: a file, with its name and data, or a recording without its audio. */
-type AddPart = (lesson: string, type: string, name?: string, data?: ArrayBuffer) => Promise<Recording>;
+type AddPart = (type: string, name?: string, data?: ArrayBuffer) => Promise<Recording>;
 
 /**
  * The voice session of a student, as the server has it. Its events: "session" when something of it
  * may have changed, "segment" with a changed segment in detail, "opened" when there is one,
+ * "recording" when a recording begins,
  * "heard" when all that was recorded here has become text,
  * "replaced" when it is another.
  */

@@ -85,6 +85,8 @@ func TestPageIsSmall(t *testing.T) {
 		unpacked += len(text)
 		sent += get("/page/"+path, "Accept-Encoding", "gzip").Body.Len()
 	}
+	worker := get("/page/worker.js")
+	unpacked, sent = unpacked+worker.Body.Len(), sent+worker.Body.Len()
 	t.Logf("scripts and styles: %d bytes, %d sent", unpacked, sent)
 	require.Less(t, unpacked, 110_000)
 	require.Less(t, sent, 40_000)
@@ -100,6 +102,19 @@ func TestNoTextBecomesCode(t *testing.T) {
 		require.NotRegexp(t, `innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function`, text, path)
 		require.NotRegexp(t, `<style|<script>|\son\w+="|\sstyle=`, text, path)
 		require.NotRegexp(t, `https?://|(src|href)="/`, text, "%s: addresses are relative", path)
+	}
+}
+
+// The service worker keeps every file of the page, and its script changes when one of them does.
+func TestServiceWorkerKeepsEveryFile(t *testing.T) {
+	t.Parallel()
+	w := get("/page/worker.js")
+	require.Equal(t, "../", w.Header().Get("Service-Worker-Allowed"))
+	require.Contains(t, w.Header().Get("Content-Type"), "javascript")
+	require.Regexp(t, `version = "[0-9a-f]{16}"`, w.Body.String())
+	require.Contains(t, w.Body.String(), `["./",`)
+	for path := range files(t, ".js", ".css", ".json", ".svg", ".png", ".webmanifest") {
+		require.Contains(t, w.Body.String(), `"page/`+path+`"`)
 	}
 }
 
@@ -126,7 +141,7 @@ func TestHeadersAreStrictAndFilesAreCached(t *testing.T) {
 		require.Contains(t, h.Get("Permissions-Policy"), "microphone=(self)")
 		policy := h.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self';", "require-trusted-types-for 'script'",
-			"trusted-types 'none'", "frame-ancestors 'none'"} {
+			"trusted-types worker", "frame-ancestors 'none'"} {
 			require.Contains(t, policy, part)
 		}
 		require.NotContains(t, policy, "unsafe")

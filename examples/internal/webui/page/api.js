@@ -16,6 +16,7 @@ export class Problem extends Error {
 }
 
 const storageKey = "lessonkit-sign-in";
+const studentsKey = "lessonkit-students";
 
 /** account is who is signed in. Its event "change" tells of signing in and out. */
 class Account extends EventTarget {
@@ -23,6 +24,8 @@ class Account extends EventTarget {
 	/** @type {Fields} */
 	headers = {};
 	expired = false;
+	/** Whether the last request had no answer. */
+	offline = false;
 
 	/** Signs in with these headers, or without any by the cookie, if the server accepts them. @param {Fields} headers */
 	async signIn(headers) {
@@ -44,10 +47,18 @@ class Account extends EventTarget {
 	#set(teacher, headers) {
 		// What is secret goes with the tab. A cookie lasts, and nothing else here is secret then.
 		const cookie = teacher && Object.keys(headers).length === 0;
+		if (teacher !== this.teacher) for (const storage of [localStorage, sessionStorage]) storage.removeItem(studentsKey);
 		sessionStorage.setItem(storageKey, JSON.stringify(cookie ? {} : { teacher, headers }));
 		if (cookie) localStorage.setItem(storageKey, JSON.stringify({ teacher, headers }));
 		else if (!teacher) localStorage.removeItem(storageKey);
 		Object.assign(this, { teacher, headers, expired: false });
+		this.dispatchEvent(new Event("change"));
+	}
+
+	/** @param {boolean} offline */
+	reach(offline) {
+		if (offline === this.offline) return;
+		this.offline = offline;
 		this.dispatchEvent(new Event("change"));
 	}
 
@@ -63,6 +74,9 @@ class Account extends EventTarget {
 export const account = Object.assign(new Account(), JSON.parse(localStorage.getItem(storageKey) ?? "{}"),
 	JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
 
+/** Headers are for one teacher and the cookie may be for another. @param {Fields} headers @returns {RequestCredentials} */
+export const credentials = (headers) => headers.Authorization || headers["X-Development-User"] ? "omit" : "same-origin";
+
 /** @type {SendRequest} */
 export async function request(method, path, { body, headers, seconds = 30, anonymous } = {}) {
 	const blob = body instanceof Blob;
@@ -73,15 +87,16 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 	try {
 		response = await fetch("api/v1/" + path, {
 			method, headers: sent, cache: "no-store",
-			// Headers are for one teacher and the cookie may be for another.
-			credentials: sent.Authorization || sent["X-Development-User"] ? "omit" : "same-origin",
+			credentials: credentials(sent),
 			keepalive: method === "DELETE", // also when the page is being left
 			body: body === undefined || blob ? body : JSON.stringify(body),
 			signal: AbortSignal.timeout(seconds * 1000),
 		});
 	} catch (error) {
+		account.reach(true);
 		throw new Problem(0, { code: "offline", detail: String(error) });
 	}
+	account.reach(false);
 	if (!response.ok) {
 		if (response.status === 401 && !anonymous) account.expire();
 		const problem = await response.json().catch(() => ({}));
@@ -93,17 +108,36 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 }
 
 /** @type {ReadAll} */
-export async function all(path, query) {
+export async function all(path, query, seconds) {
 	/** @type {any} */
 	const items = [];
 	let cursor = "";
 	do {
 		const search = new URLSearchParams({ ...query, limit: "200", cursor });
-		const { body } = await request("GET", path + "?" + search);
+		const { body } = await request("GET", path + "?" + search, { seconds });
 		items.push(...body.items);
 		cursor = body.next_cursor;
 	} while (cursor);
 	return items;
+}
+
+/** All students; while the server is away, those of the last visit. They go with the sign-in. */
+export async function students() {
+	const storage = credentials(account.headers) === "omit" ? sessionStorage : localStorage;
+	const kept = storage.getItem(studentsKey);
+	const { teacher } = account;
+	try {
+		const found = await all("profiles", {}, kept ? 5 : 30);
+		try {
+			if (account.teacher === teacher) storage.setItem(studentsKey, JSON.stringify(found));
+		} catch {
+			storage.removeItem(studentsKey); // there is no space
+		}
+		return found;
+	} catch (/** @type {any} */ error) {
+		if (!kept || error.code !== "offline") throw error;
+		return /** @type {Profile[]} */ (JSON.parse(kept));
+	}
 }
 
 /** @param {string} path */

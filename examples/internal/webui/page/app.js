@@ -77,6 +77,7 @@ function drawBanner() {
 			h("p", {}, t("expired")), signInForm()),
 		problem && h("div.notice.row", {},
 			h("p.grow", {}, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
+		account.offline && account.teacher && !problem && h("p.notice", { role: "status" }, t("offline")),
 		refused.length > 0 && h("p.notice", {}, t("refusedParts", { n: refused.length })),
 		others > 0 && account.teacher && h("p.notice", {}, t("othersUnsent", { n: others })));
 	// Neither a form that is filled in nor a button that is focused is replaced.
@@ -97,12 +98,17 @@ account.addEventListener("change", () => {
 	if (account.teacher !== teacher) {
 		teacher = account.teacher;
 		void show();
-	} else {
-		byId("banner").replaceChildren();
-		drawBanner();
-	}
+	} else drawBanner();
 });
+
+/** Starts the page while the server is away. Trusted Types let the page name this one script. */
+function keepPage() {
+	const address = String(new URL("worker.js", import.meta.url));
+	const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("worker", { createScriptURL: () => address });
+	navigator.serviceWorker?.register(policy?.createScriptURL("") ?? address, { scope: "./" }).catch(() => {});
+}
 
 await useLanguage(localStorage.getItem(languageKey) ?? navigator.language);
 await show();
+keepPage();
 await once(main, wake);

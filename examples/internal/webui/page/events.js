@@ -1,6 +1,6 @@
 // The events of a session, read with fetch because EventSource cannot send a token.
 
-import { account } from "./api.js";
+import { account, credentials } from "./api.js";
 
 /** @type {Follow} */
 export async function follow(session, on, signal) {
@@ -17,7 +17,7 @@ export async function follow(session, on, signal) {
 		try {
 			const response = await fetch(`api/v1/feedback-sessions/${session}/events`, {
 				headers: { ...account.headers, ...(last && { "Last-Event-ID": last }) },
-				cache: "no-store", credentials: "omit", signal: signals,
+				cache: "no-store", credentials: credentials(account.headers), signal: signals,
 			});
 			if (response.status === 401) account.expire();
 			if (!response.ok || !response.body) throw new Error();

@@ -1,7 +1,7 @@
 // Recordings wait in IndexedDB until the server has confirmed that it stored them. A recording is
 // written while it is made, so that a reload or a crash loses less than a second.
 
-import { account, request } from "./api.js";
+import { account, all, request } from "./api.js";
 
 /** @type {Promise<IDBDatabase> | undefined} */
 let opening;
@@ -82,6 +82,9 @@ export const draftKeys = () => Object.keys(localStorage).filter((key) => key.sta
 /** @returns {Promise<Recording[]>} */
 export const list = () => transact("readonly", (recordings) => recordings.getAll());
 
+/** The lesson of a student's recordings that the server will begin, as they are sent. @param {string} student @param {string} day */
+export const newLesson = (student, day) => `new ${student} ${day}`;
+
 /** Those of the teacher. */
 export const own = async () => (await list()).filter((r) => r.teacher === account.teacher);
 
@@ -101,20 +104,23 @@ export function hold(work, ms) {
 	});
 }
 
-/** Its events: "change" of the state, and "sent" for each recording that was sent. */
+/** Its events: "change" of the state, and "sent" with each recording that was sent in detail. */
 export const outbox = Object.assign(new EventTarget(), {
 	/** @type {OutboxState} */
 	state: { unsent: 0, refused: [], others: 0, problem: null },
 });
 
 const channel = new BroadcastChannel("lessonkit-outbox");
-channel.onmessage = wake;
+channel.onmessage = (/** @type {MessageEvent} */ { data }) => data ? sent(data) : wake();
 
 /** Tells all tabs of a change. */
 export function changed() {
 	channel.postMessage("");
 	return wake();
 }
+
+/** @param {Recording} detail */
+const sent = (detail) => outbox.dispatchEvent(new CustomEvent("sent", { detail }));
 
 let retryAt = 0;
 let failures = 0;
@@ -172,15 +178,21 @@ async function drain() {
 		const next = (await own()).find((r) => r.complete && !r.refused);
 		if (!next) return;
 		try {
+			if (next.lesson.startsWith("new ") && !next.to) next.to = await place(next);
 			await send(next);
 			failures = 0;
+			sent(next); // before it is gone: the next recording takes the place after it
+			channel.postMessage(next);
 			await remove(next);
 			await report(null);
-			outbox.dispatchEvent(new Event("sent"));
 		} catch (error) {
 			const { temporary = true, retryAfter = 0, code, status, message, fields } = /** @type {any} */ (error);
 			if (account.teacher !== next.teacher) return; // signed out: it is gone
-			if (!temporary) {
+			if (code === "sequence_taken" && next.to) { // by another device
+				await put({ ...next, to: undefined });
+				continue;
+			}
+			if (!temporary && code !== "lesson_in_progress") { // by another device, just now
 				await put({ ...next, refused: { code, status, message, fields } });
 				continue;
 			}
@@ -192,10 +204,29 @@ async function drain() {
 	}
 }
 
+/**
+ * Finds the place of a recording that began without a lesson: in the open one, or a new one. It is
+ * kept, so that the recording is sent once; a full device is no reason not to send it.
+ * @param {Recording} recording
+ */
+async function place(recording) {
+	const [, profile_id, feedback_date] = recording.lesson.split(" ");
+	const { body: session } = await request("POST", "feedback-sessions", { body: { profile_id, feedback_date } });
+	const open = session.lessons.find((/** @type {Lesson} */ l) => l.state === "recording")
+		?? (await request("POST", `feedback-sessions/${session.session_id}/lessons`)).body;
+	const lesson = open.lesson_id;
+	const taken = [...await all(`feedback-lessons/${lesson}/segments`), ...(await list()).map((r) => r.to ?? r)
+		.filter((r) => r.lesson === lesson)].map((s) => s.sequence);
+	const to = { lesson, sequence: Math.max(-1, ...taken) + 1 };
+	await put({ ...recording, to }).catch(() => {});
+	return to;
+}
+
 /** @param {Recording} recording */
 async function send(recording) {
-	const query = new URLSearchParams({ sequence: String(recording.sequence) });
+	const { lesson, sequence } = recording.to ?? recording;
+	const query = new URLSearchParams({ sequence: String(sequence) });
 	if (recording.duration > 0) query.set("duration_ms", String(Math.round(recording.duration)));
 	const body = await audio(recording);
-	await request("POST", `feedback-lessons/${recording.lesson}/segments?${query}`, { body, seconds: 600 });
+	await request("POST", `feedback-lessons/${lesson}/segments?${query}`, { body, seconds: 600 });
 }

@@ -11,6 +11,7 @@ export class Work extends EventTarget {
 	/** @type {Session | null} */
 	session = null;
 	etag = "";
+	isKnown = false; // whether there is a session
 	end = new AbortController();
 	changes = 0; // that events told
 
@@ -20,25 +21,21 @@ export class Work extends EventTarget {
 		this.profile = profile;
 	}
 
-	load() {
-		return this.read("feedback-sessions/active?optional=true&profile_id=" + this.profile.profile_id);
-	}
-
-	/** Reads the session again. Its text and their version remain those of the editor. */
-	async refresh() {
-		if (this.session) await this.read("feedback-sessions/" + this.session.session_id);
+	/** Reads the session, if there is one. Its text and their version remain those of the editor. @returns {Promise<void>} */
+	refresh() {
+		return this.read("feedback-sessions/" + (this.session?.session_id
+			?? "active?optional=true&profile_id=" + this.profile.profile_id));
 	}
 
 	/** Opens a session if there is none. */
 	async ensure() {
 		if (!this.session) {
 			await this.read("feedback-sessions", { profile_id: this.profile.profile_id, feedback_date: today() });
-			this.dispatchEvent(new Event("opened"));
 		}
 		return /** @type {Session} */ (this.session);
 	}
 
-	/** @param {string} path @param {object} [body] of a POST */
+	/** @param {string} path @param {object} [body] of a POST @returns {Promise<void>} */
 	async read(path, body) {
 		const { changes, end } = this;
 		const answer = await request(body ? "POST" : "GET", path, { body });
@@ -55,8 +52,14 @@ export class Work extends EventTarget {
 		const isNew = !this.session;
 		this.session = session;
 		this.etag ||= answer.etag;
+		this.isKnown = true;
 		if (isNew) this.follow();
 		this.dispatchEvent(new Event("session"));
+		if (isNew && session) this.dispatchEvent(new Event("opened"));
+	}
+
+	openLesson() {
+		return this.session?.lessons.find((l) => l.state === "recording");
 	}
 
 	/** @param {string | undefined} id */

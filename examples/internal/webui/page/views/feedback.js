@@ -181,7 +181,8 @@ export function feedbackSection(work, saved) {
 		const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
 		if (!kept || kept.text === editor.value) return;
 		// The version that the draft belongs to tells whether the text has changed elsewhere since.
-		work.etag = kept.etag || work.etag;
+		// One that was begun while the server was away belongs to none, which is a conflict.
+		work.etag = kept.etag || (work.session?.feedback_text ? '"-1"' : work.etag);
 		editor.value = kept.text;
 		edited();
 	}, { once: true });

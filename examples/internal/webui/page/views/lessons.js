@@ -1,9 +1,9 @@
 // Recording lessons, and what of them waits.
 
 import { account, Problem, request } from "../api.js";
-import { announce, button, duration, explain, h, minutes, once, say, t, write } from "../dom.js";
+import { announce, button, duration, explain, h, minutes, once, say, t, today, write } from "../dom.js";
 import { delay } from "../events.js";
-import { append, changed, create, hold, outbox, own, put } from "../outbox.js";
+import { append, changed, create, hold, newLesson, outbox, own, put, wake } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
 import { isWaiting } from "../work.js";
 import { transcript } from "./transcript.js";
@@ -39,26 +39,16 @@ export function lessonsSection(work) {
 	/** What was recorded here and is no text yet, as lesson and sequence. @type {Set<string>} */
 	const awaited = new Set();
 
-	const openLesson = () => work.session?.lessons.find((l) => l.state === "recording");
+	const student = work.profile.profile_id;
 
-	/** Returns the lesson that is recording, or starts the next one. */
-	async function ensureLesson() {
-		const session = await work.ensure();
-		const open = openLesson();
-		if (open) return open.lesson_id;
-		await request("POST", `feedback-sessions/${session.session_id}/lessons`).catch((error) => {
-			if (error.code !== "lesson_in_progress") throw error; // that of another device
-		});
-		await work.refresh();
-		return openLesson()?.lesson_id ?? "";
-	}
+	/** Where the next recording belongs. It waits for no answer, and follows those that have no lesson yet. */
+	const nextLesson = () => !unsent.some((r) => r.lesson.startsWith(newLesson(student, ""))) && work.openLesson()?.lesson_id
+		|| newLesson(student, today());
 
 	async function start() {
 		const check = () => end.signal.throwIfAborted(); // the page shows something else by now
 		const stream = await microphone();
 		try {
-			check();
-			const lesson = await ensureLesson();
 			check();
 			// Other tabs leave this one's recordings alone until it has stopped.
 			const held = await hold("recording", 2000);
@@ -66,7 +56,7 @@ export function lessonsSection(work) {
 			release = held;
 			check();
 			recorder = await recordStream(stream,
-				{ segment: (type) => (check(), sink(lesson, type)), level: drawLevel, ended: stop });
+				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: stop });
 		} catch (error) {
 			for (const track of stream.getTracks()) track.stop();
 			release();
@@ -74,6 +64,7 @@ export function lessonsSection(work) {
 			throw error;
 		}
 		void navigator.storage?.persist?.(); // Firefox asks its user: no need to wait
+		work.dispatchEvent(new Event("recording"));
 		awake = new AbortController();
 		keepAwake(awake.signal);
 		document.title = "● " + t("recording") + " – " + work.profile.name;
@@ -97,7 +88,8 @@ export function lessonsSection(work) {
 	}
 
 	/** @type {AddPart} */
-	const add = (lesson, type, name = "", data) => keep(async () => {
+	const add = (type, name = "", data) => keep(async () => {
+		const lesson = nextLesson();
 		const sent = work.lesson(lesson)?.segments.map((s) => s.sequence) ?? [];
 		const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
 		const { teacher } = account;
@@ -110,11 +102,11 @@ export function lessonsSection(work) {
 	});
 
 	/** @type {OpenSink} */
-	function sink(lesson, type) {
+	function sink(type) {
 		let n = 0;
 		/** @type {Blob[]} */
 		const waiting = [];
-		let stored = add(lesson, type);
+		let stored = add(type);
 		return {
 			chunk(data) {
 				waiting.push(data);
@@ -149,11 +141,10 @@ export function lessonsSection(work) {
 	const addFiles = () => once(files, async () => {
 		const picked = [...files.files ?? []];
 		if (picked.length === 0) return;
-		const lesson = await ensureLesson();
 		for (const file of picked) {
 			const data = await file.arrayBuffer();
 			// The server looks at the content; the name decides what the browser calls it.
-			await add(lesson, file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name, data);
+			await add(file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name, data);
 		}
 		files.value = "";
 		return t("filesAdded", { n: picked.length });
@@ -161,7 +152,8 @@ export function lessonsSection(work) {
 
 	async function finishLesson() {
 		await stop();
-		const open = openLesson();
+		await wake(); // what is sent later begins the next lesson
+		const open = work.openLesson();
 		if (!open) return;
 		await request("POST", `feedback-lessons/${open.lesson_id}/finish`);
 		await work.refresh();
@@ -177,11 +169,11 @@ export function lessonsSection(work) {
 
 	function draw() {
 		const lessons = work.session?.lessons ?? [];
-		const open = openLesson();
+		const open = work.openLesson();
 		write(record, t(recorder ? "stop" : "record"));
 		record.classList.toggle("on", !!recorder);
-		write(lessonNote, open ? t(recorder ? "lessonRecording" : "lessonOpen", { n: open.number })
-			: t("lessonNext", { n: lessons.length + 1 }));
+		write(lessonNote, t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext",
+			{ n: open?.number ?? lessons.length + 1 }));
 		levels.hidden = !recorder;
 		finish.hidden = !open;
 		hear(lessons);
@@ -205,7 +197,7 @@ export function lessonsSection(work) {
 	}
 
 	// Events do not tell how long it takes.
-	const progress = setInterval(() => waiting.textContent && !document.hidden && refresh(), 3000);
+	const progress = setInterval(() => (waiting.textContent || !work.isKnown) && !document.hidden && refresh(), 3000);
 	const refresh = () => work.refresh().catch(() => {});
 	const end = new AbortController();
 	/** @type {Listen} */
@@ -220,7 +212,12 @@ export function lessonsSection(work) {
 		if (news) spoken.textContent = t("textOf", { n: sequence + 1 }) + " " + news;
 	});
 	on(outbox, "change", readOutbox);
-	on(outbox, "sent", refresh);
+	on(outbox, "sent", ({ detail: { to, ...recording } }) => {
+		const { lesson, sequence } = to ?? recording;
+		last.set(lesson, Math.max(last.get(lesson) ?? -1, sequence));
+		if (awaited.delete(recording.lesson + " " + recording.sequence)) awaited.add(lesson + " " + sequence);
+		void refresh();
+	});
 	on(document, "keydown", (event) => {
 		if (event.code !== "Space" || event.repeat
 			|| event.target.closest("button, a, input, select, textarea, audio, summary, dialog")) return;

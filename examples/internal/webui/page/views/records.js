@@ -1,13 +1,13 @@
 // Saved feedback: by month, found by student and words, sent, edited, printed.
 
-import { all, messageOf, request } from "../api.js";
+import { messageOf, request, students } from "../api.js";
 import { button, byId, copy, dayName, explain, field, form, h, once, say, t, today } from "../dom.js";
 import { delay } from "../events.js";
 import { draftKey } from "../outbox.js";
 
 /** @type {View} */
 export async function recordsView(root) {
-	const profiles = await all("profiles");
+	const profiles = await students();
 	const names = new Map(profiles.map((p) => [p.profile_id, p.name]));
 	const student = h("select", {}, h("option", { value: "" }, t("any")),
 		...profiles.map((p) => h("option", { value: p.profile_id }, p.name)));

@@ -1,7 +1,7 @@
 // One student: record lessons, read their text, write the feedback, see what was saved.
 
-import { request } from "../api.js";
-import { h, once, t } from "../dom.js";
+import { request, students } from "../api.js";
+import { explain, h, once, t } from "../dom.js";
 import { Work } from "../work.js";
 import { feedbackSection } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
@@ -20,7 +20,11 @@ export function recordAtOnce(id) {
 export async function studentView(root, id = "") {
 	const begins = recorded === id;
 	recorded = "";
-	const { body: profile } = await request("GET", "profiles/" + id);
+	const profile = await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, async (error) => {
+		const kept = error.code === "offline" && (await students()).find((p) => p.profile_id === id);
+		if (!kept) throw error;
+		return kept;
+	});
 	const work = new Work(profile);
 	const records = recordList({ profile_id: id }, () => profile.name, "h3");
 	const saved = h("div", {});
@@ -30,7 +34,7 @@ export async function studentView(root, id = "") {
 		saved.scrollIntoView({ block: "nearest" });
 		await once(records.element, records.draw);
 	});
-	work.addEventListener("opened", () => saved.replaceChildren());
+	for (const next of ["opened", "recording"]) work.addEventListener(next, () => saved.replaceChildren());
 	root.append(
 		h("div.row", {},
 			h("div.grow", {}, h("h1", {}, profile.name), h("p.hint", {}, describe(profile))),
@@ -44,11 +48,15 @@ export async function studentView(root, id = "") {
 		await Promise.all([lessons.leave(), feedback.leave(), records.leave()]);
 	};
 	try {
-		await work.load();
+		await work.refresh();
 		await records.draw();
-	} catch (error) {
-		await end();
-		throw error;
+	} catch (/** @type {any} */ error) {
+		if (error.code !== "offline") {
+			await end();
+			throw error;
+		}
+		records.element.append(h("p.hint", {}, explain(error)));
+		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
 	}
 	if (begins) lessons.record.click();
 	return end;

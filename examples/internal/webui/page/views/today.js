@@ -1,6 +1,6 @@
 // Today: whose lesson is now, and what is done. Below, all students.
 
-import { all } from "../api.js";
+import { account, all, students } from "../api.js";
 import { button, dayName, field, h, once, t, today, write } from "../dom.js";
 import { recordAtOnce } from "./student.js";
 import { describe } from "./students.js";
@@ -24,7 +24,7 @@ const lately = 28; // days
 
 /** @type {View} */
 export async function todayView(root) {
-	const profiles = (await all("profiles")).sort((a, b) => collator.compare(a.name, b.name));
+	const profiles = (await students()).sort((a, b) => collator.compare(a.name, b.name));
 	const now = new Date().toTimeString().slice(0, 5);
 	/** @param {Profile} p */
 	const isOver = (p) => (p.end_time || p.start_time) <= now;
@@ -84,7 +84,7 @@ export async function todayView(root) {
 			profiles.length > 0 && field(t("search"), search), count, found));
 	draw();
 	if (profiles.length === 0) return;
-	void once(count, async () => {
+	if (!account.offline) void once(count, async () => {
 		const records = await all("feedback-records", { from: today(lately) });
 		last = new Map(records.reverse().map((r) => [r.profile_id, r.feedback_date])); // the newest are first
 		for (const state of states) state();

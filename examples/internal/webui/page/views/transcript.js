@@ -3,7 +3,7 @@
 
 import { request } from "../api.js";
 import { arrange, button, explain, h, minutes, t, words, write } from "../dom.js";
-import { audio, remove } from "../outbox.js";
+import { audio, newLesson, remove } from "../outbox.js";
 import { save } from "./settings.js";
 
 /** @param {Work} work */
@@ -23,9 +23,16 @@ export function transcript(work) {
 	/** @param {Recording[]} unsent */
 	function draw(unsent) {
 		const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 8;
-		const lessons = work.session?.lessons ?? [];
+		const lessons = [...work.session?.lessons ?? []];
+		/** The lesson of a recording, "" for one that the server does not have yet. @param {Recording} r */
+		const lessonOf = (r) => r.to?.lesson ?? (r.lesson.startsWith("new ") ? work.openLesson()?.lesson_id ?? "" : r.lesson);
+		const mine = unsent.filter((r) => work.lesson(lessonOf(r)) || r.lesson.startsWith(newLesson(work.profile.profile_id, "")));
+		if (mine.some((r) => !work.lesson(lessonOf(r)))) {
+			lessons.push({ lesson_id: "", number: lessons.length + 1, state: "recording", applied: false, truncated: false, segments: [] });
+		}
 		element.hidden = lessons.length === 0;
-		arrange(element, lessons.map((l) => show(l.lesson_id, lessonView, l, unsent.filter((r) => r.lesson === l.lesson_id))));
+		arrange(element, lessons.map((l) => show(l.lesson_id || "new " + l.number, lessonView, l,
+			mine.filter((r) => l.lesson_id === (work.lesson(lessonOf(r))?.lesson_id ?? "")))));
 		if (atEnd) element.scrollTop = element.scrollHeight;
 	}
 
@@ -46,7 +53,7 @@ export function transcript(work) {
 			apply.hidden = applied || state === "recording";
 			const sent = new Set(segments.map((s) => s.sequence));
 			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
-				...kept.filter((r) => r.refused || !sent.has(r.sequence))
+				...kept.filter((r) => r.refused || !sent.has((r.to ?? r).sequence) || r.lesson.startsWith("new ") && !r.to)
 					.map((r) => show(`${r.lesson} ${r.sequence}`, keptView, r))]);
 			return section;
 		};

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// Without a network the page starts, with the students of the last visit. A recording begins, survives
+// a reload, and gets its session and lesson when the network returns. Of the interface nothing is
+// cached, and signing out forgets the students.
+func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	b.do(chromedp.Navigate(n.url + "/#sign-in=anna"))
+	b.waitText("Ming")
+	b.eval(`navigator.serviceWorker.ready.then(() => "")`)
+	n.away.Store(true)
+	b.do(chromedp.Reload())
+	b.waitText("The server cannot be reached. You can record")
+	b.waitText("Ming")
+	b.screenshot("away")
+	b.do(chromedp.Click(chromedp.CSS(".start")))
+	b.waitRecorded(3)
+	b.clickButton("Stop")
+	b.waitText("Stored on this device, not sent yet")
+	b.waitText("not sent yet: 1. The server cannot be reached.")
+	b.screenshot("recorded")
+	b.do(chromedp.Reload())
+	b.waitText("Stored on this device, not sent yet")
+	b.clickButton("Record")
+	b.waitRecorded(2)
+	b.clickButton("Stop")
+	b.waitText("not sent yet: 2.")
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Written without a network. "))
+	n.away.Store(false)
+	b.clickButton("Send now")
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 2`, "")
+	_, durations := storedParts(t, c, p.ID, 2)
+	require.Greater(t, durations[0], 2.0)
+	require.Eventually(t, func() bool {
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		require.Equal(t, time.Now().Format(time.DateOnly), s.FeedbackDate)
+		return strings.HasPrefix(s.FeedbackText, "Written without a network.")
+	}, timeout, 100*time.Millisecond)
+	require.Empty(t, b.eval(`caches.keys().then((names) => Promise.all(names.map((name) => caches.open(name)
+		.then((cache) => cache.keys())))).then((keys) => keys.flat().map((r) => new URL(r.url).pathname)
+		.filter((path) => path !== "/" && !path.startsWith("/page/")).join())`))
+	require.Contains(t, b.eval(`JSON.stringify(sessionStorage)`), "Ming")
+	b.clickButton("Sign out")
+	b.waitText("Sign in with this name")
+	require.NotContains(t, b.eval(`JSON.stringify([sessionStorage, localStorage])`), "Ming")
+	b.requireOnly(n.url)
+}
+
+// A text that was begun while the server was away does not replace one that was there.
+func TestTextOfBeforeIsNotReplacedByOneWithoutANetwork(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	s := withLesson(t, c, p.ID)
+	theirs := "Theirs"
+	_, err := c.SaveSession(t.Context(), s.ID, feedbackclient.SessionEdit{FeedbackText: &theirs})
+	require.NoError(t, err)
+	b.do(chromedp.Navigate(n.url + "/#sign-in=anna"))
+	b.waitText("Ming")
+	n.away.Store(true)
+	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
+	b.until(`() => Boolean(document.querySelector("textarea"))`, "")
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+	n.away.Store(false)
+	b.waitText("The text was changed on another device")
+	b.clickButton("Keep mine")
+	require.Eventually(t, func() bool {
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		return s.FeedbackText == "Mine"
+	}, timeout, 100*time.Millisecond)
+}
