@@ -27,6 +27,9 @@ type Login struct {
 // concurrent calls with one code share one exchange, and later calls fail with [ErrCodeRejected],
 // even if the first answer was lost. A code is not used up while the store is down.
 //
+// It does not know its clients, so it does not limit how often one of them guesses: on HTTP
+// requests, call it by Limiter.Login of package authhttp, as that package's operations do.
+//
 // It fails with an error that matches one of the sentinels from [ErrCodeMissing] to
 // [ErrNotConfigured], or [ErrUnavailable], or with ctx's error.
 func (s *Service) Login(ctx context.Context, code string) (Login, error) {

@@ -176,7 +176,12 @@ func TestPathsAreConfigurable(t *testing.T) {
 
 func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
 	t.Parallel()
+	identify := authhttp.Authenticate(setup(t, options{}).service)
+	_, nobody := identify(t.Context(), http.Header{})
+	_, noDatabase := authhttp.Authenticate(nil)(t.Context(), http.Header{})
 	for code, err := range map[string]error{
+		"token_missing":           nobody,
+		"database_not_configured": noDatabase,
 		"login_code_invalid":   &auth.ExchangeError{Kind: auth.ErrCodeRejected, Message: "secret"},
 		"login_upstream_error": &auth.ExchangeError{Kind: auth.ErrPlatform, Message: "secret"},
 		"login_not_configured": auth.ErrNotConfigured,

@@ -73,7 +73,8 @@ func (o *OAuth2) refusal(ctx context.Context, err error) error {
 // there, /callback is where it comes back.
 func webSignIn(service *auth.Service, config *oauth2.Config) http.Handler {
 	var session authhttp.Cookie
-	const pending = "__Host-oauth2" // the cookie of a sign-in that has begun
+	attempts := authhttp.NewLimiter(authhttp.Config{}) // with TrustedProxies behind a proxy
+	const pending = "__Host-oauth2"                    // the cookie of a sign-in that has begun
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /signin", func(w http.ResponseWriter, r *http.Request) {
 		state, verifier := oauth2.GenerateVerifier(), oauth2.GenerateVerifier()
@@ -102,7 +103,7 @@ func webSignIn(service *auth.Service, config *oauth2.Config) http.Handler {
 			return
 		}
 		_, verifier, _ := strings.Cut(cookie.Value, ".")
-		login, err := service.Login(r.Context(), verifier+" "+r.FormValue("code"))
+		login, err := attempts.Login(r, service, verifier+" "+r.FormValue("code"))
 		if err != nil {
 			authhttp.Refuse(w, r, err)
 			return

@@ -27,10 +27,14 @@ func problem(status int, code, detail string) *httpapi.Problem {
 // refusal returns the answer to an error of an auth.Service or of authenticate. The service has
 // logged a fault already, and the platform's own text, which is never in an answer.
 func refusal(err error) *httpapi.Problem {
+	if p, ok := errors.AsType[*httpapi.Problem](err); ok { // of Authenticate
+		return p
+	}
 	switch {
 	case errors.Is(err, errNoToken):
 		return problem(http.StatusUnauthorized, "token_missing",
-			"Sign in, and send the session token as Authorization: Bearer.").
+			"Sign in: the request has no session token. It is sent as Authorization: Bearer, "+
+				"or in the cookie that a sign-in sets.").
 			WithHeader("WWW-Authenticate", "Bearer")
 	case errors.Is(err, errDevelopmentName):
 		return problem(http.StatusUnauthorized, "token_invalid", "The name in "+DevelopmentHeader+
@@ -88,9 +92,9 @@ func eraseRefusal(err error) *httpapi.Problem {
 	return problem(http.StatusInternalServerError, "internal_error", "Something went wrong here.").WithCause(err)
 }
 
-// Refuse answers r with the problem document of an error of an [auth.Service], of a sign-in too:
-// status, stable code and headers are those that the operations of this package answer with. The
-// text of err is not in the answer.
+// Refuse answers r with the problem document of an error of an [auth.Service] or of [Authenticate],
+// of a sign-in too: status, stable code and headers are those that the operations of this package
+// answer with. The text of err is not in the answer.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	httpapi.WriteError(w, r, refusal(err))
 }

@@ -3,7 +3,6 @@ package authhttp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -231,7 +230,7 @@ func principal(ctx context.Context) auth.Principal {
 // signIn exchanges the code.
 func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
 	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx))
-	if !errors.Is(err, auth.ErrCodeRejected) && !errors.Is(err, auth.ErrBlocked) {
+	if !isGuess(err) {
 		notCounted(ctx)
 	}
 	if err != nil {
