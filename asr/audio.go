@@ -48,8 +48,8 @@ type Audio struct {
 	// fails, recognition continues and the call is repeated later.
 	SaveTask func(ctx context.Context, task string) error
 	// Progress, if not nil, is called with the position in the recording that recognition has
-	// reached, by recognisers that know it. It is called by one goroutine at a time and should
-	// return quickly.
+	// reached. Of this module's recognisers only those of package command know it, while their
+	// program prints times. It is called by one goroutine at a time and should return quickly.
 	Progress func(done time.Duration)
 }
 

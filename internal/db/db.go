@@ -58,7 +58,7 @@ func Open(address string) (*DB, error) {
 	}
 	pool, err := sql.Open("pgx", address)
 	if err != nil {
-		return nil, fmt.Errorf("open postgres with github.com/jackc/pgx/v5/stdlib: %w", err)
+		return nil, fmt.Errorf("open postgres: the program must import _ \"github.com/jackc/pgx/v5/stdlib\": %w", err)
 	}
 	return &DB{Engine: Postgres, W: pool, R: pool, opened: true}, nil
 }

@@ -20,14 +20,14 @@ func OpenSQLite(path string, trace Trace) (*DB, error) {
 		return nil,
 			errors.New("open sqlite: the path of a file is required (connections cannot share a memory database)")
 	}
+	registered, err := sql.Open("sqlite", "")
+	if err != nil {
+		return nil, fmt.Errorf("open sqlite: the program must import _ \"modernc.org/sqlite\": %w", err)
+	}
+	defer registered.Close() // it has no connection
 	if err := createFile(path); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	registered, err := sql.Open("sqlite", "")
-	if err != nil {
-		return nil, fmt.Errorf("open sqlite: %w", err)
-	}
-	defer registered.Close() // it has no connection
 	w := sql.OpenDB(connector{driver: registered.Driver(), name: dsn(path, true), trace: trace, writes: true})
 	w.SetMaxOpenConns(1)
 	if err := pingUntilFree(w); err != nil {
