@@ -50,13 +50,16 @@ func TestSARIF(t *testing.T) {
 		capability.Options{Name: "dir/a b.json"})
 	var b bytes.Buffer
 	require.NoError(t, report.SARIF(&b, d.Check(), capability.Rules(),
-		report.SARIFOptions{Version: "v1.2.3"}))
+		report.SARIFOptions{Version: "v1.2.3", Tool: "gate", HelpURL: "https://host.example/rules"}))
 	var log struct {
 		Version string
 		Runs    []struct {
 			ColumnKind string
 			Tool       struct {
-				Driver struct{ Rules []struct{ ID string } }
+				Driver struct {
+					Name, InformationURI string
+					Rules                []struct{ ID, HelpURI string }
+				}
 			}
 			Results []struct {
 				RuleID    string
@@ -82,6 +85,9 @@ func TestSARIF(t *testing.T) {
 	require.Equal(t, "2.1.0", log.Version)
 	run := log.Runs[0]
 	require.Equal(t, "unicodeCodePoints", run.ColumnKind)
+	require.Equal(t, "gate", run.Tool.Driver.Name)
+	require.Equal(t, "https://host.example/rules", run.Tool.Driver.InformationURI)
+	require.Equal(t, "https://host.example/rules#"+run.Tool.Driver.Rules[0].ID, run.Tool.Driver.Rules[0].HelpURI)
 	require.Len(t, run.Results, 2)
 	for _, r := range run.Results {
 		require.Equal(t, r.RuleID, run.Tool.Driver.Rules[r.RuleIndex].ID)
@@ -106,6 +112,7 @@ func TestSARIFOfDecodedDiagnostics(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, report.SARIF(&b, decoded, capability.Rules(), report.SARIFOptions{}))
 	require.NotContains(t, b.String(), "fixes")
+	require.NotContains(t, b.String(), "Uri\"", "there is no page of help by default")
 }
 
 func TestSARIFNamesFilesByURLs(t *testing.T) {

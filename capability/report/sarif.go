@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -12,15 +13,17 @@ import (
 
 // SARIFOptions configures [SARIF].
 type SARIFOptions struct {
+	// Tool is the name of the program that reports. Defaults to "capability".
+	Tool string
+	// HelpURL is the address of a page that describes the rules, with their codes as fragments.
+	// Defaults to none.
+	HelpURL string
 	// Version is that of the tool. Defaults to none.
 	Version string
 	// Root is the folder that file names are written relative to, which is that of the repository.
 	// Defaults to none: names are written as they are, and absolute ones as file URLs.
 	Root string
 }
-
-// help is the address of the page that describes the rules.
-const help = "https://lessonkit.example/examples/capability/RULES.md"
 
 // object is an object of a SARIF log.
 type object map[string]any
@@ -32,10 +35,17 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 	described := []object{}
 	for i, r := range rules {
 		index[r.Code] = i
-		described = append(described, object{"id": r.Code, "shortDescription": object{"text": r.Summary},
-			"helpUri": help + "#" + string(r.Code), "defaultConfiguration": object{"level": sarifLevel(r.Severity)}})
+		rule := object{"id": r.Code, "shortDescription": object{"text": r.Summary},
+			"defaultConfiguration": object{"level": sarifLevel(r.Severity)}}
+		if o.HelpURL != "" {
+			rule["helpUri"] = o.HelpURL + "#" + string(r.Code)
+		}
+		described = append(described, rule)
 	}
-	driver := object{"name": "capability", "informationUri": help, "rules": described}
+	driver := object{"name": cmp.Or(o.Tool, "capability"), "rules": described}
+	if o.HelpURL != "" {
+		driver["informationUri"] = o.HelpURL
+	}
 	if o.Version != "" {
 		driver["version"] = o.Version
 	}
