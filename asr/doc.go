@@ -1,7 +1,22 @@
-// Package asr defines one interface to any speech recogniser, local or in the cloud.
+// Package asr turns recordings of speech into text, for programs that should run with any
+// recogniser: a server, a cloud, or a program on this machine.
 //
-// A program passes an [Audio] to a [Recognizer] and receives a [Transcript]. The recognisers are in
-// subpackages, so that a program compiles only what it uses:
+//	recognizer, err := local.New(local.Config{URL: "http://127.0.0.1:8090"})
+//	if err != nil {
+//		return err
+//	}
+//	audio, err := asr.FromFile("lesson.mp3")
+//	if err != nil {
+//		return err
+//	}
+//	transcript, err := recognizer.Recognize(ctx, audio)
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(transcript.Text)
+//
+// A [Recognizer] gets an [Audio] and returns a [Transcript], which also has the times of its parts.
+// The recognisers are in subpackages, so that a program compiles only what it uses:
 //
 //   - asr/local: any server with OpenAI's transcription interface or the one of whisper.cpp
 //     (whisper.cpp, speaches, vLLM, LocalAI, FunASR), from one URL.

@@ -1,6 +1,18 @@
 // Package auth signs in the users of mini programs, or of any platform that hands out one-time
-// codes as OAuth 2 servers do, and identifies the sender of a request. It exchanges the code for a
-// session, whose token the client sends from then on.
+// codes as OAuth 2 servers do. It exchanges the code for a session, whose token the client sends
+// from then on, and tells which user a request is from.
+//
+//	platform, err := miniapp.New(miniapp.Config{AppID: id, Secret: secret})
+//	if err != nil {
+//		return err
+//	}
+//	service, err := auth.New(auth.Config{Store: store, Exchanger: platform}) // package auth/sqlstore has stores
+//	if err != nil {
+//		return err
+//	}
+//	http.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service}))
+//	http.Handle("/", authhttp.Middleware(service)(page)) // page calls authhttp.UserID
+//	return service.Run(ctx)                               // deletes expired sessions
 //
 // [New] returns a [Service] from a [Store] (package sqlstore: PostgreSQL or SQLite) and an
 // [Exchanger] (package miniapp: platforms with the jscode2session interface). [Service.Login]
@@ -17,6 +29,10 @@
 // ([Config.Lifetime]), however much it is used. A user has at most ten sessions
 // ([Config.MaxSessions]); one more ends the oldest. Nothing is cached: once a session has ended,
 // its token is refused on every node.
+//
+// [Service.Login] does not know its clients. The operations of package authhttp limit how often an
+// address may fail, and Limiter.Login of that package does so for programs with a sign-in of their
+// own.
 //
 // A program that serves two platforms creates two services on one store; each of them
 // authenticates the tokens of both.

@@ -1,6 +1,15 @@
 // Package capability reads, checks and explains capability files: the JSON, JSON5 or TOML files
 // that define which windows of a desktop application may call which commands (the format of Tauri
-// 2, the reference implementation).
+// 2, the reference implementation). It is for tools, editors and checks of changes; the program
+// examples/capability is a finished one.
+//
+//	app, err := capability.LoadApp(os.DirFS("."), capability.AppOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	for _, finding := range lint.CheckApp(app, lint.Options{}) {
+//		fmt.Println(finding)
+//	}
 //
 // [LoadApp] reads all files of an application. Package lint checks it, [App.Resolve] returns its
 // [Policy], which decides whether a window may call a command and explains why, and

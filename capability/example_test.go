@@ -23,7 +23,7 @@ func ExampleParse() {
 	// 4:35 identifier-syntax Write "fs:allow-exists"
 }
 
-func ExampleLoadApp() {
+func Example() {
 	app, err := capability.LoadApp(os.DirFS("testdata/app"), capability.AppOptions{})
 	if err != nil {
 		fmt.Println(err)

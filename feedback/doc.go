@@ -1,28 +1,37 @@
-// Package feedback implements a teaching-feedback service: student profiles, dated feedback
-// records, and voice sessions whose recordings are transcribed in the background and summarized
-// into feedback text.
+// Package feedback implements a teaching-feedback service, for programs that serve teachers:
+// profiles of students, voice sessions whose recordings are transcribed in the background and
+// summarized into feedback text, and dated feedback records.
+//
+//	lessons, err := feedback.New(feedback.Config{
+//		Store:       sqlstore.NewPostgres(db, outbox), // outbox enqueues the work in the background
+//		Audio:       recordings,                       // package audiodir or audios3
+//		Transcriber: transcriber,
+//		Summarizer:  summary.Local{},
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	api := feedbackhttp.Handler(feedbackhttp.Config{Service: lessons, Authenticate: authenticate})
+//	return http.ListenAndServe("127.0.0.1:8080", api)
 //
 // [New] returns a [Service] on top of a [Store] and an [AudioStore]. Package sqlstore is a Store on
 // PostgreSQL or SQLite, packages audiodir and audios3 are AudioStores in a directory and in a
 // bucket, package summary has implementations of [Summarizer], package feedbackhttp serves the HTTP
 // API and package feedbackclient calls it, and package feedbacktest tests other AudioStores.
 //
-// # From the request to the stored text
+// # Background work
 //
-//  1. The HTTP handler calls [Service.StartUpload], which checks the limits, and [Upload.Receive],
-//     which streams the body to [AudioStore.Stage].
-//  2. [Upload.Submit] calls [StagedAudio.Keep]: from here on the audio is durable.
-//  3. [Store.InsertSegment] inserts the segment and gives its outbox a [Task], in one transaction.
-//  4. The handler answers; with the commit, the outbox has made the task a job of a queue.
-//  5. A worker of the queue calls [Service.RunTask] with the task and the [Attempt].
-//  6. [Store.StartTranscription] marks the segment as transcribing by the attempt's lease token.
-//  7. [Transcriber.Transcribe] reads the recording through [AudioStore.Open] and returns the text.
-//  8. [Store.FinishTranscription] stores it, unless another attempt has taken the segment over.
-//  9. [Service.Events] reports each of these changes, which it reads with [Store.Changes].
-//  10. If the queue gives the job up, it calls [Service.FailTask]; [Service.RetrySegment] restarts.
+// The recordings are transcribed by a queue of the program's: the outbox of the [Store] adds a
+// [Task] as a job within the store's transaction, a worker calls [Service.RunTask] with it, and
+// [Service.FailTask] when it gives the job up. [Service.Events] reports what changes meanwhile. Any
+// queue that can add a job within such a transaction will do; examples/embedded uses package
+// jobqueue.
 //
-// The package has no queue of its own: any queue that can add a job within the store's transaction
-// will do.
+// # Guarantees
+//
+// A recording is durable, and its transcription a job, before its upload is acknowledged. Each part
+// of a lesson has one text, of the attempt that holds it: one that comes late changes nothing. What
+// a teacher has written is never overwritten by generated text.
 //
 // # Ownership
 //

@@ -53,7 +53,7 @@ func newService() (service *feedback.Service, tasks *[]feedback.Task, remove fun
 }
 
 // A lesson is recorded, transcribed in the background, and read.
-func ExampleService_RunTask() {
+func Example() {
 	service, tasks, remove := newService()
 	defer remove()
 	ctx, teacher := context.Background(), uuid.New()

@@ -13,6 +13,20 @@ import (
 	"github.com/google/uuid"
 )
 
+// From the request to the stored text:
+//
+//  1. The HTTP handler calls [Service.StartUpload], which checks the limits, and [Upload.Receive],
+//     which streams the body to [AudioStore.Stage].
+//  2. [Upload.Submit] calls [StagedAudio.Keep]: from here on the audio is durable.
+//  3. [Store.InsertSegment] inserts the segment and gives its outbox a [Task], in one transaction.
+//  4. The handler answers; with the commit, the outbox has made the task a job of a queue.
+//  5. A worker of the queue calls [Service.RunTask] with the task and the [Attempt].
+//  6. [Store.StartTranscription] marks the segment as transcribing by the attempt's lease token.
+//  7. [Transcriber.Transcribe] reads the recording through [AudioStore.Open] and returns the text.
+//  8. [Store.FinishTranscription] stores it, unless another attempt has taken the segment over.
+//  9. [Service.Events] reports each of these changes, which it reads with [Store.Changes].
+//  10. If the queue gives the job up, it calls [Service.FailTask]; [Service.RetrySegment] restarts.
+
 // TaskKind is the kind of a [Task].
 type TaskKind string
 

@@ -5,21 +5,20 @@
 //
 // A kind of job is a name, a type for its arguments and a handler:
 //
-//	type Welcome struct{ Address string }
-//
-//	store := pgqueue.New(pool, pgqueue.Config{})
-//	err := store.Migrate(ctx)
-//
+//	store := pgqueue.New(pool, pgqueue.Config{}) // or package sqlitequeue
+//	if err := store.Migrate(ctx); err != nil {
+//		return err
+//	}
 //	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
-//	jobqueue.Handle(worker, "welcome",
-//		func(ctx context.Context, job *jobqueue.Job, w Welcome) error {
-//			return mail(ctx, w.Address)
-//		})
-//	go worker.Run(ctx)
-//
+//	jobqueue.Handle(worker, "welcome", func(ctx context.Context, job *jobqueue.Job, name string) error {
+//		fmt.Println("hello", name)
+//		return nil
+//	})
 //	client := jobqueue.NewClient(store)
-//	args := Welcome{"ann@example.org"}
-//	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: args})
+//	if _, err := client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: "Ann"}); err != nil {
+//		return err
+//	}
+//	return worker.Run(ctx)
 //
 // Package jobtest runs handlers in tests without a database.
 //

@@ -1,6 +1,14 @@
 // Package asrhttp serves any [asr.Recognizer] with OpenAI's transcription interface, so that every
 // client of that interface can use it.
 //
+//	handler, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer})
+//	if err != nil {
+//		return err
+//	}
+//	err = http.ListenAndServe("127.0.0.1:8090", handler)
+//
+// It answers:
+//
 //	POST /v1/audio/transcriptions   a multipart form; see below
 //	GET  /v1/models                 the model in use
 //	GET  /v1/models/{id}            the same, or 404

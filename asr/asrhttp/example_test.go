@@ -12,7 +12,7 @@ import (
 	"lessonkit.example/asr/asrhttp"
 )
 
-func ExampleNew() {
+func Example() {
 	h, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer{
 		status: asr.Status{Available: true, Model: "pocketsphinx-en-us"},
 		f: func(context.Context, asr.Audio) (asr.Transcript, error) {

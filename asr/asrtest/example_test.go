@@ -12,7 +12,7 @@ import (
 )
 
 // This is the body of a test function of a recogniser.
-func ExampleRun() {
+func Example() {
 	var t *testing.T // the argument of the test function
 
 	server := asrtest.NewServer(t, asrtest.OpenAI)

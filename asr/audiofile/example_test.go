@@ -7,7 +7,7 @@ import (
 	"lessonkit.example/asr/audiofile"
 )
 
-func ExampleInspect() {
+func Example() {
 	pcm := audiofile.PCM{Rate: 16000, Channels: 1}
 	wav := append(pcm.Header(48000), make([]byte, 48000)...)
 	info, err := audiofile.Inspect(bytes.NewReader(wav), int64(len(wav)))

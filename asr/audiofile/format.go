@@ -1,6 +1,9 @@
 // Package audiofile determines what a recording is from its bytes: [Sniff] returns the format,
 // [Inspect] also the duration, and [PCM] returns the WAV header that raw samples lack.
 //
+//	info, err := audiofile.Inspect(file, size)
+//	fmt.Println(info.Format, info.Duration, err)
+//
 // It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus,
 // Vorbis, Speex, FLAC), FLAC, WebM, AMR, CAF, AIFF and SILK. File names and declared types are
 // ignored. Nothing is decoded: a duration comes from the headers of the container or of the frames,

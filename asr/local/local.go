@@ -2,6 +2,12 @@
 // (faster-whisper-server), vLLM, LocalAI, the servers of FunASR, and any other that implements
 // OpenAI's transcription endpoint or the one of whisper.cpp.
 //
+//	recognizer, err := local.New(local.Config{URL: "http://127.0.0.1:8080", Segments: true})
+//	if err != nil {
+//		return err
+//	}
+//	transcript, err := recognizer.Recognize(ctx, audio)
+//
 // A URL is enough: [New] takes it, and the [Recognizer] determines the path, the form and the model
 // when it is first used. [Recognizer.Run] keeps [Recognizer.Status] current in the background.
 //
@@ -66,8 +72,8 @@ type Config struct {
 	FFmpeg string
 	// Segments requests segments and words with times, which costs some servers a second pass. If a
 	// server fails with them, the recording is sent again for segments alone, and then for the text
-	// only, as are those of the next ten minutes, and Transcript.TimesGivenUp is set. Defaults to text
-	// only.
+	// only, as are those of the next ten minutes, and Transcript.TimesGivenUp is set. Defaults to
+	// text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
 	// answer, also if it is sent again. Defaults to 30 minutes.

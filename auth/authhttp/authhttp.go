@@ -5,6 +5,9 @@
 // any error of an [auth.Service], for programs that call it themselves. The example of Cookie is a
 // website with the sign-in of an OAuth 2 server.
 //
+//	http.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service}))
+//	http.Handle("/", authhttp.Middleware(service)(page)) // page calls authhttp.UserID
+//
 // Errors are RFC 9457 problem documents with a stable "code". Without an [auth.Service] every
 // operation answers 503: a server can start before its database is configured.
 package authhttp

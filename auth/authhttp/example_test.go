@@ -82,8 +82,8 @@ func Example() {
 	// 200 true
 }
 
-// A page for people: who is not signed in is sent to the page with the sign-in, instead of a problem
-// document.
+// A page for people: who is not signed in is sent to the page with the sign-in, instead of a
+// problem document.
 func ExampleAuthenticate() {
 	store, remove := exampleStore()
 	defer remove()

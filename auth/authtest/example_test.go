@@ -9,7 +9,7 @@ import (
 )
 
 // A platform that is busy, and then works again.
-func ExamplePlatform_Behave() {
+func Example() {
 	platform := authtest.StartPlatform()
 	defer platform.Close()
 	client, err := miniapp.New(miniapp.Config{AppID: platform.AppID, Secret: platform.Secret,

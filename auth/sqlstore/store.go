@@ -3,6 +3,12 @@
 // modernc.org/sqlite); [NewPostgres] and [NewSQLite] take databases that the program has already
 // opened. Call [Store.Migrate] before the first use.
 //
+//	store, err := sqlstore.Open(ctx, "sqlite:users.db") // or postgres://…
+//	if err != nil {
+//		return err
+//	}
+//	err = store.Migrate(ctx)
+//
 // Table names begin with auth_, so they fit beside others in one database. Of a session token only
 // the SHA-256 is stored.
 package sqlstore

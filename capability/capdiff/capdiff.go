@@ -1,4 +1,8 @@
 // Package capdiff compares what two sets of capabilities grant.
+//
+//	for _, change := range capdiff.Compare(before, after, "") { // of capability.LoadApp; "": every platform
+//		fmt.Println(change.Kind, change.Audience.Windows, change.Commands, change.Widens())
+//	}
 package capdiff
 
 import (

@@ -8,7 +8,7 @@ import (
 )
 
 // An application is compared on every platform: here only the configuration for Windows differs.
-func ExampleCompare() {
+func Example() {
 	before := &capability.App{
 		Documents: []*capability.Document{capability.Parse([]byte(
 			`{"identifier": "main", "windows": ["main"], "permissions": ["core:default"]}`), capability.Options{})},

@@ -1,5 +1,7 @@
 // Package cli implements a command line that checks, explains and compares capability files. A main
 // function calls [Run] and exits with the code it returns.
+//
+//	os.Exit(cli.Run(os.Args[1:], cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 package cli
 
 import (

@@ -7,7 +7,7 @@ import (
 	"lessonkit.example/capability/cli"
 )
 
-func ExampleRun() {
+func Example() {
 	args := []string{"who", "-command", "export_notes", "../testdata/app"}
 	code := cli.Run(args, cli.Env{Stdout: os.Stdout, Stderr: os.Stdout})
 	fmt.Println("exit code", code)

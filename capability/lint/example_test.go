@@ -10,7 +10,7 @@ import (
 
 // Checks an application and makes the changes that are no guesses. In a program the file system is
 // that of an os.Root, and the result is written.
-func ExampleCheckApp() {
+func Example() {
 	fsys := fstest.MapFS{
 		"tauri.conf.json": {Data: []byte(`{"app": {"security": {"capabilities": ["main"]}}}`)},
 		"capabilities/main.json": {Data: []byte(

@@ -1,5 +1,9 @@
 // Package lsp implements a language server for capability files: editors show what is wrong while
 // it is written, offer fixes, complete the identifiers of permissions and tell what they grant.
+//
+//	err := lsp.Serve(ctx, editor, lsp.Options{Workspace: workspace, Version: "v1.0.0"})
+//
+// Package cli runs it over standard input and output, for the applications on disk.
 package lsp
 
 import (

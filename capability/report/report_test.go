@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/capability/report"
 )
 
-func ExampleText() {
+func Example() {
 	d := capability.Parse([]byte("{\n  \"identifier\": \"main\",\n  \"windows\": \"main\",\n  \"permissions\": []\n}"),
 		capability.Options{Name: "main.json"})
 	_ = report.Text(os.Stdout, d.Check(), report.TextOptions{Files: 1})

@@ -1,6 +1,8 @@
 // Package report writes what was found in capability files, for people and for other programs: as
 // text with the lines in question, as JSON, and as SARIF 2.1.0, which code hosts show beside a
 // change.
+//
+//	err := report.SARIF(os.Stdout, lint.CheckApp(app, lint.Options{}), lint.Rules(), report.SARIFOptions{})
 package report
 
 import (

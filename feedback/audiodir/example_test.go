@@ -10,7 +10,7 @@ import (
 	"lessonkit.example/feedback/audiodir"
 )
 
-func ExampleNew() {
+func Example() {
 	dir, err := os.MkdirTemp("", "audio")
 	if err != nil {
 		log.Fatal(err)

@@ -1,6 +1,12 @@
 // Package audios3 implements [feedback.AudioStore] in a bucket of an S3-compatible object storage.
 // Any number of processes may share it.
 //
+//	recordings, err := audios3.New(audios3.Config{
+//		URL:             "s3://recordings/school?endpoint=https://s3.school.example&region=eu-north-1",
+//		AccessKeyID:     os.Getenv("AWS_ACCESS_KEY_ID"),
+//		SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
+//	})
+//
 // An upload is received into a temporary file of [os.TempDir] and hashed on the way. To keep it,
 // one PUT sends it with its length and SHA-256, so that the storage refuses a body that was damaged
 // or cut: there is never incomplete audio. The file has no name while it is in use, and a process

@@ -9,7 +9,7 @@ import (
 	"lessonkit.example/feedback/audios3"
 )
 
-func ExampleNew() {
+func Example() {
 	store, err := audios3.New(audios3.Config{
 		URL:             "s3://recordings/school?endpoint=https://s3.school.example&region=eu-north-1",
 		AccessKeyID:     os.Getenv("AWS_ACCESS_KEY_ID"),

@@ -2,6 +2,9 @@
 // and 3gp, wav and RF64, ogg and opus, webm, flac and AMR, which are accepted; QuickTime, Matroska,
 // CAF and AIFF, which are accepted if recordings are converted; and SILK, which is not. It is for
 // implementations of [lessonkit.example/feedback.AudioStore].
+//
+//	t, ok := audiotype.Detect(head) // the first HeadSize bytes of a recording
+//	fmt.Println(t.ContentType, ok)
 package audiotype
 
 import (

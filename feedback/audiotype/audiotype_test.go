@@ -13,7 +13,7 @@ import (
 	"lessonkit.example/feedback/audiotype"
 )
 
-func ExampleDetect() {
+func Example() {
 	t, ok := audiotype.Detect([]byte("#!AMR\n\x04"))
 	fmt.Println(t.ContentType, t.Extension, ok)
 	_, ok = audiotype.Detect([]byte("<!doctype html>"))

@@ -19,7 +19,7 @@ import (
 )
 
 // The interface behind a sign-in of the program: here a single password for one teacher.
-func ExampleHandler() {
+func Example() {
 	service, remove := exampleService()
 	defer remove()
 	teacher := uuid.MustParse("0197a000-0000-7000-8000-000000000001")

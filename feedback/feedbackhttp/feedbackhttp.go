@@ -1,5 +1,8 @@
 // Package feedbackhttp is the HTTP interface of package feedback.
 //
+//	api := feedbackhttp.Handler(feedbackhttp.Config{Service: service, Authenticate: authenticate})
+//	err := http.ListenAndServe("127.0.0.1:8080", api)
+//
 // [Handler] returns a complete http.Handler with its own OpenAPI document, to be mounted anywhere.
 // [Register] adds the same operations to a Huma API of the caller, such as [NewAPI] returns.
 // [Config.Authenticate] identifies the teacher behind each request, so any kind of sign-in works.

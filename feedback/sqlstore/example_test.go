@@ -17,7 +17,7 @@ import (
 
 // The outbox inserts tasks into a queue's table within the given transaction, so that a row and its
 // task are stored together or not at all.
-func ExampleOpen() {
+func Example() {
 	dir, err := os.MkdirTemp("", "feedback")
 	if err != nil {
 		log.Fatal(err)

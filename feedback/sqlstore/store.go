@@ -1,5 +1,11 @@
 // Package sqlstore implements [feedback.Store] on PostgreSQL and SQLite.
 //
+//	store, err := sqlstore.Open(ctx, "sqlite:lessons.db", outbox) // or postgres://…
+//	if err != nil {
+//		return err
+//	}
+//	err = store.Migrate(ctx)
+//
 // [NewPostgres] uses a pool of pgx's driver, [NewSQLite] two pools of one file, of which one has a
 // single connection and writes; [Open] opens either by its URL, with the driver that the program
 // imports: github.com/jackc/pgx/v5/stdlib or modernc.org/sqlite. [Store.Migrate] brings the tables

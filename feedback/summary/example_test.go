@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/feedback/summary"
 )
 
-func ExampleLocal() {
+func Example() {
 	s, err := summary.Local{}.Summarize(context.Background(), feedback.SummaryInput{
 		Lessons: []feedback.SummaryLesson{{Text: "Um, Emma's bow is, uh, much straighter now. Tom, sit down please! " +
 			"The concert is on Thursday, no, on Friday. For next week, page 12. " +

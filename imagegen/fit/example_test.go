@@ -16,7 +16,7 @@ import (
 )
 
 // The service treats the ratio as a wish; the sink makes it true.
-func ExampleSink() {
+func Example() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var data bytes.Buffer
 		_ = png.Encode(&data, image.NewGray(image.Rect(0, 0, 1196, 1315)))

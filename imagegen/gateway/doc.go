@@ -1,6 +1,14 @@
 // Package gateway serves the image-generation interface over HTTP, for any generator: a model,
 // another service through an imagegen.Client, or the pictures of package draw.
 //
+//	tasks := gateway.NewMemoryTasks(gateway.Performer{Generator: generator, Files: files}, 2)
+//	g, err := gateway.New(gateway.Config{Tasks: tasks, Files: files, Keys: keys})
+//	if err != nil {
+//		return err
+//	}
+//	go tasks.Run(ctx)
+//	err = http.ListenAndServe("127.0.0.1:8085", g)
+//
 // [New] returns a [Gateway], which is an http.Handler. It checks requests, stores their references
 // in [Files], and adds a task for each to [Tasks], which performs it with a [Performer].
 // [NewMemoryTasks] keeps tasks in memory; examples/image-gateway keeps them in a job queue on

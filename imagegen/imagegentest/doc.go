@@ -2,6 +2,9 @@
 // interface, responds in every mode, fails as scripted, counts what was generated and charged, and
 // reports clients that violate the interface.
 //
+//	server := imagegentest.New(t, imagegentest.Options{})
+//	client, err := imagegen.New(server.Config())
+//
 // [New] starts one in memory, so that polls that are seconds apart take no time inside a
 // testing/synctest bubble. [Server.Listen] also serves it on a loopback port, for other programs.
 // [Server.Config] is the configuration of an imagegen.Client for it.

@@ -104,6 +104,21 @@ func TestProgramsCompile(t *testing.T) {
 	require.NoError(t, err, string(out))
 }
 
+// The documentation of a package begins with its program of the README, which compiles.
+func TestDocumentationHasThePrograms(t *testing.T) {
+	t.Parallel()
+	programs := regexp.MustCompile("(?s)\n\\*\\*\\[\\w+]\\((\\w+/doc\\.go)\\)\\*\\*.*?```go\n(.*?)```").
+		FindAllStringSubmatch(readme(t), -1)
+	require.Len(t, programs, 6)
+	for _, m := range programs {
+		text, err := os.ReadFile(filepath.Join(root, m[1]))
+		require.NoError(t, err)
+		at := strings.Index(string(text), "//\t"+strings.ReplaceAll(strings.TrimSpace(m[2]), "\n", "\n//\t")+"\n")
+		require.GreaterOrEqual(t, at, 0, "the program of the README in %s", m[1])
+		require.Less(t, strings.Count(string(text)[:at], "\n"), 10, "lines before the program in %s", m[1])
+	}
+}
+
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
 	require.LessOrEqual(t, len(strings.Fields(readme(t))), 1300)

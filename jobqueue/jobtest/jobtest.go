@@ -1,5 +1,8 @@
 // Package jobtest runs jobs of package jobqueue in tests: [Run] without a database, [RunOn] on one,
 // for handlers that call CompleteTx, SaveTx or EnqueueTx.
+//
+//	result := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: "Ann"}, jobqueue.WorkerConfig{}, register)
+//	require.Equal(t, jobqueue.StateSucceeded, result.Job.State)
 package jobtest
 
 import (

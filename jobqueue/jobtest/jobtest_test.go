@@ -174,7 +174,7 @@ func TestRunOnFailsTheTest(t *testing.T) {
 	require.Contains(t, f.message, "1000 attempts")
 }
 
-func ExampleRun() {
+func Example() {
 	var t testing.TB = exampleTest{} // of the test function
 	params := jobqueue.Params{Kind: "welcome", Args: welcome{"ann@mail.example"}}
 	result := jobtest.Run(t, params, jobqueue.WorkerConfig{},

@@ -3,6 +3,9 @@
 // their addresses (ctid), step over locked rows (SKIP LOCKED) and take turns by advisory locks,
 // which is what makes them fast, and which those lack in part.
 //
+//	store := pgqueue.New(pool, pgqueue.Config{}) // a pgxpool.Pool
+//	err := store.Migrate(ctx)
+//
 // [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker;
 // [Store.Migrate] creates its tables. [Store.EnqueueTx] enqueues in a transaction of database/sql
 // over pgx's stdlib driver, [Store.CompleteTx] completes a job in one, with the same names as in

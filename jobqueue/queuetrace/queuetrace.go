@@ -1,6 +1,15 @@
 // Package queuetrace traces and measures a job queue with OpenTelemetry, by the semantic
 // conventions for messaging (https://opentelemetry.io/docs/specs/semconv/messaging/).
 //
+//	tracing, err := queuetrace.New(queuetrace.Config{})
+//	if err != nil {
+//		return err
+//	}
+//	store := pgqueue.New(pool, pgqueue.Config{OnEnqueue: tracing.OnEnqueue})
+//	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+//		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{tracing.Middleware},
+//	})
+//
 // [Tracing.OnEnqueue] of the store's configuration starts a span "send QUEUE" for the jobs of a
 // call and attaches its context to their Meta, in the form of W3C Trace Context.
 // [Tracing.Middleware] of the worker's configuration starts a span "process QUEUE" for every

@@ -4,6 +4,8 @@
 // a schedule now, and a search by the number of a job or any text in its arguments: see
 // [jobqueue.Client.Search].
 //
+//	http.Handle("/queue/", queueui.New(client, queueui.Config{Prefix: "/queue"}))
+//
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
 // front of it: all who reach it see the arguments of every job and, unless Config.ReadOnly is set,
 // may retry and cancel them. Cross-site requests that change something are refused (net/http's

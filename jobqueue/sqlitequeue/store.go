@@ -1,6 +1,12 @@
 // Package sqlitequeue stores a job queue in an SQLite file, for programs of one process or a few on
 // one machine.
 //
+//	store, err := sqlitequeue.Open("jobs.db", sqlitequeue.Config{})
+//	if err != nil {
+//		return err
+//	}
+//	err = store.Migrate(ctx)
+//
 // [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own,
 // [New] one on a database that the caller has opened; [Store.Migrate] creates its tables.
 // [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx] completes a job in

@@ -11,9 +11,9 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// Without a network the page starts, with the students of the last visit. A recording begins, survives
-// a reload, and gets its session and lesson when the network returns. Of the interface nothing is
-// cached, and signing out forgets the students.
+// Without a network the page starts, with the students of the last visit. A recording begins,
+// survives a reload, and gets its session and lesson when the network returns. Of the interface
+// nothing is cached, and signing out forgets the students.
 func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)

@@ -100,9 +100,9 @@ func (s *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.step(kind + " answered")
 }
 
-// command runs the command in a process of its own and returns its exit status, -1 if it was killed:
-// at a step, or if watched is the name of a ledger, when both entries are in it and one of them is a
-// task, so that no test waits for the first poll.
+// command runs the command in a process of its own and returns its exit status, -1 if it was
+// killed: at a step, or if watched is the name of a ledger, when both entries are in it and one of
+// them is a task, so that no test waits for the first poll.
 func (s *counting) command(t *testing.T, killAt, watched string, args ...string) (code int, out string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)

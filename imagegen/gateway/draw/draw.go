@@ -1,5 +1,7 @@
 // Package draw is a generator without a model. It paints gradients derived from a hash of the
 // prompt, so that a gateway has real pictures to serve in demonstrations and tests.
+//
+//	tasks := gateway.NewMemoryTasks(gateway.Performer{Generator: draw.Generator{}, Files: files}, 2)
 package draw
 
 import (
