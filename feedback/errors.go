@@ -26,8 +26,10 @@ var (
 	ErrKeyReused = errors.New("idempotency key reused")
 	// ErrSequenceTaken: the lesson has other audio with this sequence number.
 	ErrSequenceTaken = errors.New("sequence taken")
-	// ErrNotFailed: only a failed segment can be retried.
-	ErrNotFailed = errors.New("segment has not failed")
+	// ErrInProgress: the segment is queued or being transcribed.
+	ErrInProgress = errors.New("transcription in progress")
+	// ErrAudioDeleted: the recording was deleted because of its age.
+	ErrAudioDeleted = errors.New("recording deleted")
 	// ErrNothingTranscribed: there is no transcript to summarize.
 	ErrNothingTranscribed = errors.New("nothing transcribed")
 	// ErrAudioEmpty: the recording is empty.

@@ -79,7 +79,7 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 		seg, task := e.add(e.lesson(), "x")
 		require.NoError(t, e.FailTask(t.Context(), task))
 		e.requireFailure(seg, "transcription_interrupted", "the transcription was interrupted")
-		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
 		require.NoError(t, err)
 		require.NoError(t, e.CancelTask(t.Context(), task), "the task of the retry is another one")
 		require.Empty(t, e.get(seg).ErrorCode)

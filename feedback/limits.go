@@ -13,7 +13,7 @@ import (
 // a negative field sets no limit. What is deleted still counts.
 type Limits struct {
 	Bytes     int64 // of recordings; defaults to 8 GiB
-	Segments  int   // defaults to 5000
+	Segments  int   // also those that are transcribed again; defaults to 5000
 	Sessions  int   // newly created; defaults to 500
 	Summaries int   // by [Service.Generate]; defaults to 200
 	TextBytes int64 // of what the teacher writes, also of generated texts; defaults to 16 MiB
@@ -76,16 +76,19 @@ func (s *Service) checkSpace(ctx context.Context) error {
 	return nil
 }
 
-// checkUsage fails with [ErrLimit] if the teacher has no bytes or segments left today. Uploads that
-// are in progress are not counted.
-func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID) error {
+// checkUsage fails with [ErrLimit] if the teacher has no bytes or fewer segments left today, and
+// with [ErrStorageFull] if the store has no space. Uploads that are in progress are not counted.
+func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID, segments int) error {
+	if err := s.checkSpace(ctx); err != nil {
+		return err
+	}
 	now := s.now()
 	used, err := s.store.Usage(ctx, teacher, now)
 	if err != nil {
 		return err
 	}
 	l := s.cfg.Limits
-	if l.Segments >= 0 && used.Segments >= l.Segments {
+	if l.Segments >= 0 && used.Segments+segments > l.Segments {
 		return limitReached(now, "%d segments", l.Segments)
 	}
 	if l.Bytes >= 0 && used.Bytes >= l.Bytes {

@@ -117,9 +117,7 @@ func (d Defaults) validate() error {
 	v.line("grade", d.Grade)
 	v.line("subject", d.Subject)
 	v.between("lesson_duration_minutes", d.LessonDurationMinutes, 1, maxLessonDuration)
-	if d.Language != "" && !languageTag.MatchString(d.Language) {
-		v.fail("language", "must be a language tag such as en or zh-CN, or empty")
-	}
+	v.language("language", d.Language)
 	v.template("message_template", d.MessageTemplate)
 	v.text("summary_instructions", d.SummaryInstructions, 0, maxTemplateLength)
 	return v.err()

@@ -15,9 +15,10 @@ import (
 // SegmentState is the state of a [Segment].
 type SegmentState string
 
-// The states of a segment: queued → transcribing → transcribed or failed, and failed → queued by a
-// retry. A segment goes back from transcribing to queued if there will be another attempt, and
-// from failed to transcribing if the queue runs its task again.
+// The states of a segment: queued → transcribing → transcribed or failed, and from both back to
+// queued by a retry. A segment that has a text keeps it until there is another one, and does not
+// fail: it is transcribed again, with the error. A segment goes back from transcribing to queued if
+// there will be another attempt, and from failed to transcribing if the queue runs its task again.
 const (
 	SegmentQueued       SegmentState = "queued"
 	SegmentTranscribing SegmentState = "transcribing"
@@ -43,8 +44,10 @@ type Segment struct {
 
 	Details  string // about Text, as JSON: see Sentences, WarningCode; "" if there are none
 	Language string // of the speech, such as "en"; "" if unknown
-	Error    string // why the last attempt failed; can be shown to the teacher
-	Attempts int    // attempts that counted
+	// RetryLanguage is the language that the last retry asked for, or "" for the teacher's.
+	RetryLanguage string
+	Error         string // why the last attempt failed; can be shown to the teacher
+	Attempts      int    // attempts that counted
 	// ErrorCode is Error for programs: one of [FailureCodes], or "".
 	ErrorCode string
 	// Suspicions counts how often the transcriber was lost while it had this recording.
@@ -59,7 +62,7 @@ type Segment struct {
 	ContentType string        // detected from the content
 
 	CreatedAt     time.Time
-	TranscribedAt time.Time // zero until transcribed
+	TranscribedAt time.Time // when Text was there; zero until then
 	// AudioDeletedAt is when the audio was deleted because of its age, or zero. See
 	// [Service.ExpireAudio].
 	AudioDeletedAt time.Time
@@ -200,10 +203,7 @@ func (s *Service) StartUpload(ctx context.Context, teacher, lesson uuid.UUID) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkUsage(ctx, teacher); err != nil {
-		return nil, err
-	}
-	if err := s.checkSpace(ctx); err != nil {
+	if err := s.checkUsage(ctx, teacher, 1); err != nil {
 		return nil, err
 	}
 	if store, ok := s.cfg.Audio.(interface{ CheckSpace(context.Context) error }); ok {
@@ -346,17 +346,51 @@ func (s *Service) EditSegment(ctx context.Context, teacher, id uuid.UUID, e Segm
 	return seg, s.withProgress(ctx, &seg)
 }
 
-// RetrySegment queues a failed segment again. Errors: [ErrNotFound], [ErrNotFailed].
-func (s *Service) RetrySegment(ctx context.Context, teacher, id uuid.UUID) (Segment, error) {
-	if err := s.checkSpace(ctx); err != nil {
+// RetrySegment queues a transcribed or failed segment again, in a language or, if that is "", in the
+// teacher's. It counts as a segment of the [Limits]. The text that is there stays until there is
+// another one. Errors: [ErrInvalid], [ErrNotFound], [ErrInProgress], [ErrAudioDeleted], [ErrLimit],
+// [ErrStorageFull].
+func (s *Service) RetrySegment(ctx context.Context, teacher, id uuid.UUID, language string) (Segment, error) {
+	err := validateLanguage(language)
+	if err == nil {
+		err = s.checkUsage(ctx, teacher, 1)
+	}
+	if err != nil {
 		return Segment{}, err
 	}
-	seg, err := s.store.RetrySegment(ctx, teacher, id, s.now())
+	seg, err := s.store.RetrySegment(ctx, teacher, id, language, s.now())
 	if err != nil {
 		return Segment{}, err
 	}
 	s.broker.notify(seg.SessionID)
 	return seg, nil
+}
+
+// RetryLesson does what RetrySegment does for all segments of a lesson that are transcribed or
+// failed and have their audio, or for none. It fails with [ErrAudioDeleted] if all their audio was
+// deleted.
+func (s *Service) RetryLesson(ctx context.Context, teacher, id uuid.UUID, language string) (Lesson, error) {
+	if err := validateLanguage(language); err != nil {
+		return Lesson{}, err
+	}
+	l, err := s.store.Lesson(ctx, teacher, id)
+	if err == nil {
+		err = s.checkUsage(ctx, teacher, l.Counts.Transcribed+l.Counts.Failed)
+	}
+	if err != nil {
+		return Lesson{}, err
+	}
+	if l, err = s.store.RetryLesson(ctx, teacher, id, language, s.now()); err != nil {
+		return Lesson{}, err
+	}
+	s.broker.notify(l.SessionID)
+	return l, nil
+}
+
+func validateLanguage(language string) error {
+	var v validator
+	v.language("language", language)
+	return v.err()
 }
 
 // OpenAudio opens a segment's recording; the caller must close it. Errors: [ErrNotFound], also if

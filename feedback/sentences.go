@@ -67,9 +67,9 @@ func (s Segment) details() (d details) {
 	return d
 }
 
-// Sentences returns the sentences of said whose times or doubts are known, in their order. What is
-// between two sentences that the teacher has not changed is one sentence, with the times of those
-// that it replaces.
+// Sentences returns the sentences of EditedText, or else Text, whose times or doubts are known, in
+// their order. What is between two sentences that the teacher has not changed is one sentence, with
+// the times of those that it replaces.
 func (s Segment) Sentences() []Sentence {
 	if s.EditedText == nil {
 		return s.recognised()

@@ -44,7 +44,7 @@ func TestSuspectRecordingIsDelayedAndFailsTheFifthTime(t *testing.T) {
 	require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
 	require.Equal(t, "the recogniser was lost", e.get(seg).Error)
 
-	retried, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+	retried, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
 	require.NoError(t, err)
 	require.Zero(t, retried.Suspicions)
 	e.speech.answer = says("hello", nil)

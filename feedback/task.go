@@ -77,7 +77,8 @@ func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAtte
 // tell the queue what to do: if `Permanent() bool` returns true, give up; if `RetryAfter()
 // time.Duration` returns more than 0, try again after that time without counting the attempt;
 // otherwise count the attempt and try again, after [Service.RetryDelay]. When RunTask returns, the
-// segment's state agrees: queued if there will be another attempt, failed if not.
+// segment's state agrees: queued if there will be another attempt, failed, or transcribed if it had
+// a text before, if not.
 //
 // A recording that is suspected of stopping the transcriber runs alone among the tasks of this
 // Service, so that it does not make others suspect.
@@ -263,7 +264,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 		ContentType: seg.ContentType,
 		Size:        seg.Size,
 		UploadedAt:  seg.CreatedAt,
-		Language:    cmp.Or(language, s.cfg.Defaults.Language),
+		Language:    cmp.Or(seg.RetryLanguage, language, s.cfg.Defaults.Language),
 		Words:       words,
 		Open:        func() (io.ReadCloser, error) { return open() },
 		Task:        seg.RecognizerTask,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,7 +165,7 @@ func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
 			e.speech.answer = says("", fault{permanent: true, public: "the audio is damaged"})
 			require.Error(t, e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "t", Number: 1, MaxAttempts: 5}))
 			require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
-			_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+			_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
 			require.NoError(t, err)
 			require.NoError(t, settle(e, old))
 			require.NotEqual(t, feedback.SegmentFailed, e.get(seg).State)
@@ -174,6 +175,77 @@ func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
 			require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 		})
 	}
+}
+
+// TestTranscribedAgain: in another language, with the old text until the new one is there.
+func TestTranscribedAgain(t *testing.T) {
+	t.Parallel()
+	heard := &listening{}
+	e := newEnv(t, func(c *feedback.Config) {
+		c.Summarizer = heard
+		c.Limits = feedback.Limits{Segments: 6}
+	})
+	l := e.lesson()
+	seg, task := e.add(l, "x")
+	var languages []string
+	answer := func(text string, err error) {
+		e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
+			languages = append(languages, a.Language)
+			return feedback.Transcript{Text: text}, err
+		}
+	}
+	run := func(task feedback.Task) error {
+		attempt := feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 1}
+		return e.RunTask(t.Context(), task, attempt)
+	}
+	summed := func() string {
+		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+		require.NoError(t, err)
+		return heard.heard.Lessons[0].Text
+	}
+	answer("hello", nil)
+	require.NoError(t, run(task))
+	for _, bad := range []string{"english", "e", "en_GB", "zh\x00", strings.Repeat("e", 1<<20)} {
+		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, bad)
+		require.ErrorIs(t, err, feedback.ErrInvalid)
+		_, err = e.RetryLesson(t.Context(), e.teacher, l.ID, bad)
+		require.ErrorIs(t, err, feedback.ErrInvalid)
+	}
+	again, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "zh-CN")
+	require.NoError(t, err)
+	require.Equal(t, feedback.SegmentQueued, again.State)
+	require.Equal(t, "hello", summed(), "while it waits")
+	answer("", fault{permanent: true, public: "no"})
+	require.Error(t, run(e.take()[0]))
+	got := e.get(seg)
+	require.Equal(t, []any{feedback.SegmentTranscribed, "hello", "no"}, []any{got.State, got.Text, got.Error})
+	require.Equal(t, "hello", summed(), "after it has failed")
+
+	_, err = e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
+	require.NoError(t, err)
+	require.NoError(t, e.CancelTask(t.Context(), e.take()[0]))
+	require.Equal(t, "hello", e.get(seg).Text)
+	other, task := e.add(l, "y")
+	answer("second", nil)
+	require.NoError(t, run(task))
+	whole, err := e.RetryLesson(t.Context(), e.teacher, l.ID, "zh")
+	require.NoError(t, err)
+	require.Equal(t, 2, whole.Counts.Queued)
+	answer("你好", nil)
+	for _, task := range e.take() {
+		require.NoError(t, run(task))
+		require.NoError(t, run(task), "its worker died after it")
+	}
+	require.Equal(t, "你好\n你好", summed())
+	require.Empty(t, e.get(seg).Error)
+	require.Equal(t, []string{"", "zh-CN", "", "zh", "zh"}, languages)
+	require.Equal(t, "zh", e.get(other).Language)
+
+	_, err = e.RetryLesson(t.Context(), e.teacher, l.ID, "")
+	require.ErrorIs(t, err, feedback.ErrLimit, "all six of the day are used")
+	_, err = e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
+	require.ErrorIs(t, err, feedback.ErrLimit)
+	require.Empty(t, e.take())
 }
 
 // An operator retries a failed job in the queue instead of the segment.

@@ -108,6 +108,12 @@ func (v *validator) timeOfDay(field, s string) string {
 	return s
 }
 
+func (v *validator) language(field, s string) {
+	if s != "" && !languageTag.MatchString(s) {
+		v.fail(field, "must be a language tag such as en or zh-CN, or empty")
+	}
+}
+
 func (v *validator) date(field, s string) string {
 	if t, err := time.Parse(dateLayout, s); err != nil || t.Year() < 1 {
 		v.fail(field, "must be a date such as 2026-05-31")

@@ -206,9 +206,23 @@ func (c Client) EditSegment(ctx context.Context, id string, e SegmentEdit) (s Se
 	return s, err
 }
 
-// RetrySegment queues a failed segment again.
-func (c Client) RetrySegment(ctx context.Context, id string) (s Segment, err error) {
-	return s, c.Call(ctx, http.MethodPost, path("/audio-segments/%s/retry", id), nil, &s)
+// RetrySegment queues a transcribed or failed segment again, in a language such as "en" or, if that
+// is "", in the teacher's.
+func (c Client) RetrySegment(ctx context.Context, id, language string) (s Segment, err error) {
+	return s, c.Call(ctx, http.MethodPost, path("/audio-segments/%s/retry", id), retry(language), &s)
+}
+
+// RetryLesson does what RetrySegment does for all of a lesson.
+func (c Client) RetryLesson(ctx context.Context, id, language string) (l Lesson, err error) {
+	return l, c.Call(ctx, http.MethodPost, path("/feedback-lessons/%s/retry", id), retry(language), &l)
+}
+
+// retry returns the body of a retry.
+func retry(language string) any {
+	if language == "" {
+		return nil
+	}
+	return map[string]string{"language": language}
 }
 
 // Audio is a recording that is being downloaded. The caller closes it.

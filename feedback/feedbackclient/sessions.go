@@ -38,7 +38,7 @@ type Lesson struct {
 	// reads them.
 	Truncated bool `json:"truncated"`
 
-	Summary SegmentCounts `json:"summary"` // of FinishLesson only
+	Summary SegmentCounts `json:"summary"` // of FinishLesson and RetryLesson only
 }
 
 // SegmentCounts counts segments by state.

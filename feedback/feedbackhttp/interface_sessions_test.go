@@ -314,6 +314,40 @@ func (c *counter) Read(p []byte) (int, error) {
 
 func TestSegments(t *testing.T) {
 	rules{
+		"transcribed again, one or all of a lesson": func(t *testing.T, e *env) {
+			session := e.session(e.profile("Ming"))
+			lesson := e.lesson(session)
+			path := "/audio-segments/" + e.upload(lesson, recording("1")).want(202).str("segment_id")
+			e.upload(lesson, recording("2")).want(202)
+			e.do("POST", path+"/retry", nil).want(409, "segment_in_progress")
+			e.work()
+			for _, body := range []any{object{"language": "english"}, object{"language": 1}, object{"lang": "en"}, "[]"} {
+				for _, retry := range []string{path + "/retry", "/feedback-lessons/" + lesson + "/retry"} {
+					require.Equal(t, 422, e.do("POST", retry, body).Code, body)
+				}
+			}
+			again := e.do("POST", path+"/retry", object{"language": "en"}).want(202)
+			require.Equal(t, []any{"queued", "Said 1."}, []any{again.json["state"], again.json["text"]})
+			e.speech.fail(fault{permanent: true, public: "no speech"})
+			e.work()
+			kept := e.do("GET", path, nil).want(200)
+			require.Equal(t, []any{"transcribed", "Said 1.", "no speech"},
+				[]any{kept.json["state"], kept.json["text"], kept.json["error"]})
+			e.speech.fail(nil)
+			whole := e.do("POST", "/feedback-lessons/"+lesson+"/retry", nil).want(202)
+			require.Equal(t, object{"total": 2.0, "queued": 2.0, "transcribing": 0.0, "transcribed": 0.0, "failed": 0.0},
+				whole.json["summary"])
+			require.Equal(t, "Said 1.\nSaid 2.", whole.str("transcript"))
+			require.Len(t, e.work(), 2)
+			require.Nil(t, e.do("GET", path, nil).want(200).json["error"])
+
+			expired, err := e.store.ExpireAudio(t.Context(), e.now.Now().Add(time.Hour), 10, e.now.Now())
+			require.NoError(t, err)
+			require.Len(t, expired, 2)
+			e.do("POST", path+"/retry", nil).want(409, "recording_deleted")
+			e.do("POST", "/feedback-lessons/"+lesson+"/retry", object{"language": "en"}).want(409, "recording_deleted")
+			e.do("POST", "/feedback-lessons/"+uuid.NewString()+"/retry", nil).want(404, "not_found")
+		},
 		"what was said is corrected by version": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
 			lesson := e.lesson(session)

@@ -82,13 +82,46 @@ func (s *server) registerSegments(api huma.API) {
 
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/audio-segments/{segment_id}/retry", OperationID: "retry-segment",
-		Tags: []string{segmentsTag}, Summary: "Transcribe a failed segment again",
-		Description:   "Any other state is 409.",
+		Tags: []string{segmentsTag}, Summary: "Transcribe a segment again",
+		Description: "Its text stays until there is another one, also if none is recognised. While the segment is " +
+			"queued or transcribing, or if its recording was deleted: 409. " + retryDoc,
 		DefaultStatus: http.StatusAccepted,
-		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented,
-			http.StatusInsufficientStorage},
-	}), func(ctx context.Context, in *segmentPath) (*output[wire.AudioSegment], error) {
-		segment, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID.UUID)
-		return &output[wire.AudioSegment]{wire.SegmentOf(segment)}, problem("path", err)
+		Errors:        retryErrors,
+	}), func(ctx context.Context, in *struct {
+		ID   wire.ID    `path:"segment_id"`
+		Body *retryBody `required:"false"`
+	}) (*output[wire.AudioSegment], error) {
+		segment, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID.UUID, in.Body.language())
+		return &output[wire.AudioSegment]{wire.SegmentOf(segment)}, problem("body", err)
 	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/feedback-lessons/{lesson_id}/retry", OperationID: "retry-lesson",
+		Tags: []string{lessonsTag}, Summary: "Transcribe a lesson again",
+		Description: "All its segments that are transcribed or failed and have their recordings, or none; see " +
+			"retry-segment. If all recordings were deleted: 409. " + retryDoc,
+		DefaultStatus: http.StatusAccepted,
+		Errors:        retryErrors,
+	}), func(ctx context.Context, in *struct {
+		ID   wire.ID    `path:"lesson_id"`
+		Body *retryBody `required:"false"`
+	}) (*output[finishedLesson], error) {
+		l, err := s.svc.RetryLesson(ctx, teacher(ctx), in.ID.UUID, in.Body.language())
+		return &output[finishedLesson]{finishedLesson{wire.LessonOf(l), wire.CountsOf(l.Counts)}}, problem("body", err)
+	})
+}
+
+const retryDoc = "Each segment counts as an uploaded one of the day (429)."
+
+var retryErrors = slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented})
+
+type retryBody struct {
+	Language string `json:"language,omitempty" example:"en" doc:"Of the speech; by default the teacher's."`
+}
+
+func (b *retryBody) language() string {
+	if b == nil {
+		return ""
+	}
+	return b.Language
 }

@@ -207,7 +207,7 @@ func otherTeacher(t *testing.T, f *fixture) {
 			return err
 		},
 		"read segment":  func() error { _, err := f.Store.Segment(ctx, other, g.ID); return err },
-		"retry segment": func() error { _, err := f.Store.RetrySegment(ctx, other, g.ID, at); return err },
+		"retry segment": func() error { _, err := f.Store.RetrySegment(ctx, other, g.ID, "", at); return err },
 	} {
 		require.ErrorIs(t, call(), feedback.ErrNotFound, name)
 	}

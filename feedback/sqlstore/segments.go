@@ -15,7 +15,8 @@ import (
 
 const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
 	audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision, suspicions,
-	recognizer_task, language, audio_deleted_at, error_code, details, edited_text, version`
+	recognizer_task, language, audio_deleted_at, error_code, details, edited_text, version,
+	retry_language`
 
 func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
 
@@ -27,7 +28,7 @@ func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
 		(*db.Time)(&s.CreatedAt), (*db.Time)(&s.TranscribedAt), &s.Revision, &s.Suspicions,
 		&s.RecognizerTask, &s.Language, (*db.Time)(&s.AudioDeletedAt), &s.ErrorCode, &s.Details,
-		&s.EditedText, &s.Version}, more...)...)
+		&s.EditedText, &s.Version, &s.RetryLanguage}, more...)...)
 	s.Duration = time.Duration(milliseconds) * time.Millisecond
 	return s, err
 }
@@ -79,13 +80,13 @@ func (s *Store) InsertSegment(
 		if _, err := tx.ExecContext(ctx, `
 			insert into feedback_segments (`+segmentColumns+`, changed_at, round, turn)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-				$19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
+				$19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
 			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			db.Time(stored.CreatedAt), db.Time(stored.TranscribedAt), stored.Revision,
 			stored.Suspicions, stored.RecognizerTask, stored.Language, db.Time(stored.AudioDeletedAt),
-			stored.ErrorCode, stored.Details, stored.EditedText, stored.Version,
+			stored.ErrorCode, stored.Details, stored.EditedText, stored.Version, stored.RetryLanguage,
 			db.Time(stored.CreatedAt), stored.Revision,
 			db.Time(turn)); err != nil {
 			return err
@@ -170,15 +171,76 @@ func (s *Store) EditSegment(
 }
 
 // RetrySegment implements [feedback.Store].
-func (s *Store) RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time.Time) (feedback.Segment, error) {
+func (s *Store) RetrySegment(
+	ctx context.Context, teacher, id uuid.UUID, language string, at time.Time,
+) (feedback.Segment, error) {
 	return s.editSegment(ctx, "retry segment", id, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
-		if g.TeacherID != teacher {
+		switch {
+		case g.TeacherID != teacher:
 			return errSegment
+		case isWaiting(g.Segment):
+			return &feedback.Error{Kind: feedback.ErrInProgress,
+				Message: "the segment is " + string(g.State) + " already"}
+		case !g.AudioDeletedAt.IsZero():
+			return errAudioDeleted
 		}
-		if g.State != feedback.SegmentFailed {
-			return &feedback.Error{Kind: feedback.ErrNotFailed,
-				Message: "only a failed segment can be retried; this one is " + string(g.State)}
+		g.ask(language)
+		if err := s.requeue(ctx, tx, g, at); err != nil {
+			return err
 		}
-		return s.requeue(ctx, tx, g, at)
+		_, err := addUsage(ctx, tx, teacher, feedback.Usage{Segments: 1}, at)
+		return err
 	})
+}
+
+var errAudioDeleted = &feedback.Error{Kind: feedback.ErrAudioDeleted,
+	Message: "the recording was deleted because of its age: it cannot be transcribed again"}
+
+// RetryLesson implements [feedback.Store].
+func (s *Store) RetryLesson(
+	ctx context.Context, teacher, id uuid.UUID, language string, at time.Time,
+) (retried feedback.Lesson, err error) {
+	err = s.update(ctx, "retry lesson", func(ctx context.Context, tx *sql.Tx) error {
+		sessionID, err := lessonSession(ctx, tx, teacher, id)
+		if err != nil {
+			return err
+		}
+		session, err := lockSession(ctx, tx, teacher, sessionID, at)
+		if errors.Is(err, errSession) {
+			return errLesson // deleted since
+		}
+		if err != nil {
+			return err
+		}
+		finished, err := all(ctx, tx, scanEdited, selectEdited+`
+			where lesson_id = $1 and state in ('transcribed', 'failed') order by sequence`, id)
+		if err != nil {
+			return err
+		}
+		with := slices.DeleteFunc(slices.Clone(finished), func(g segment) bool { return !g.AudioDeletedAt.IsZero() })
+		if len(with) == 0 && len(finished) > 0 {
+			return errAudioDeleted
+		}
+		for i := range with {
+			g := &with[i]
+			g.newRevision = session.Revision + int64(i) // each of its own, by which changes are paged
+			g.ask(language)
+			if err := s.requeue(ctx, tx, g, at); err != nil {
+				return err
+			}
+			if err := save(ctx, tx, g, at); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `update feedback_sessions set revision = revision + $2 where session_id = $1`,
+			sessionID, len(with)); err != nil {
+			return err
+		}
+		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{Segments: len(with)}, at); err != nil {
+			return err
+		}
+		retried, err = lesson(ctx, tx, teacher, id)
+		return err
+	})
+	return retried, err
 }

@@ -124,7 +124,7 @@ func segmentsTurns(t *testing.T, f *fixture) {
 	third := add(short, 2)
 	require.Greater(t, turns[third], turns[two])
 	require.Less(t, turns[third], turns[many[2]])
-	_, err := f.Store.RetrySegment(t.Context(), f.teacher, one, f.tick())
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, one, "", f.tick())
 	require.NoError(t, err)
 	require.Greater(t, f.Tasks(t)[0].Turn, turns[third])
 
@@ -230,12 +230,14 @@ func (f *fixture) end(g feedback.Segment, token string, o feedback.Transcription
 func segmentsRetry(t *testing.T, f *fixture) {
 	g := f.segment(f.lessonOf("Ming"), 0)
 	round := f.round(g)
-	retry := func() (feedback.Segment, error) { return f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick()) }
+	retry := func() (feedback.Segment, error) {
+		return f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	}
 	_, err := retry()
-	require.ErrorIs(t, err, feedback.ErrNotFailed, "queued")
+	require.ErrorIs(t, err, feedback.ErrInProgress, "queued")
 	f.begin(g, "one")
 	_, err = retry()
-	require.ErrorIs(t, err, feedback.ErrNotFailed, "transcribing")
+	require.ErrorIs(t, err, feedback.ErrInProgress, "transcribing")
 	failed := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged",
 		ErrorCode: "audio_unusable", Attempts: 1})
 	require.Equal(t, "damaged", failed.Error)
@@ -257,7 +259,146 @@ func segmentsRetry(t *testing.T, f *fixture) {
 	require.Zero(t, got.Attempts)
 	require.Greater(t, got.Revision, failed.Revision)
 	require.Greater(t, f.round(g), round)
-	_, err = f.Store.RetrySegment(t.Context(), f.teacher, newID(), f.tick())
+	_, err = f.Store.RetrySegment(t.Context(), f.teacher, newID(), "", f.tick())
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+}
+
+// segmentsAgain: a transcribed segment is transcribed again, and fails, in every way.
+func segmentsAgain(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	g := f.segment(l, 0)
+	round := f.round(g)
+	f.begin(g, "one")
+	first := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "雨", Language: "zh",
+		Details: `{"header_ms":1}`, Attempts: 1})
+	retry := func(language string) feedback.Segment {
+		t.Helper()
+		again, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, language, f.tick())
+		require.NoError(t, err)
+		require.Equal(t, []any{feedback.SegmentQueued, "雨", first.Details, first.TranscribedAt, language},
+			[]any{again.State, again.Text, again.Details, again.TranscribedAt, again.RetryLanguage})
+		round = f.round(g)
+		l, err = f.Store.Lesson(t.Context(), f.teacher, l.ID)
+		require.NoError(t, err)
+		require.Equal(t, "雨", l.Transcript())
+		return again
+	}
+	start := func(token string) {
+		t.Helper()
+		_, err := f.Store.StartTranscription(t.Context(), g.ID, round, token, 1, f.tick())
+		require.NoError(t, err)
+	}
+	kept := func(got feedback.Segment, code string) {
+		t.Helper()
+		require.Equal(t, []any{feedback.SegmentTranscribed, "雨", "zh", first.Details, first.TranscribedAt, code},
+			[]any{got.State, got.Text, got.Language, got.Details, got.TranscribedAt, got.ErrorCode})
+	}
+	failed := feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged", ErrorCode: "audio_unusable"}
+
+	retry("en")
+	start("two")
+	require.NoError(t, f.Store.SaveRecognizerTask(t.Context(), g.ID, "two", "english", f.tick()))
+	kept(f.end(g, "two", failed), "audio_unusable")
+	start("the queue's retry")
+	kept(f.end(g, "the queue's retry", failed), "audio_unusable")
+	require.Equal(t, "english", retry("en").RecognizerTask, "it is in the same language")
+	start("three")
+	f.end(g, "three", failed)
+	require.Empty(t, retry("").RecognizerTask, "a task in another language is of no use")
+	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "code", "given up", true, f.tick())
+	require.NoError(t, err)
+	kept(got, "code")
+	retry("")
+	start("four")
+	require.Equal(t, "雨", f.end(g, "four", feedback.TranscriptionResult{State: feedback.SegmentQueued}).Text)
+	start("five")
+	done := f.end(g, "five", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "rain", Attempts: 1})
+	require.Equal(t, []string{"rain", "", ""}, []string{done.Text, done.Details, done.Error})
+	require.True(t, done.TranscribedAt.After(first.TranscribedAt))
+	_, err = f.Store.StartTranscription(t.Context(), g.ID, round, "six", 1, f.tick())
+	require.NoError(t, err)
+	_, err = f.Store.FinishTranscription(t.Context(), g.ID, "six", failed, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded, "it was finished")
+
+	// Audio expires unless it is about to be heard again.
+	expire := func() []feedback.Segment {
+		expired, err := f.Store.ExpireAudio(t.Context(), f.tick(), 10, f.tick())
+		require.NoError(t, err)
+		return expired
+	}
+	_, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	require.NoError(t, err)
+	require.Empty(t, expire())
+	f.begin(g, "seven")
+	f.end(g, "seven", failed)
+	require.Len(t, expire(), 1)
+	_, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	require.ErrorIs(t, err, feedback.ErrAudioDeleted)
+	_, err = f.Store.RetryLesson(t.Context(), f.teacher, l.ID, "", f.tick())
+	require.ErrorIs(t, err, feedback.ErrAudioDeleted)
+}
+
+func lessonRetried(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	segments := make([]feedback.Segment, 40)
+	for i := range segments {
+		segments[i] = f.segment(l, i)
+		if i < 38 {
+			f.begin(segments[i], "one")
+			state := []feedback.SegmentState{feedback.SegmentTranscribed, feedback.SegmentFailed}[i%2]
+			f.end(segments[i], "one", feedback.TranscriptionResult{State: state, Text: "a", Error: "b"[:i%2]})
+		}
+	}
+	f.begin(segments[38], "busy")
+	f.Tasks(t)
+	before, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
+	require.NoError(t, err)
+	used, err := f.Store.Usage(t.Context(), f.teacher, f.tick())
+	require.NoError(t, err)
+	f.FailOutbox(errOutbox)
+	_, err = f.Store.RetryLesson(t.Context(), f.teacher, l.ID, "en", f.tick())
+	require.ErrorIs(t, err, errOutbox)
+	f.FailOutbox(nil)
+	same, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, before, same, "all or nothing")
+
+	got, err := f.Store.RetryLesson(t.Context(), f.teacher, l.ID, "en", f.tick())
+	require.NoError(t, err)
+	require.Equal(t, feedback.SegmentCounts{Total: 40, Queued: 39, Transcribing: 1}, got.Counts)
+	tasks := f.Tasks(t)
+	require.Len(t, tasks, 38)
+	rounds := map[uuid.UUID]int64{}
+	for _, task := range tasks {
+		rounds[task.SegmentID] = task.Round
+	}
+	revisions := map[int64]bool{}
+	events, revision, err := f.Store.Changes(t.Context(), f.teacher, l.SessionID, before.Revision)
+	require.NoError(t, err)
+	for _, e := range events {
+		revisions[e.Revision] = true
+		require.Equal(t, e.Revision, rounds[e.Segment.ID])
+	}
+	require.Len(t, revisions, 38, "each has a revision of its own")
+	require.GreaterOrEqual(t, revision, events[37].Revision)
+	now, err := f.Store.Usage(t.Context(), f.teacher, f.tick())
+	require.NoError(t, err)
+	require.Equal(t, used.Segments+38, now.Segments)
+
+	again, err := f.Store.RetryLesson(t.Context(), f.teacher, l.ID, "en", f.tick())
+	require.NoError(t, err, "a repeated request")
+	require.Equal(t, got.Segments, again.Segments)
+	require.Empty(t, f.Tasks(t))
+	for i, g := range segments[:38] {
+		g, err = f.Store.StartTranscription(t.Context(), g.ID, rounds[g.ID], "again", 1, f.tick())
+		require.NoError(t, err, i)
+		require.Equal(t, "en", g.RetryLanguage)
+	}
+	for _, id := range []uuid.UUID{newID(), l.SessionID} {
+		_, err = f.Store.RetryLesson(t.Context(), f.teacher, id, "", f.tick())
+		require.ErrorIs(t, err, feedback.ErrNotFound)
+	}
+	_, err = f.Store.RetryLesson(t.Context(), newID(), l.ID, "", f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
@@ -330,7 +471,7 @@ func transcriptionSuspicions(t *testing.T, f *fixture) {
 	require.Equal(t, 3, got.Suspicions)
 	require.Zero(t, f.begin(g, "the queue's retry").Suspicions)
 	f.end(g, "the queue's retry", feedback.TranscriptionResult{State: feedback.SegmentFailed, Suspicions: 1})
-	got, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick())
+	got, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
 	require.NoError(t, err)
 	require.Zero(t, got.Suspicions)
 }
@@ -347,7 +488,7 @@ func transcriptionTask(t *testing.T, f *fixture) {
 	require.ErrorIs(t, f.Store.SaveRecognizerTask(t.Context(), newID(), "one", "x", f.tick()), feedback.ErrNotFound)
 	require.Equal(t, "task/1", f.end(g, "two",
 		feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Attempts: 1}).RecognizerTask)
-	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick())
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
 	require.NoError(t, err)
 	require.Equal(t, "task/1", f.begin(g, "three").RecognizerTask, "so does a retry by the teacher")
 	done := f.end(g, "three", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "x", Attempts: 1})
@@ -455,7 +596,7 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	first := f.round(g)
 	f.begin(g, "one")
 	f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
-	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick())
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
 	require.NoError(t, err)
 	second := f.round(g)
 	stays := func(want feedback.Segment) {

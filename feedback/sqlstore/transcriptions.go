@@ -23,6 +23,30 @@ type segment struct {
 	tookMS      int64 // of the transcription
 }
 
+// selectEdited selects what scanEdited scans.
+const selectEdited = `select ` + segmentColumns + `, round, coalesce(token, ''), changed_at, turn, took_ms
+	from feedback_segments`
+
+func scanEdited(r row) (g segment, err error) {
+	g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, (*db.Time)(&g.changedAt), (*db.Time)(&g.turn), &g.tookMS)
+	return g, err
+}
+
+// ask sets the language of the next attempts. A task in another language is of no use.
+func (g *segment) ask(language string) {
+	if g.RetryLanguage != language {
+		g.RetryLanguage, g.RecognizerTask = language, ""
+	}
+}
+
+// fail sets the state after the last attempt: failed, unless there is a text.
+func (g *segment) fail() {
+	g.State, g.token = feedback.SegmentFailed, ""
+	if !g.TranscribedAt.IsZero() {
+		g.State = feedback.SegmentTranscribed
+	}
+}
+
 func isWaiting(g feedback.Segment) bool {
 	return g.State == feedback.SegmentQueued || g.State == feedback.SegmentTranscribing
 }
@@ -42,12 +66,7 @@ func (s *Store) editSegment(
 		if err != nil {
 			return err
 		}
-		g, err = one(ctx, tx, errSegment, func(r row) (g segment, err error) {
-			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, (*db.Time)(&g.changedAt), (*db.Time)(&g.turn),
-				&g.tookMS)
-			return g, err
-		}, `select `+segmentColumns+`, round, coalesce(token, ''), changed_at, turn, took_ms
-			from feedback_segments where segment_id = $1`, id)
+		g, err = one(ctx, tx, errSegment, scanEdited, selectEdited+` where segment_id = $1`, id)
 		if err != nil {
 			return err
 		}
@@ -56,21 +75,26 @@ func (s *Store) editSegment(
 		if err := edit(ctx, tx, &g); err != nil || g == before {
 			return err
 		}
-		g.Revision = revision
-		_, err = tx.ExecContext(ctx, `
+		return save(ctx, tx, &g, at)
+	})
+	return g.Segment, err
+}
+
+// save stores an edited segment.
+func save(ctx context.Context, tx *sql.Tx, g *segment, at time.Time) error {
+	g.Revision = g.newRevision
+	_, err := tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
 				recognizer_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18,
-				details = $19, edited_text = $20, version = $21
+				details = $19, edited_text = $20, version = $21, retry_language = $22
 			where segment_id = $1`,
-			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
-			sql.NullString{String: g.token, Valid: g.token != ""},
-			g.Duration.Milliseconds(), db.Time(g.TranscribedAt), g.Revision, db.Time(at),
-			db.Time(g.turn), g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
-			db.Time(g.AudioDeletedAt), g.Details, g.EditedText, g.Version)
-		return err
-	})
-	return g.Segment, err
+		g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
+		sql.NullString{String: g.token, Valid: g.token != ""},
+		g.Duration.Milliseconds(), db.Time(g.TranscribedAt), g.Revision, db.Time(at),
+		db.Time(g.turn), g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
+		db.Time(g.AudioDeletedAt), g.Details, g.EditedText, g.Version, g.RetryLanguage)
+	return err
 }
 
 // editSegments runs editSegment for each of the segments and returns those that edit has changed.
@@ -113,14 +137,14 @@ func (s *Store) StartTranscription(
 	ctx context.Context, id uuid.UUID, round int64, leaseToken string, attempts int, at time.Time,
 ) (feedback.Segment, error) {
 	return s.editSegment(ctx, "start transcription", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
-		if g.State == feedback.SegmentTranscribed {
+		if g.State == feedback.SegmentTranscribed && g.Error == "" {
 			return nil
 		}
 		if g.round > round {
 			return &feedback.Error{Kind: feedback.ErrSuperseded,
 				Message: "the segment has been queued again since, with a newer task"}
 		}
-		if g.State == feedback.SegmentFailed {
+		if !isWaiting(g.Segment) {
 			g.ErrorCode, g.Error, g.Suspicions = "", "", 0
 		}
 		g.State, g.Attempts, g.token = feedback.SegmentTranscribing, attempts, leaseToken
@@ -136,14 +160,17 @@ func (s *Store) FinishTranscription(
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
 			return errTakenOver
 		}
-		g.State, g.Text, g.token = r.State, r.Text, ""
+		g.State, g.token = r.State, ""
 		g.ErrorCode, g.Error = r.ErrorCode, r.Error
 		g.Attempts, g.Suspicions = r.Attempts, r.Suspicions
 		if r.Duration > 0 {
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}
-		if r.State == feedback.SegmentTranscribed {
-			g.TranscribedAt, g.RecognizerTask, g.Language, g.Details = at, "", r.Language, r.Details
+		switch r.State {
+		case feedback.SegmentFailed:
+			g.fail()
+		case feedback.SegmentTranscribed:
+			g.Text, g.TranscribedAt, g.RecognizerTask, g.Language, g.Details = r.Text, at, "", r.Language, r.Details
 			g.tookMS = max(r.Took.Milliseconds(), 1)
 		}
 		return nil
@@ -179,7 +206,7 @@ func (s *Store) FailTranscription(
 		if !isWaiting(g.Segment) || g.round > round {
 			return nil
 		}
-		g.State, g.token = feedback.SegmentFailed, ""
+		g.fail()
 		if g.Error == "" || !keepError {
 			g.ErrorCode, g.Error = code, message
 		}
@@ -215,8 +242,8 @@ func (s *Store) ExpireAudio(
 		return nil, wrap("find old audio", err)
 	}
 	return s.editSegments(ctx, "expire audio", ids, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
-		if !g.AudioDeletedAt.IsZero() {
-			return nil // by a concurrent call; the state never changes again
+		if g.State != feedback.SegmentTranscribed || !g.AudioDeletedAt.IsZero() || !g.TranscribedAt.Before(before) {
+			return nil // queued again, or expired by a concurrent call
 		}
 		g.AudioDeletedAt = at
 		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: g.AudioKey})

@@ -155,7 +155,8 @@ func TestWithoutDatabase(t *testing.T) {
 		"POST /api/v1/feedback-sessions/" + id + "/lessons", "POST /api/v1/feedback-sessions/" + id + "/generate",
 		"POST /api/v1/feedback-lessons/" + id + "/segments", "POST /api/v1/feedback-lessons/" + id + "/finish",
 		"POST /api/v1/feedback-lessons/" + id + "/mark-applied",
-		"POST /api/v1/audio-segments/" + id + "/retry",
+		"POST /api/v1/audio-segments/" + id + "/retry", "POST /api/v1/feedback-lessons/" + id + "/retry",
+		"PUT /api/v1/audio-segments/" + id + "/text",
 	} {
 		method, path, _ := strings.Cut(endpoint, " ")
 		for _, client := range []feedbackclient.Client{s.client, {Base: s.client.Base}} { // signed in or not

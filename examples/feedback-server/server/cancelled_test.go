@@ -60,7 +60,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 				failed := waitState(t, c, segment.ID, "failed")
 				require.Contains(t, failed.Error, "cancelled")
 
-				_, err := c.RetrySegment(t.Context(), segment.ID)
+				_, err := c.RetrySegment(t.Context(), segment.ID, "")
 				require.NoError(t, err)
 				waitState(t, c, segment.ID, state)
 				require.Len(t, jobs(), 2, "the retry is a job of its own")

@@ -154,7 +154,12 @@ var clientCalls = map[string]clientCall{
 	"save-segment-text": returning(func(c client, ctx context.Context) (feedbackclient.Segment, error) {
 		return c.EditSegment(ctx, "id", feedbackclient.SegmentEdit{Text: &text, IfMatch: `"1"`})
 	}),
-	"retry-segment": of(client.RetrySegment),
+	"retry-segment": returning(func(c client, ctx context.Context) (feedbackclient.Segment, error) {
+		return c.RetrySegment(ctx, "id", "en")
+	}),
+	"retry-lesson": returning(func(c client, ctx context.Context) (feedbackclient.Lesson, error) {
+		return c.RetryLesson(ctx, "id", "en")
+	}),
 	"get-segment-audio": {call: func(ctx context.Context, c client) error {
 		return closing(c.Audio(ctx, "id", 1))
 	}},

@@ -31,7 +31,7 @@ export type AudioSegment = {
      */
     edited_text: string | null;
     /**
-     * Why the last attempt failed, or null.
+     * Why the last attempt failed, or null. A segment that was transcribed before keeps its text and is transcribed, with the error.
      */
     error: string | null;
     /**
@@ -54,7 +54,7 @@ export type AudioSegment = {
     size_bytes: number;
     state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
     /**
-     * What was said, punctuated, as the recogniser returned it.
+     * What was said, punctuated, as the recogniser returned it. It stays while the recording is transcribed again.
      */
     text: string;
     transcribed_at: string | null;
@@ -616,6 +616,13 @@ export type Report = {
     version?: string;
 };
 
+export type RetryBody = {
+    /**
+     * Of the speech; by default the teacher's.
+     */
+    language?: string;
+};
+
 export type SegmentCounts = {
     failed: number;
     queued: number;
@@ -669,7 +676,7 @@ export type SegmentWithSentences = {
      */
     edited_text: string | null;
     /**
-     * Why the last attempt failed, or null.
+     * Why the last attempt failed, or null. A segment that was transcribed before keeps its text and is transcribed, with the error.
      */
     error: string | null;
     /**
@@ -696,7 +703,7 @@ export type SegmentWithSentences = {
     size_bytes: number;
     state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
     /**
-     * What was said, punctuated, as the recogniser returned it.
+     * What was said, punctuated, as the recogniser returned it. It stays while the recording is transcribed again.
      */
     text: string;
     transcribed_at: string | null;
@@ -2710,7 +2717,7 @@ export type SaveSegmentTextResponses = {
 export type SaveSegmentTextResponse = SaveSegmentTextResponses[keyof SaveSegmentTextResponses];
 
 export type RetrySegmentData = {
-    body?: never;
+    body?: RetryBody;
     path: {
         segment_id: string;
     };
@@ -2732,9 +2739,21 @@ export type RetrySegmentErrors = {
      */
     404: Problem;
     /**
+     * Request Timeout
+     */
+    408: Problem;
+    /**
      * Conflict
      */
     409: Problem;
+    /**
+     * Request Entity Too Large
+     */
+    413: Problem;
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem;
     /**
      * Unprocessable Entity
      */
@@ -2771,6 +2790,81 @@ export type RetrySegmentResponses = {
 };
 
 export type RetrySegmentResponse = RetrySegmentResponses[keyof RetrySegmentResponses];
+
+export type RetryLessonData = {
+    body?: RetryBody;
+    path: {
+        lesson_id: string;
+    };
+    query?: never;
+    url: '/api/v1/feedback-lessons/{lesson_id}/retry';
+};
+
+export type RetryLessonErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Request Timeout
+     */
+    408: Problem;
+    /**
+     * Conflict
+     */
+    409: Problem;
+    /**
+     * Request Entity Too Large
+     */
+    413: Problem;
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Not Implemented
+     */
+    501: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
+};
+
+export type RetryLessonError = RetryLessonErrors[keyof RetryLessonErrors];
+
+export type RetryLessonResponses = {
+    /**
+     * Accepted
+     */
+    202: FinishedLesson;
+};
+
+export type RetryLessonResponse = RetryLessonResponses[keyof RetryLessonResponses];
 
 export type GetSegmentAudioData = {
     body?: never;

@@ -138,7 +138,7 @@ type AudioSegment struct {
 
 	EditedText *string `json:"edited_text" example:"Today we mixed greens." doc:"The teacher's text, or null."`
 
-	Error     *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
+	Error     *string `json:"error" example:"the audio cannot be used"`
 	ErrorCode *string `json:"error_code" example:"audio_unusable" doc:"The same for programs: a stable word."`
 
 	Warning *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
@@ -170,7 +170,10 @@ func (AudioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 		feedback.WarningDoubtful, nil}
 	return Describe(s, map[string]string{
 		"sha256": "Of the bytes as sent, in hex.",
-		"text":   "What was said, punctuated, as the recogniser returned it.",
+		"text": "What was said, punctuated, as the recogniser returned it. It stays while the recording is " +
+			"transcribed again.",
+		"error": "Why the last attempt failed, or null. A segment that was transcribed before keeps its text and is " +
+			"transcribed, with the error.",
 		"audio_deleted_at": "When the recording was deleted because of its age: there is nothing to listen to any " +
 			"more. null while it is there.",
 		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +

@@ -126,6 +126,7 @@ create table feedback_segments (
     language         text        not null,
     details          text        not null,
     edited_text      text,
+    retry_language   text        not null,
     version          bigint      not null,
     error            text        not null,
     error_code       text        not null,
@@ -160,10 +161,12 @@ create index feedback_segments_with_audio on feedback_segments (transcribed_at)
     where state = 'transcribed' and audio_deleted_at is null;
 comment on table feedback_segments is 'Pieces of a lesson''s recording, and their text';
 comment on column feedback_segments.state is
-    'queued, transcribing, then transcribed or failed; a retry makes a failed segment queued';
+    'queued, transcribing, then transcribed or failed; a retry makes these queued';
 comment on column feedback_segments.language is 'Of the speech, such as en; empty: unknown';
 comment on column feedback_segments.details is 'About the text, as JSON: where its sentences are; empty: unknown';
 comment on column feedback_segments.edited_text is 'The teacher''s text in place of the recognised one; null: none';
+comment on column feedback_segments.retry_language is
+    'The language that the last retry asked for; empty: that of the teacher';
 comment on column feedback_segments.version is 'Counts edits of the text, for If-Match';
 comment on column feedback_segments.error is 'Why the last attempt failed; empty: it did not';
 comment on column feedback_segments.attempts is 'Attempts at the transcription that counted';

@@ -100,6 +100,7 @@ create table feedback_segments (
     language         text    not null,
     details          text    not null,
     edited_text      text,
+    retry_language   text    not null,
     version          integer not null,
     error            text    not null,
     error_code       text    not null,
