@@ -346,10 +346,10 @@ func (s *Service) EditSegment(ctx context.Context, teacher, id uuid.UUID, e Segm
 	return seg, s.withProgress(ctx, &seg)
 }
 
-// RetrySegment queues a transcribed or failed segment again, in a language or, if that is "", in the
-// teacher's. It counts as a segment of the [Limits]. The text that is there stays until there is
-// another one. Errors: [ErrInvalid], [ErrNotFound], [ErrInProgress], [ErrAudioDeleted], [ErrLimit],
-// [ErrStorageFull].
+// RetrySegment queues a transcribed or failed segment again, in a language or, if that is "", in
+// the teacher's. It counts as a segment of the [Limits]. The text that is there stays until there
+// is another one. Errors: [ErrInvalid], [ErrNotFound], [ErrInProgress], [ErrAudioDeleted],
+// [ErrLimit], [ErrStorageFull].
 func (s *Service) RetrySegment(ctx context.Context, teacher, id uuid.UUID, language string) (Segment, error) {
 	err := validateLanguage(language)
 	if err == nil {

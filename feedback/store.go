@@ -144,10 +144,10 @@ type Store interface {
 	// of the text to the teacher's usage. It fails with [ErrNotFound], or with [ErrStale] if the
 	// edit names versions and the segment has none of them.
 	EditSegment(ctx context.Context, teacher, id uuid.UUID, e SegmentEdit, at time.Time) (Segment, error)
-	// RetrySegment puts a transcribed or failed segment back to queued, without attempts, suspicions
-	// and error, adds it to the teacher's usage and gives the outbox a [TaskTranscribe] of a greater
-	// round. Its texts stay; RecognizerTask stays if RetryLanguage was the same. It fails with
-	// [ErrInProgress] in other states, and with [ErrAudioDeleted].
+	// RetrySegment puts a transcribed or failed segment back to queued, without attempts,
+	// suspicions and error, adds it to the teacher's usage and gives the outbox a [TaskTranscribe]
+	// of a greater round. Its texts stay; RecognizerTask stays if RetryLanguage was the same. It
+	// fails with [ErrInProgress] in other states, and with [ErrAudioDeleted].
 	RetrySegment(ctx context.Context, teacher, id uuid.UUID, language string, at time.Time) (Segment, error)
 	// RetryLesson does that for all segments of a lesson for which it would not fail, in one
 	// transaction. It fails with [ErrAudioDeleted] if it would for all for that reason.
@@ -155,22 +155,23 @@ type Store interface {
 
 	// StartTranscription marks a segment as transcribing under a lease token and returns it, also
 	// one that has failed or has an error: its task runs again because somebody has retried it in
-	// the queue. Another transcribed segment is returned unchanged. It fails with [ErrSuperseded] when a later round
-	// of the segment has begun, and with [ErrNotFound].
+	// the queue. Another transcribed segment is returned unchanged. It fails with [ErrSuperseded]
+	// when a later round of the segment has begun, and with [ErrNotFound].
 	StartTranscription(ctx context.Context, id uuid.UUID, round int64, leaseToken string, attempts int,
 		at time.Time) (Segment, error)
-	// FinishTranscription stores the result of an attempt. A segment that has a text keeps it if the
-	// attempt has none, and is transcribed instead of failed. It fails with [ErrSuperseded] unless the
-	// segment is transcribing under this lease token.
+	// FinishTranscription stores the result of an attempt. A segment that has a text keeps it if
+	// the attempt has none, and is transcribed instead of failed. It fails with [ErrSuperseded]
+	// unless the segment is transcribing under this lease token.
 	FinishTranscription(ctx context.Context, id uuid.UUID, leaseToken string, r TranscriptionResult,
 		at time.Time) (Segment, error)
 	// SaveRecognizerTask stores a name of the transcriber's, "" for none. It fails with
 	// [ErrSuperseded] unless the segment is transcribing under this lease token. The name stays
 	// until the segment is transcribed.
 	SaveRecognizerTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error
-	// FailTranscription marks a segment as failed, or as transcribed if it has a text, that is queued or transcribing in this round,
-	// under any lease token. A segment in another state or a later round is returned unchanged.
-	// With keepError, code and message do not replace the error of an earlier attempt.
+	// FailTranscription marks a segment as failed, or as transcribed if it has a text, that is
+	// queued or transcribing in this round, under any lease token. A segment in another state or a
+	// later round is returned unchanged. With keepError, code and message do not replace the error
+	// of an earlier attempt.
 	FailTranscription(ctx context.Context, id uuid.UUID, round int64, code, message string, keepError bool,
 		at time.Time) (Segment, error)
 	// RequeueStuck puts the segments that have been transcribing since before a time back to
@@ -182,10 +183,10 @@ type Store interface {
 	// LastTranscriptions returns up to limit transcriptions of recordings of any teacher, the last
 	// one first, without recordings whose duration is unknown.
 	LastTranscriptions(ctx context.Context, limit int) ([]TranscriptionTime, error)
-	// ExpireAudio marks the audio of up to limit segments that have been transcribed since before a time as
-	// expired, gives the outbox a [TaskDeleteAudio] for each, and returns them, also with an error
-	// those before it. Concurrent calls return different segments, and one that returns none may
-	// have left all to the others.
+	// ExpireAudio marks the audio of up to limit segments that have been transcribed since before a
+	// time as expired, gives the outbox a [TaskDeleteAudio] for each, and returns them, also with
+	// an error those before it. Concurrent calls return different segments, and one that returns
+	// none may have left all to the others.
 	ExpireAudio(ctx context.Context, before time.Time, limit int, at time.Time) ([]Segment, error)
 	// AudioInUse returns those of the keys that belong to a segment whose audio has not expired.
 	AudioInUse(ctx context.Context, keys []string) ([]string, error)
