@@ -80,5 +80,11 @@
 // everything that has happened to a job. Package queuetrace traces and measures jobs by these, with
 // OpenTelemetry.
 //
+// # Figures
+//
+// [Client.Stats] counts the jobs that there are now: an autoscaler needs Waiting, Running and
+// Oldest of a queue. [Client.Figures] returns what workers did in the last minutes, up to 7 days:
+// how many jobs ended and failed, and how long they had waited.
+//
 // The README of this folder lists what it has and does not have of what comparable queues have.
 package jobqueue

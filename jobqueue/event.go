@@ -38,6 +38,7 @@ type Event struct {
 }
 
 func (w *Worker) emit(e Event) {
+	e.Job.attempt.queue.counters.count(e)
 	if w.cfg.OnEvent != nil {
 		w.cfg.OnEvent(e)
 	}

@@ -294,6 +294,8 @@ func (m *model) NextCancelled(context.Context, []string, time.Duration) (int64, 
 	return 0, nil
 }
 
+func (m *model) AddMinutes(context.Context, []driver.Minute) error { return nil }
+
 func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (int, error) {
 	unlock, err := m.call(ctx)
 	if err != nil {

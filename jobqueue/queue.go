@@ -30,6 +30,8 @@ type queue struct {
 	scanned   time.Time // start of the last claim from the beginning
 	changed   time.Time // the last signal of a new job, or a result that returned one to the queue
 
+	counters counters
+
 	meanTime time.Duration // of handlers, moving average
 	meanSize int           // of arguments and saved state in bytes, moving average
 }

@@ -266,6 +266,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { w.cancelledLoop(ctx) })
 	loops.Go(func() { w.slotLoop(base) })
 	loops.Go(func() { w.saveLoop(base) })
+	loops.Go(func() { w.figuresLoop(base) })
 	for range executors {
 		exchanging.Go(func() { w.executor(base) })
 	}
@@ -320,7 +321,10 @@ func (w *Worker) stop(base context.Context, cancel context.CancelFunc, exchangin
 	case <-flushed:
 	case <-time.After(stopIOTimeout):
 	}
+	var figures sync.WaitGroup
+	figures.Go(func() { w.addFigures(base, stopIOTimeout) })
 	w.release(base, true)
+	figures.Wait()
 	cancel()
 	<-flushed
 	<-released

@@ -65,6 +65,8 @@ func (s *store) NextCancelled(context.Context, []string, time.Duration) (int64, 
 
 func (s *store) Rescue(context.Context, bool) (int, error) { return 0, nil }
 
+func (s *store) AddMinutes(context.Context, []driver.Minute) error { return nil }
+
 func (s *store) Purge(context.Context, driver.PurgeFilter) (int, error) { return 0, nil }
 
 func (s *store) Get(_ context.Context, id int64) (*driver.Job, error) {

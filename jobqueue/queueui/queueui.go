@@ -1,8 +1,8 @@
-// Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by
-// state, one job with its arguments, metadata, saved state, errors and timeline, the schedules,
-// buttons to retry and to cancel one job or all of a list, to pause queues and schedules and to run
-// a schedule now, and a search by the number of a job or any text in its arguments: see
-// [jobqueue.Client.Search].
+// Package queueui shows a job queue in the browser: the depth and age of every queue, what its
+// workers did in the last hour, day and week (jobs ended and failed, waits), jobs by state, one job
+// with its arguments, metadata, saved state, errors and timeline, the schedules, buttons to retry
+// and to cancel one job or all of a list, to pause queues and schedules and to run a schedule now,
+// and a search by the number of a job or any text in its arguments: see [jobqueue.Client.Search].
 //
 //	http.Handle("/queue/", queueui.New(client, queueui.Config{Prefix: "/queue"}))
 //
@@ -61,7 +61,7 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	}
 	cfg.Prefix = strings.TrimRight(cfg.Prefix, "/")
 	u := &ui{client: client, cfg: cfg, pages: map[string]*template.Template{}}
-	for _, name := range []string{"queues", "jobs", "search", "job", "bulk", "error"} {
+	for _, name := range []string{"queues", "figures", "jobs", "search", "job", "bulk", "error"} {
 		page := template.New("layout.html").Funcs(u.funcs())
 		u.pages[name] = template.Must(page.ParseFS(files, "templates/layout.html", "templates/table.html",
 			"templates/"+name+".html"))
@@ -88,6 +88,7 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 		})
 	}
 	handle("GET", "/{$}", u.queues)
+	handle("GET", "/figures", u.figures)
 	handle("GET", "/jobs", u.jobs)
 	handle("GET", "/jobs/{id}", u.job)
 	handle("GET", "/search", u.search)
@@ -189,14 +190,19 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	lines, err := u.lines(r.Context(), stats.Queues)
+	if err != nil {
+		return err
+	}
 	return u.render(w, r, http.StatusOK, "queues", "Queues",
-		queuesData{Stats: stats, Schedules: schedules, MayChange: !u.cfg.ReadOnly})
+		queuesData{Stats: stats, Schedules: schedules, Lines: lines, MayChange: !u.cfg.ReadOnly})
 }
 
 // queuesData is the first page.
 type queuesData struct {
 	jobqueue.Stats
 	Schedules []jobqueue.ScheduleInfo
+	Lines     map[string]string // points, by queue
 	MayChange bool
 }
 

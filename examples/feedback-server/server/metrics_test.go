@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,17 +39,21 @@ func TestPrometheusAcceptsMetricsAndAlerts(t *testing.T) {
 	require.NoError(t, err, string(out))
 }
 
-// Every metric and label that the alerts name is served, also before anything has happened.
+// Every metric and label that alerts and scaling name is served, also before anything has happened.
 func TestAlertsUseMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../alerts.yml")
 	require.NoError(t, err)
+	scaling, err := os.ReadFile("../keda.yaml")
+	require.NoError(t, err)
+	rules = append(rules, scaling...)
 	s := onSQLite(t, server.RoleAll)
 	text := get(s.Handler(), "/metrics").Body.String()
+	ofQueues := []string{"jobqueue_oldest_seconds", "jobqueue_jobs"} // a queue is there from its first job on
 	names := regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`)
-	for _, expr := range regexp.MustCompile(`(?m)^ +expr: (.*)$`).FindAllStringSubmatch(string(rules), -1) {
+	for _, expr := range regexp.MustCompile(`(?m)^ +(?:expr|query): (.*)$`).FindAllStringSubmatch(string(rules), -1) {
 		for _, name := range names.FindAllString(expr[1], -1) {
-			if name != "jobqueue_oldest_seconds" { // a queue is there from its first job on
+			if !slices.Contains(ofQueues, name) {
 				require.Contains(t, text, "\n"+name, expr[1])
 			}
 		}

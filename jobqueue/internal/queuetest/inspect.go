@@ -176,6 +176,10 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 			return err
 		},
 		"Search": func(ctx context.Context) error { _, _, err := c.Search(ctx, "x", 0); return err },
+		"Figures": func(ctx context.Context) error {
+			_, err := c.Figures(ctx, "", time.Hour, time.Minute)
+			return err
+		},
 		"Stats":  func(ctx context.Context) error { _, err := c.Stats(ctx); return err },
 		"Retry":  func(ctx context.Context) error { return c.Retry(ctx, 1) },
 		"Cancel": func(ctx context.Context) error { return c.Cancel(ctx, 1) },

@@ -62,7 +62,7 @@ type Tx struct {
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
 		enqueueTests, leaseTests, workerTests, cancelledTests, wakeTests, inspectTests, scheduleTests,
-		serialTests, groupTests, bulkTests, limitTests, saveTests, waitTests,
+		serialTests, groupTests, bulkTests, limitTests, saveTests, waitTests, figuresTests,
 		handleManyTests,
 	} {
 		for name, test := range group {

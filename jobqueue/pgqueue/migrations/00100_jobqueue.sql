@@ -93,6 +93,16 @@ create table jobqueue_schedule (
     paused  boolean     not null default false
 );
 
+-- What workers did with the jobs of a queue in a minute: see driver.Minute.
+create table jobqueue_minute (
+    minute   timestamptz,
+    queue    text collate "C",
+    finished bigint   not null,
+    failed   bigint   not null,
+    waits    bigint[] not null,
+    primary key (minute, queue)
+);
+
 -- No job of the queue is claimed until then.
 create table jobqueue_pause (
     queue text collate "C" primary key,

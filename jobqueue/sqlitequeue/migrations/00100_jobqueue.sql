@@ -92,6 +92,16 @@ create table jobqueue_schedule (
     paused  integer not null default 0
 ) strict;
 
+-- What workers did with the jobs of a queue in a minute: see driver.Minute.
+create table jobqueue_minute (
+    minute   integer not null,
+    queue    text    not null,
+    finished integer not null,
+    failed   integer not null,
+    waits    text    not null, -- a JSON array
+    primary key (minute, queue)
+) strict, without rowid;
+
 -- No job of the queue is claimed until then.
 create table jobqueue_pause (
     queue text    primary key,
