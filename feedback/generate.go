@@ -150,13 +150,14 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	left, doubtful := maxSummaryText, false
 	for _, l := range selected {
 		g.Segments.add(l.Counts)
-		t, some, err := s.transcript(ctx, teacher, l, left)
+		said, some, err := s.transcript(ctx, teacher, l, left)
 		if err != nil {
 			return Generated{}, err
 		}
 		doubtful = doubtful || some
-		if left -= len(t); t != "" {
-			in.Lessons = append(in.Lessons, SummaryLesson{Text: t, Date: s.lessonDate(whole, l)})
+		text := joined(said)
+		if left -= len(text); text != "" {
+			in.Lessons = append(in.Lessons, SummaryLesson{Text: text, Date: s.lessonDate(whole, l)})
 		}
 	}
 	g.Lessons = len(in.Lessons)
@@ -230,32 +231,42 @@ func (s *Service) lessonDate(session Session, l Lesson) string {
 // speech.
 const maxSummaryText = 1 << 20
 
-// transcript returns the transcript of a lesson without doubtful sentences, and whether there are
-// any. The lesson may be truncated; its size is limited.
+// source is a text that a summary may come from.
+type source struct {
+	id   uuid.UUID // of a segment or a record
+	text string
+}
+
+// transcript returns what was said in the segments of a lesson without doubtful sentences, and
+// whether there are any. Its size is limited.
 func (s *Service) transcript(
 	ctx context.Context, teacher uuid.UUID, l Lesson, limit int,
-) (text string, doubtful bool, err error) {
-	size := 0
-	for after, more := -1, l.Truncated; more; {
-		var page []Segment
-		var err error
-		if page, more, err = s.store.Segments(ctx, teacher, l.ID, after, maxPageSize); err != nil {
-			return "", false, err
+) (said []source, doubtful bool, err error) {
+	for g, err := range s.segments(ctx, teacher, l) {
+		if err != nil {
+			return nil, false, err
 		}
-		for _, g := range page {
-			size += len(g.Text) + 1
-			after = g.Sequence
+		certain, some := g.certainText()
+		doubtful = doubtful || some
+		if certain == "" {
+			continue
 		}
-		if l.Segments = append(l.Segments, page...); size > limit {
-			break
+		if limit -= len(certain) + 1; limit < 0 {
+			return nil, false, Invalid("lesson_ids", "select more than %d MB of transcripts; select fewer lessons",
+				maxSummaryText>>20)
 		}
+		said = append(said, source{g.ID, certain})
 	}
-	text, doubtful = l.certainTranscript()
-	if len(text) > limit {
-		return "", false, Invalid("lesson_ids", "select more than %d MB of transcripts; select fewer lessons",
-			maxSummaryText>>20)
+	return said, doubtful, nil
+}
+
+// joined returns the texts of sources, a line each.
+func joined(sources []source) string {
+	lines := make([]string, len(sources))
+	for i, s := range sources {
+		lines[i] = s.text
 	}
-	return text, doubtful, nil
+	return strings.Join(lines, "\n")
 }
 
 // countSummary counts a summary before it is made: it may be paid for even if it fails.

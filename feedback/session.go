@@ -95,16 +95,6 @@ func (l Lesson) lines(text func(Segment) string) string {
 	return strings.Join(lines, "\n")
 }
 
-// certainTranscript returns Transcript without doubtful sentences, and whether there are any.
-func (l Lesson) certainTranscript() (text string, doubtful bool) {
-	text = l.lines(func(s Segment) string {
-		certain, some := s.certainText()
-		doubtful = doubtful || some
-		return certain
-	})
-	return text, doubtful
-}
-
 // SessionInput holds the fields of a new session.
 type SessionInput struct {
 	ProfileID uuid.UUID

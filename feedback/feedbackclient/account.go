@@ -102,7 +102,11 @@ func (c Client) EndSession(ctx context.Context, id string) error {
 // Export downloads everything of the teacher as a ZIP file, which the caller closes. Reading it
 // fails if the server cannot complete it.
 func (c Client) Export(ctx context.Context) (io.ReadCloser, error) {
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: path("/export"), repeatable: true})
+	return c.download(ctx, path("/export"))
+}
+
+func (c Client) download(ctx context.Context, path string) (io.ReadCloser, error) {
+	resp, err := c.do(ctx, request{method: http.MethodGet, path: path, repeatable: true})
 	if err != nil {
 		return nil, err
 	}

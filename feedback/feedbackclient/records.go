@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -111,6 +112,12 @@ func (c Client) SaveRecord(ctx context.Context, profileID, sessionID, date, cont
 // DeleteRecord deletes one record.
 func (c Client) DeleteRecord(ctx context.Context, id string) error {
 	return c.Call(ctx, http.MethodDelete, path("/feedback-records/%s", id), nil, nil)
+}
+
+// RecordText downloads a record with what was said in its lessons, as plain text (format "txt") or
+// Markdown ("md"). The caller closes it. Reading it fails if the server cannot complete it.
+func (c Client) RecordText(ctx context.Context, id, format string) (io.ReadCloser, error) {
+	return c.download(ctx, path("/feedback-records/%s/text", id)+"?"+url.Values{"format": {format}}.Encode())
 }
 
 // RecordMessage returns the text of a record as a message to the guardian, see [Defaults].

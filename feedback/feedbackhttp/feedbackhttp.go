@@ -108,6 +108,7 @@ func Register(api huma.API, c Config) {
 	s.registerAudio(group)
 	s.registerWords(group)
 	s.registerRecords(group)
+	s.registerRecordText(group)
 	s.registerExport(group)
 }
 

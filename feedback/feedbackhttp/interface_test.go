@@ -242,6 +242,28 @@ func TestRecords(t *testing.T) {
 			delete(in, "feedback_session_id")
 			e.do("POST", "/feedback-records", in).want(201)
 		},
+		"one is taken along as a text": func(t *testing.T, e *env) {
+			id := e.do("POST", "/feedback-records", object{"profile_id": e.profile("Ming"),
+				"feedback_date": "2026-05-31", "content": "Well *done*."}).want(201).str("record_id")
+			path := "/feedback-records/" + id + "/text"
+			for query, want := range map[string][]string{
+				"":            {"text/plain; charset=utf-8", "txt", "Ming, 31 May 2026\n\nWell *done*.\n"},
+				"?format=txt": {"text/plain; charset=utf-8", "txt", "Ming, 31 May 2026\n\nWell *done*.\n"},
+				"?format=md":  {"text/markdown; charset=utf-8", "md", "# Ming, 31 May 2026\n\nWell \\*done\\*.  \n"},
+			} {
+				a := e.do("GET", path+query, nil).want(200)
+				require.Equal(t, want[0], a.Header().Get("Content-Type"))
+				require.Equal(t, `attachment; filename="feedback-2026-05-31.`+want[1]+`"`,
+					a.Header().Get("Content-Disposition"))
+				require.Equal(t, want[2], a.Body.String())
+			}
+			for _, bad := range []string{"html", "MD", "%00", strings.Repeat("x", 5000)} {
+				e.do("GET", path+"?format="+bad, nil).want(422, "invalid_fields")
+			}
+			e.do("GET", path+"?fromat=md", nil).want(422)
+			e.do("GET", "/feedback-records/x/text", nil).want(422)
+			e.do("GET", "/feedback-records/"+uuid.NewString()+"/text", nil).want(404, "not_found")
+		},
 		"lists are of one student or all": func(t *testing.T, e *env) {
 			ming := e.profile("Ming")
 			for _, profile := range []string{ming, e.profile("Li"), ming} {

@@ -39,7 +39,7 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New(),
 		document: apitest.Parse(t, document(t))}
 	all := routes(t)
-	require.Len(t, all, 33)
+	require.Len(t, all, 34)
 	for _, r := range all {
 		for _, who := range []string{uuid.NewString(), "nobody"} {
 			for _, body := range []any{nil, object{}, "{broken"} {

@@ -149,6 +149,7 @@ func TestWithoutDatabase(t *testing.T) {
 		"DELETE /api/v1/profiles/" + id,
 		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults", "GET /api/v1/words", "PUT /api/v1/words",
 		"GET /api/v1/feedback-records", "POST /api/v1/feedback-records", "DELETE /api/v1/feedback-records/" + id,
+		"GET /api/v1/feedback-records/" + id + "/text",
 		"GET /api/v1/feedback-records/" + id, "PUT /api/v1/feedback-records/" + id,
 		"GET /api/v1/feedback-sessions/active", "POST /api/v1/feedback-sessions", "PUT /api/v1/feedback-sessions/" +
 			id,

@@ -170,6 +170,9 @@ var clientCalls = map[string]clientCall{
 	"save-record": returning(func(c client, ctx context.Context) (feedbackclient.Record, error) {
 		return c.EditRecord(ctx, "id", feedbackclient.RecordEdit{Date: "d", Content: "c", IfMatch: `"1"`})
 	}),
+	"get-record-text": {call: func(ctx context.Context, c client) error {
+		return closing(c.RecordText(ctx, "id", "md"))
+	}},
 	"create-record": with(client.CreateRecord, feedbackclient.RecordInput{SessionID: "id", IdempotencyKey: "k"}),
 	"delete-record": ending(client.DeleteRecord),
 	"export":        {call: func(ctx context.Context, c client) error { return closing(c.Export(ctx)) }},

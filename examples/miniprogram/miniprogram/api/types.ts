@@ -3420,6 +3420,62 @@ export type GetRecordMessageResponses = {
 
 export type GetRecordMessageResponse = GetRecordMessageResponses[keyof GetRecordMessageResponses];
 
+export type GetRecordTextData = {
+    body?: never;
+    path: {
+        record_id: string;
+    };
+    query?: {
+        /**
+         * Plain text or Markdown.
+         */
+        format?: 'txt' | 'md';
+    };
+    url: '/api/v1/feedback-records/{record_id}/text';
+};
+
+export type GetRecordTextErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type GetRecordTextError = GetRecordTextErrors[keyof GetRecordTextErrors];
+
+export type GetRecordTextResponses = {
+    /**
+     * The text, in UTF-8
+     */
+    200: string;
+};
+
+export type GetRecordTextResponse = GetRecordTextResponses[keyof GetRecordTextResponses];
+
 export type ExportData = {
     body?: never;
     path?: never;
