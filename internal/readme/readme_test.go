@@ -83,8 +83,9 @@ var (
 func main() {}
 `
 
-func TestProgramsCompile(t *testing.T) {
-	t.Parallel()
+// programs returns a program that has those of the README as functions.
+func programs(t *testing.T) string {
+	t.Helper()
 	var source strings.Builder
 	source.WriteString(preamble)
 	for i, program := range blocks(t, "go") {
@@ -96,8 +97,13 @@ func TestProgramsCompile(t *testing.T) {
 		}
 		source.WriteString("}\n")
 	}
+	return source.String()
+}
+
+func TestProgramsCompile(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(file, []byte(source.String()), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(programs(t)), 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "vet", file)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
