@@ -6,6 +6,8 @@ interface Segment {
 	sequence: number;
 	state: "queued" | "transcribing" | "transcribed" | "failed";
 	text: string;
+	/** The teacher's, or null. */
+	edited_text: string | null;
 	error: string | null;
 	/** The error as a stable word, or null if there is none for it. */
 	error_code: string | null;
@@ -227,6 +229,9 @@ type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Re
 type FeedbackSection = (work: Work, saved: (record: FeedbackRecord) => Promise<void>) => {
 	element: HTMLElement, save: HTMLElement, leave(): Promise<void>,
 };
+
+type Parts = (text: string, sentences: Sentence[], segment: string, row: HTMLElement) => (string | HTMLElement)[];
+type MendText = (segment: string, row: HTMLElement, label: string) => Promise<void>;
 
 type Fields = Record<string, string>;
 type Props = Record<string, any>;

@@ -67,18 +67,26 @@ export class Work extends EventTarget {
 		return this.session?.lessons.find((l) => l.lesson_id === id);
 	}
 
-	follow() {
-		if (!this.session) return;
-		const refresh = () => void this.refresh().catch(() => {});
-		const received = (/** @type {SessionEvent} */ { segment, lesson_id }) => {
-			const segments = this.lesson(lesson_id)?.segments ?? [];
-			const index = segments.findIndex((s) => s.segment_id === segment?.segment_id);
+	/** Takes a segment as it is now, and reports whether it is known. @param {Segment} segment */
+	replace(segment) {
+		for (const { segments } of this.session?.lessons ?? []) {
+			const index = segments.findIndex((s) => s.segment_id === segment.segment_id);
 			const old = segments[index];
-			if (!segment || !old) return refresh();
+			if (!old) continue;
 			this.changes++;
 			const { ahead, estimated_wait_seconds } = old; // which events do not tell
 			segments[index] = { ...segment, ahead, estimated_wait_seconds };
 			this.dispatchEvent(new Event("session"));
+			return true;
+		}
+		return false;
+	}
+
+	follow() {
+		if (!this.session) return;
+		const refresh = () => void this.refresh().catch(() => {});
+		const received = (/** @type {SessionEvent} */ { segment }) => {
+			if (!segment || !this.replace(segment)) return refresh();
 			this.dispatchEvent(new CustomEvent("segment", { detail: segment }));
 		};
 		void follow(this.session.session_id, { opened: refresh, received }, this.end.signal);

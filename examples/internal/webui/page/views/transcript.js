@@ -1,9 +1,9 @@
 // The text of the lessons, part by part. What is unchanged keeps its element, and so its focus,
 // selection and playback.
 
-import { request } from "../api.js";
-import { arrange, button, explain, h, minutes, t, words, write } from "../dom.js";
-import { audio, newLesson, remove } from "../outbox.js";
+import { account, credentials, request } from "../api.js";
+import { arrange, button, explain, h, language, minutes, t, words, write } from "../dom.js";
+import { audio, draftKey, newLesson, remove } from "../outbox.js";
 import { save } from "./settings.js";
 
 /** @param {Work} work */
@@ -46,11 +46,14 @@ export function transcript(work) {
 			await work.refresh();
 		}, { class: "quiet", title: t("markAppliedHint"), of: name });
 		const list = h("ol.segments", {});
+		const more = h("details", {}, h("summary", {}, t("recogniseAgain")),
+			again("feedback-lessons/" + lesson_id, name, () => { more.open = false; }));
 		const section = h("section", { "aria-label": name, tabindex: -1 },
-			h("div.row", {}, heading, apply), list);
+			h("div.row", {}, heading, apply), list, more);
 		return ({ applied, state, segments }, kept) => {
 			write(heading, `${name} · ${t(applied ? "applied" : state === "recording" ? "open" : "finished")}`);
 			apply.hidden = applied || state === "recording";
+			more.hidden = !segments.some((s) => s.state === "transcribed");
 			const sent = new Set(segments.map((s) => s.sequence));
 			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
 				...kept.filter((r) => r.refused || !sent.has((r.to ?? r).sequence) || r.lesson.startsWith("new ") && !r.to)
@@ -60,34 +63,148 @@ export function transcript(work) {
 	}
 
 	/** @type {(s: Segment) => Draw<Segment>} */
-	function segmentView({ segment_id, sequence, duration_ms }) {
+	function segmentView({ segment_id: id, sequence, duration_ms }) {
 		const label = t("part", { n: sequence + 1 }) + (duration_ms ? " · " + minutes(duration_ms / 1000) : "");
 		const text = h("p.text", {});
 		const warning = h("p.notice", {});
+		const listen = button(t("listen"), () => play(id, row), { class: "quiet", of: label });
+		const mend = button(t("edit"), async () => {
+			text.hidden = actions.hidden = true;
+			await mendText(id, row, label).catch((error) => {
+				text.hidden = actions.hidden = false;
+				throw error;
+			});
+			text.hidden = actions.hidden = false;
+			mend.focus();
+		}, { class: "quiet", of: label });
 		const retry = button(t("retry"), async () => {
-			await request("POST", `audio-segments/${segment_id}/retry`);
+			await request("POST", `audio-segments/${id}/retry`);
 			row.focus();
 			await work.refresh();
 		}, { of: label });
-		const listen = button(t("listen"), async () => {
-			await play(segment_id, row);
-			const { body } = await request("GET", "audio-segments/" + segment_id);
-			if (body.sentences?.length > 0 && body.text === drawn) text.replaceChildren(...body.sentences.map(sentence));
-		}, { class: "quiet", of: label });
+		const actions = h("div.row", {}, h("span.hint.grow", {}, label), retry, listen, mend);
 		let drawn = "";
-		const row = h("li", { tabindex: -1 }, text, warning,
-			h("div.row", {}, h("span.hint.grow", {}, label), retry, listen));
-		return ({ state, text: said, error, error_code: code, warning_code, audio_deleted_at }) => {
+		const row = h("li", { tabindex: -1 }, text, warning, actions);
+		sounds.set(row, async () => {
+			const { body } = await request("GET", "audio-segments/" + id);
+			if ((body.edited_text ?? body.text) === drawn) text.replaceChildren(...parts(drawn, body.sentences, id, row));
+		});
+		return ({ state, text: recognised, edited_text, error, error_code: code, warning_code, audio_deleted_at }) => {
+			const said = edited_text ?? recognised;
 			row.className = state;
-			warning.hidden = !said || !warning_code;
-			write(warning, words("warning_" + warning_code, ""));
+			const wrong = error && explain({ code, message: error });
+			const told = state === "transcribed" && wrong || said && edited_text === null && words("warning_" + warning_code, "");
+			warning.hidden = !told;
+			write(warning, told || "");
 			listen.hidden = !!audio_deleted_at;
+			mend.hidden = state !== "transcribed";
 			retry.hidden = state !== "failed";
 			const shownText = state === "transcribed" ? said || t("warning_no_speech")
-				: t(state) + (error ? " – " + explain({ code, message: error }) : "");
-			if (shownText !== drawn) write(text, drawn = shownText);
+				: t(state) + (wrong ? " – " + wrong : "");
+			if (shownText === drawn) return row;
+			write(text, drawn = shownText);
+			seen.unobserve(row);
+			if (state === "transcribed" && said && !audio_deleted_at) seen.observe(row);
 			return row;
 		};
+	}
+
+	/** Reads a part's sentences when it comes into view. @type {WeakMap<Element, () => Promise<void>>} */
+	const sounds = new WeakMap();
+	const seen = new IntersectionObserver((entries) => {
+		for (const { isIntersecting, target } of entries) {
+			if (!isIntersecting) continue;
+			seen.unobserve(target);
+			void sounds.get(target)?.().catch(() => {});
+		}
+	});
+
+	/** The text, whose sentences play from their start. @type {Parts} */
+	function parts(text, sentences, id, row) {
+		let at = 0;
+		const found = sentences.flatMap((s) => {
+			const start = text.indexOf(s.text, at);
+			if (start < 0) return [];
+			const before = text.slice(at, start);
+			at = start + s.text.length;
+			return [before, button(s.text, async () => {
+				if (player.parentElement !== row) await play(id, row);
+				player.currentTime = s.start_ms / 1000;
+				await player.play().catch(() => {});
+			}, { class: "sentence", "data-start": s.start_ms, "data-end": s.end_ms })];
+		});
+		return [...found, text.slice(at)];
+	}
+
+	player.addEventListener("timeupdate", () => {
+		const at = player.currentTime * 1000;
+		for (const s of element.querySelectorAll(".sentence")) {
+			const { start, end } = /** @type {HTMLElement} */ (s).dataset;
+			const isSpoken = player.parentElement?.contains(s) && Number(start) <= at && at < Number(end);
+			if (isSpoken) s.setAttribute("aria-current", "true");
+			else s.removeAttribute("aria-current");
+		}
+	});
+
+	/** Lets the teacher mend the text of a part until it is done. It is saved as it is typed. @type {MendText} */
+	async function mendText(id, row, label) {
+		const path = "audio-segments/" + id;
+		const key = draftKey(id);
+		let { etag, body } = await request("GET", path);
+		const editor = h("textarea", { rows: 4, maxlength: 100000, lang: "", "aria-label": label });
+		editor.value = localStorage.getItem(key) ?? body.edited_text ?? body.text;
+		const state = h("p.hint", { role: "status" });
+		let timer = 0;
+		let saving = Promise.resolve();
+		/** @param {string | null} text */
+		const save = (text) => saving = saving.then(async () => {
+			try {
+				({ etag, body } = await request("PUT", path + "/text", { body: { text }, headers: { "If-Match": etag } }));
+				work.replace(body);
+				if (text !== null && editor.value !== text) return;
+				localStorage.removeItem(key);
+				write(state, t("saved"));
+			} catch (/** @type {any} */ error) {
+				write(state, t("notSaved") + " " + explain(error));
+				if (error.temporary) timer = setTimeout(() => save(editor.value), 5000);
+				if (error.status !== 412) return;
+				({ etag, body } = await request("GET", path)); // what is typed next replaces it
+				write(state, t("error_record_changed", { detail: body.edited_text ?? body.text }));
+			}
+		});
+		editor.addEventListener("input", () => {
+			localStorage.setItem(key, editor.value);
+			write(state, t("unsaved"));
+			clearTimeout(timer);
+			timer = setTimeout(() => save(editor.value), 800);
+		});
+		return new Promise((/** @type {(value: void) => void} */ resolve) => {
+			const done = async (/** @type {string | null} */ text) => {
+				clearTimeout(timer);
+				if (text === null || localStorage.getItem(key) !== null) await save(text);
+				if (text === null || localStorage.getItem(key) === null) close();
+			};
+			const close = () => {
+				box.remove();
+				resolve();
+			};
+			const box = h("div", {}, editor, state, h("div.row", {}, button(t("done"), () => done(editor.value), { class: "primary" }),
+				button(t("asRecognised"), () => done(null))), again(path, label, close));
+			row.prepend(box);
+			editor.focus();
+		});
+	}
+
+	/** Has a part or a lesson recognised again, in a language. @param {string} path @param {string} of @param {Action} [then] */
+	function again(path, of, then) {
+		const name = new Intl.DisplayNames(language, { type: "language" });
+		const choice = h("select", { "aria-label": t("spoken") }, h("option", { value: "" }, t("usual")),
+			...["zh", "yue", "en", "ja", "ko", "fr", "de", "es", "ru"].map((code) => h("option", { value: code }, name.of(code) ?? code)));
+		return h("div.row", {}, choice, button(t("recogniseAgain"), async () => {
+			await request("POST", path + "/retry", { body: choice.value ? { language: choice.value } : {} });
+			then?.();
+			await work.refresh();
+		}, { of }));
 	}
 
 	/** @type {(r: Recording) => Draw<Recording>} */
@@ -108,29 +225,14 @@ export function transcript(work) {
 
 	/** @param {string} id @param {HTMLElement} row */
 	async function play(id, row) {
-		const { response } = await request("GET", `audio-segments/${id}/audio`, { seconds: 600 });
-		const src = URL.createObjectURL(await response.blob());
+		const path = `audio-segments/${id}/audio`;
 		silence();
-		player.src = src;
+		// A player sends the cookie, and asks for what it plays only. It sends no token.
+		player.src = credentials(account.headers) === "omit"
+			? URL.createObjectURL(await (await request("GET", path, { seconds: 600 })).response.blob()) : "api/v1/" + path;
 		if (player.parentElement !== row) row.append(player);
 		player.focus();
 		await player.play().catch(() => {});
-	}
-
-	/** A sentence that plays from its start, and is marked while it is spoken. @param {Sentence} s */
-	function sentence({ text, start_ms, end_ms }) {
-		const b = button(text, () => {
-			if (!b.closest("li")?.contains(player)) return; // another part is being played
-			player.currentTime = start_ms / 1000;
-			return player.play().catch(() => {});
-		}, { class: "sentence" });
-		player.addEventListener("timeupdate", () => {
-			const at = player.currentTime * 1000;
-			const spoken = start_ms <= at && at < end_ms && !!b.closest("li")?.contains(player);
-			if (spoken) b.setAttribute("aria-current", "true");
-			else b.removeAttribute("aria-current");
-		});
-		return b;
 	}
 
 	function silence() {
