@@ -14,6 +14,7 @@ func TestPageIsSignedInByACode(t *testing.T) {
 	t.Parallel()
 	n, login := signedIn(t)
 	_, c := login()
+	_, other := login()
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.do(chromedp.Navigate(n.url))
 	b.waitText("Waiting for the confirmation")
@@ -30,6 +31,20 @@ func TestPageIsSignedInByACode(t *testing.T) {
 	require.Empty(t, b.eval(`document.cookie`), "scripts do not see it")
 	b.do(chromedp.Reload())
 	b.waitText("Sign out")
+	b.eval(`location.hash = "#/settings"; ""`)
+	b.waitText("this device")
+	b.eval(`[...document.querySelectorAll("button")].find((b) => /Sign out: Mini program/.test(b.ariaLabel)).click(); ""`)
+	b.waitText("Signed out: Mini program.")
+	_, err := other.Me(t.Context())
+	require.ErrorContains(t, err, "401")
+	_, err = c.Me(t.Context())
+	require.NoError(t, err, "the newest session is the first")
+	p, err := c.EnsureProfile(t.Context(), "Ming")
+	require.NoError(t, err)
+	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
+	b.waitText("Recording starts lesson 1")
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("Waiting for recognition") // the events of the session are read with the cookie
 
 	var sessions struct {
 		Items []struct {
@@ -44,6 +59,13 @@ func TestPageIsSignedInByACode(t *testing.T) {
 			require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/auth/sessions/"+s.ID, nil, nil))
 		}
 	}
-	b.do(chromedp.Reload())
-	b.waitText("Session token")
+	// The page asks for a new sign-in in place, and continues.
+	b.eval(`location.hash = "#/settings"; ""`)
+	b.waitText("Your sign-in has expired.")
+	b.until(`() => Boolean(document.querySelector("#banner .code"))`, "")
+	b.screenshot("expired")
+	code["code"] = b.eval(`document.querySelector(".code").textContent`)
+	require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/confirm", code, nil))
+	b.waitText("this device")
+	b.until(`() => !document.body.innerText.includes("expired")`, "")
 }

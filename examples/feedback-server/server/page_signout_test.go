@@ -31,6 +31,13 @@ func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackcli
 	}
 }
 
+// enterToken signs in with a token, in the view or the banner.
+func (b *browser) enterToken(token string) {
+	b.t.Helper()
+	b.until(`() => { const e = document.querySelector("details:has([name=token])"); return e && (e.open = true); }`, "")
+	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+}
+
 // kept returns what the device keeps: keys of texts, and the teachers of recordings.
 const kept = `import("/page/outbox.js").then(({ list }) => list()).then((recordings) => [
 	...Object.keys(localStorage).filter((key) => key !== "lessonkit-language"),
@@ -49,7 +56,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b.acceptDialogs()
 	enter := func(token string) {
 		b.waitText("Session token")
-		b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+		b.enterToken(token)
 		b.waitText("Part 1")
 	}
 	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
@@ -103,7 +110,7 @@ func TestAccountIsExportedAndDeleted(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.do(chromedp.Navigate(n.url + "/#/settings"))
 	b.waitText("Session token")
-	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+	b.enterToken(token)
 	b.waitText("Export everything")
 	b.eval(`saved = ""; HTMLAnchorElement.prototype.click = function () { saved = this.download; }; ""`)
 	b.clickButton("Export everything")

@@ -301,7 +301,7 @@ type CreateButton = (label: string, action: Action, props?: Props) => HTMLButton
 /** Creates a labelled field. */
 type CreateField = (label: string, control: HTMLElement) => HTMLElement;
 
-/** The fields of a template in index.html, with labels, and with data as their values. */
+/** The fields of a template in index.html, with labels, and with data as their values, or in their place. */
 type CreateFields = (id: string, data?: any) => HTMLElement[];
 
 /**

@@ -5,7 +5,7 @@ import { announce, button, byId, explain, h, once, t, useLanguage } from "./dom.
 import { outbox, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { languageButton, languageKey, settingsView, signOut } from "./views/settings.js";
-import { signInByAddress, signInForm, signInView } from "./views/signin.js";
+import { signInByAddress, signInView, signInWays } from "./views/signin.js";
 import { studentView } from "./views/student.js";
 import { editView } from "./views/students.js";
 import { todayView } from "./views/today.js";
@@ -16,6 +16,7 @@ const main = byId("main");
 /** @type {Leave} */
 let leave;
 let shown = 0;
+let failed = false;
 
 /** Views and the student in the address. What else it says leads home. */
 const address = /^#\/(records|settings|student(?=\/.)|edit(?=\/))\/?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})?$/;
@@ -28,6 +29,7 @@ async function end() {
 
 async function show() {
 	const number = ++shown;
+	failed = false;
 	await end();
 	announce("");
 	await signInByAddress();
@@ -42,6 +44,7 @@ async function show() {
 		if (number === shown) leave = ending;
 		else await ending?.();
 	} catch (error) {
+		failed = true;
 		root.replaceChildren(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
 	}
 	if (number !== shown) return;
@@ -68,20 +71,24 @@ function drawFrame() {
 	drawBanner();
 }
 
-/** Shows what is not sent and, in the same view, the form for an expired sign-in. */
+/** Shows what is not sent or, in the same view, how to sign in when that has expired. */
 function drawBanner() {
 	const banner = byId("banner");
+	if (account.expired) {
+		if (banner.querySelector("section")) return; // nothing that is filled in is replaced
+		const section = h("section.notice", { "aria-label": t("signIn") }, h("p", { role: "alert" }, t("expired")));
+		banner.replaceChildren(section);
+		void signInWays(section);
+		return;
+	}
 	const { unsent, refused, others, problem } = outbox.state;
 	const wanted = h("div", {},
-		account.expired && h("section.notice", { "aria-label": t("signIn") },
-			h("p", {}, t("expired")), signInForm()),
 		problem && h("div.notice.row", {},
 			h("p.grow", {}, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
 		account.offline && account.teacher && !problem && h("p.notice", { role: "status" }, t("offline")),
 		refused.length > 0 && h("p.notice", {}, t("refusedParts", { n: refused.length })),
 		others > 0 && account.teacher && h("p.notice", {}, t("othersUnsent", { n: others })));
-	// Neither a form that is filled in nor a button that is focused is replaced.
-	if (account.expired && banner.querySelector("form") || banner.textContent === wanted.textContent) return;
+	if (banner.textContent === wanted.textContent) return; // a button keeps the focus
 	banner.replaceChildren(...wanted.children);
 }
 
@@ -98,7 +105,10 @@ account.addEventListener("change", () => {
 	if (account.teacher !== teacher) {
 		teacher = account.teacher;
 		void show();
-	} else drawBanner();
+	} else {
+		drawBanner();
+		if (failed && !account.expired && !account.offline) void show();
+	}
 });
 
 /** Starts the page while the server is away. Trusted Types let the page name this one script. */

@@ -78,6 +78,7 @@ export const field = (label, control) => h("label.field", {}, h("span", {}, labe
 /** @type {CreateFields} */
 export const fields = (id, data = {}) => [.../** @type {any} */ (byId(id)).content.cloneNode(true).children].map((e) => {
 	if (!e.name) write(e, t(e.dataset.text));
+	else if (data[e.name] instanceof Element) e = data[e.name];
 	else e.value = data[e.name] ?? "";
 	return e.name ? field(t(e.name), e) : e;
 });

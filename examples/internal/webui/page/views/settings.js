@@ -18,7 +18,7 @@ export function languageButton() {
 
 /** @type {View} */
 export async function settingsView(root) {
-	const [defaults, { words }] = await Promise.all(["profile-defaults", "words"].map(
+	const [defaults, { words }, { items: sessions }] = await Promise.all(["profile-defaults", "words", "auth/sessions"].map(
 		async (path) => (await request("GET", path)).body));
 	/** @param {string} path @param {object} body */
 	const save = async (path, body) => {
@@ -31,14 +31,40 @@ export async function settingsView(root) {
 		.then((told) => (Object.assign(defaults, v), told));
 	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {},
 		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
-		form(({ words = "" }) => save("words", { words: words.split(/\s*\n\s*/).filter(Boolean) }),
-			{ class: "card" }, ...fields("words", { words: words.join("\n") }))),
+		form(async ({ words = "", language: spoken = "" }) => {
+			await saveDefaults({ language: spoken });
+			return save("words", { words: words.split(/\s*\n\s*/).filter(Boolean) });
+		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) }))),
 		h("div", {}, form(saveDefaults, { class: "card" }, ...fields("defaults", defaults)),
 		h("section.card", {}, h("h2", {}, t("account")),
 			h("div.row", {}, languageButton(),
 				button(t("signOut"), () => { dispatchEvent(new Event("sign-out")); })),
+			...sessions.map((/** @type {any} */ s) => sessionRow(s)),
 			h("p.hint", {}, t("exportHint")),
 			h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" }))))));
+}
+
+/** A device where the teacher is signed in. @param {any} session */
+function sessionRow({ session_id, device, created_at, current }) {
+	const name = device || t("miniProgram");
+	const day = new Date(created_at).toLocaleDateString(language, { dateStyle: "medium" });
+	const row = h("div.row", {}, h("span.grow", {}, name, h("span.hint", {}, " · " + t(current ? "thisDevice" : "since", { day }))),
+		!current && button(t("signOut"), async () => {
+			await request("DELETE", "auth/sessions/" + session_id);
+			row.remove();
+			return t("deviceSignedOut", { name });
+		}, { of: name }));
+	return row;
+}
+
+/** A choice of the language that is spoken. @param {string} none @param {string} [chosen] */
+export function languages(none, chosen = "") {
+	const names = new Intl.DisplayNames(language, { type: "language" });
+	const tags = new Set(["zh", "yue", "en", "ja", "ko", "fr", "de", "es", "ru", chosen].filter(Boolean));
+	const choice = h("select", { name: "language", "aria-label": t("language") }, h("option", { value: "" }, none),
+		...[...tags].map((tag) => h("option", { value: tag }, names.of(tag) ?? tag)));
+	choice.value = chosen;
+	return choice;
 }
 
 async function exportAll() {

@@ -18,15 +18,17 @@ export async function signInByAddress() {
 /** @type {View} */
 export async function signInView(root) {
 	root.append(h("h1", {}, t("signIn")), h("p.hint", {}, t("signInHint")));
+	return signInWays(root);
+}
+
+/** Appends the ways to sign in that the server has. @type {View} */
+export async function signInWays(root) {
 	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
 	if (health.development_auth_enabled) {
 		root.append(form(({ name = "" }) => byName(name), { class: "card" }, ...fields("teacher")));
 	}
 	const leave = health.miniapp_auth_configured ? await codeView(root) : undefined;
-	root.append(h("div.card", {}, h("p", {}, t("tokenHint")), signInForm()));
+	root.append(h("details.card", { open: !leave }, h("summary", {}, t("token")), h("p.hint", {}, t("tokenHint")),
+		form(({ token }) => account.signIn({ Authorization: "Bearer " + token }), {}, ...fields("token"))));
 	return leave;
 }
-
-/** The form for a session token. */
-export const signInForm = () => form(({ token }) => account.signIn({ Authorization: "Bearer " + token }), {},
-	...fields("token"));

@@ -2,9 +2,9 @@
 // selection and playback.
 
 import { account, credentials, request } from "../api.js";
-import { arrange, button, explain, h, language, minutes, t, words, write } from "../dom.js";
+import { arrange, button, explain, h, minutes, t, words, write } from "../dom.js";
 import { audio, draftKey, newLesson, remove } from "../outbox.js";
-import { save } from "./settings.js";
+import { languages, save } from "./settings.js";
 
 /** @param {Work} work */
 export function transcript(work) {
@@ -197,9 +197,7 @@ export function transcript(work) {
 
 	/** Has a part or a lesson recognised again, in a language. @param {string} path @param {string} of @param {Action} [then] */
 	function again(path, of, then) {
-		const name = new Intl.DisplayNames(language, { type: "language" });
-		const choice = h("select", { "aria-label": t("spoken") }, h("option", { value: "" }, t("usual")),
-			...["zh", "yue", "en", "ja", "ko", "fr", "de", "es", "ru"].map((code) => h("option", { value: code }, name.of(code) ?? code)));
+		const choice = languages(t("usual"));
 		return h("div.row", {}, choice, button(t("recogniseAgain"), async () => {
 			await request("POST", path + "/retry", { body: choice.value ? { language: choice.value } : {} });
 			then?.();
