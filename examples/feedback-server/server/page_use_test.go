@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,49 +15,6 @@ import (
 
 	"lessonkit.example/feedback/feedbackclient"
 )
-
-// What arrives leaves in place what is unchanged: the recording that plays, the focus and the
-// reader's position.
-func TestArrivingTextKeepsPlaybackAndFocus(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
-	url := development(t, saying("Heard."))
-	c, p := withStudent(t, url, "anna")
-	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b.showStudent(url, p.ID)
-	b.waitText("Heard.")
-	b.clickButton("Listen")
-	b.until(`() => document.querySelector("audio")?.currentTime > 0`, "")
-	b.eval(`player = document.querySelector("audio"); player.loop = true; stopped = "";
-		player.addEventListener("pause", () => stopped = "paused"); ""`)
-	speech, err := os.ReadFile(sample(t, "lesson1-segment1.mp3"))
-	require.NoError(t, err)
-	_, err = c.Upload(t.Context(), s.Lessons[0].ID, 1, "b.mp3", speech)
-	require.NoError(t, err)
-	b.until(`() => document.querySelectorAll("li.transcribed").length === 2`, "")
-	require.Empty(t, b.eval(`stopped`))
-	require.Equal(t, "AUDIO true", b.eval(`document.activeElement.tagName + " " + player.isConnected`))
-}
-
-// A sentence plays from its start, by the keyboard too, and is marked while it is spoken.
-func TestSentencesLeadToTheirSound(t *testing.T) {
-	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
-	url := development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		fmt.Fprint(w, `{"text":"One here. Two there.","segments":[
-			{"text":"One here.","start":0,"end":2},{"text":"Two there.","start":2,"end":4}]}`)
-	}))
-	c, p := withStudent(t, url, "anna")
-	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b.showStudent(url, p.ID)
-	b.waitText("Two there.")
-	b.until(`() => document.querySelectorAll(".sentence").length === 2`, "")
-	b.eval(`document.querySelectorAll(".sentence")[1].focus(); ""`)
-	b.do(chromedp.KeyEvent("\r"))
-	b.until(`() => document.querySelector("[aria-current=true].sentence")?.innerText === "Two there."
-		&& document.querySelector("audio").currentTime >= 2`, "")
-}
 
 // A lesson whose text is too long for the session is read in pages.
 func TestLongLessonsAreShownWhole(t *testing.T) {

@@ -45,7 +45,8 @@ async function show() {
 		else await ending?.();
 	} catch (error) {
 		failed = true;
-		root.replaceChildren(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
+		root.replaceChildren();
+		if (!account.expired) root.append(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
 	}
 	if (number !== shown) return;
 	main.replaceChildren(root);
@@ -93,6 +94,7 @@ function drawBanner() {
 }
 
 addEventListener("hashchange", show);
+addEventListener("online", () => failed && show());
 addEventListener("language", show);
 addEventListener("sign-out", leaveAndSignOut);
 outbox.addEventListener("change", drawBanner);

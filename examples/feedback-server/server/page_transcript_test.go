@@ -1,0 +1,133 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// What arrives leaves in place what is unchanged: the recording that plays, the focus and the
+// reader's position.
+func TestArrivingTextKeepsPlaybackAndFocus(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b.showStudent(url, p.ID)
+	b.waitText("Heard.")
+	b.clickButton("Listen")
+	b.until(`() => document.querySelector("audio")?.currentTime > 0`, "")
+	b.eval(`player = document.querySelector("audio"); player.loop = true; stopped = "";
+		player.addEventListener("pause", () => stopped = "paused"); ""`)
+	speech, err := os.ReadFile(sample(t, "lesson1-segment1.mp3"))
+	require.NoError(t, err)
+	_, err = c.Upload(t.Context(), s.Lessons[0].ID, 1, "b.mp3", speech)
+	require.NoError(t, err)
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 2`, "")
+	require.Empty(t, b.eval(`stopped`))
+	require.Equal(t, "AUDIO true", b.eval(`document.activeElement.tagName + " " + player.isConnected`))
+}
+
+// A sentence plays from its start, by the keyboard too, and is marked while it is spoken.
+func TestSentencesLeadToTheirSound(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	url := development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, `{"text":"One here. Two there.","segments":[
+			{"text":"One here.","start":0,"end":2},{"text":"Two there.","start":2,"end":4}]}`)
+	}))
+	c, p := withStudent(t, url, "anna")
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b.showStudent(url, p.ID)
+	b.waitText("Two there.")
+	b.until(`() => document.querySelectorAll(".sentence").length === 2`, "")
+	b.eval(`document.querySelectorAll(".sentence")[1].focus(); ""`)
+	b.do(chromedp.KeyEvent("\r"))
+	b.until(`() => document.querySelector("[aria-current=true].sentence")?.innerText === "Two there."
+		&& document.querySelector("audio").currentTime >= 2`, "")
+}
+
+// What was recognised is mended in place and saved as it is typed, without a loss by a lost network
+// or another device, and is recognised again in another language.
+func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseMultipartForm(1 << 20)
+		fmt.Fprintf(w, `{"text":"Heard in %s."}`, r.FormValue("language"))
+	})))
+	c, p := withStudent(t, n.url, "anna")
+	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	segment := func() (seg feedbackclient.Segment) {
+		s, err := c.Session(t.Context(), s.ID)
+		require.NoError(t, err)
+		return s.Lessons[0].Segments[0]
+	}
+	edited := func(text string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			seg := segment()
+			return seg.EditedText != nil && *seg.EditedText == text
+		}, timeout, 100*time.Millisecond)
+	}
+	const editor = ".segments textarea"
+	typed := func(text string) { b.do(chromedp.SendKeys(chromedp.CSS(editor), text)) }
+	edit := func() {
+		b.until(`() => { // of the part
+			const b = [...document.querySelectorAll(".segments button")].find((b) => b.innerText === "Edit");
+			if (b?.checkVisibility()) b.click();
+			return Boolean(document.querySelector(".segments textarea"));
+		}`, "")
+	}
+	b.showStudent(n.url, p.ID)
+	b.waitText("Heard in .")
+	edit()
+	typed(" Mended.")
+	edited("Heard in . Mended.")
+	b.waitText("Saved.")
+	n.fail(unreachable)
+	typed(" Away.")
+	b.waitText("Not saved; it is kept on this device. The server cannot be reached.")
+	b.do(chromedp.Reload())
+	b.waitText("The server cannot be reached.")
+	n.recover()
+	b.clickButton("Try again")
+	b.waitText("Heard in . Mended.")
+	edit()
+	b.until(`() => document.querySelector(".segments textarea").value === "Heard in . Mended. Away."`, "")
+	typed("!")
+	edited("Heard in . Mended. Away.!")
+	theirs := "Theirs."
+	_, err := c.EditSegment(t.Context(), segment().ID, feedbackclient.SegmentEdit{Text: &theirs})
+	require.NoError(t, err)
+	typed("!")
+	b.waitText("It says: Theirs.")
+	typed("!")
+	edited("Heard in . Mended. Away.!!!")
+	b.clickButton("Done")
+	b.until(`() => !document.querySelector(".segments textarea")`, "")
+	b.waitText("Heard in . Mended. Away.!!!")
+	b.clickButton("Generate anew")
+	b.until(`() => document.querySelector("textarea").value.includes("Mended")`, "")
+
+	edit()
+	b.screenshot("mending")
+	b.clickButton("As recognised")
+	b.until(`() => !document.querySelector(".segments textarea")`, "")
+	require.Nil(t, segment().EditedText)
+	b.eval(`document.querySelector(".transcript summary").click();
+		document.querySelector(".transcript details select").value = "fr"; ""`)
+	b.clickButton("Recognise again")
+	b.waitText("Heard in fr.")
+}
