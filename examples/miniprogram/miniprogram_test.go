@@ -171,6 +171,11 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 		Shared, Device               string
 		Statuses                     []int // of a page that waits, was confirmed, was signed out
 		Listed                       []string
+		Played                       []int // the sizes of recordings
+		Found                        struct {
+			Name, Content, Day, Shared string
+			Unfound                    int
+		}
 	}
 	url := inVM(t, "pages", &result)
 	require.Equal(t, 2, result.Before, "uploads before the network went away")
@@ -188,6 +193,14 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	for _, copied := range result.Copied {
 		require.Regexp(t, `小明's .*\n\nShe mixed her own greens today.\n`, copied)
 	}
+	second, err := os.ReadFile(recordings(t)[1])
+	require.NoError(t, err)
+	require.Equal(t, []int{len(second)}, result.Played)
+	require.Equal(t, "小明", result.Found.Name)
+	require.Equal(t, "She mixed her own greens today.", result.Found.Content)
+	require.Equal(t, result.Day, result.Found.Day)
+	require.Equal(t, result.Copied[1], result.Found.Shared)
+	require.Zero(t, result.Found.Unfound)
 	var heard []string
 	for _, n := range []int{0, 1, 2, 0} {
 		data, err := os.ReadFile(recordings(t)[n])

@@ -5,6 +5,7 @@ import { server } from "./config.js";
 import { wxFiles } from "./recorder/files.js";
 import { Outbox } from "./recorder/outbox.js";
 import { Recorder } from "./recorder/recorder.js";
+import { texts } from "./texts.js";
 
 // What all pages use.
 
@@ -21,6 +22,19 @@ export async function signIn(): Promise<void> {
   await client.signIn(login.code);
   void outbox.flush(); // recordings of before
 }
+
+const player = wx.createInnerAudioContext();
+
+/** Plays a recording, in place of the one before. */
+export async function play(segment: string): Promise<void> {
+  const { statusCode, tempFilePath } = await new Promise<WechatMiniprogram.DownloadFileSuccessCallbackResult>(
+    (success, fail) => wx.downloadFile({ ...client.audio(segment), success, fail: ({ errMsg }) => fail(new Error(errMsg)) }));
+  if (statusCode !== 200) throw new Error(texts.cannotPlay);
+  player.src = tempFilePath;
+  player.play();
+}
+
+export const silence = (): void => player.stop();
 
 /** Tells the user what went wrong; if the session has ended, the user signs in again. */
 export function report(error: unknown): void {

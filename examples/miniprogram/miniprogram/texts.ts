@@ -15,6 +15,8 @@ const zh = {
   tryAgain: "重试", generate: "生成反馈", feedback: "反馈", save: "保存为记录", saved: "记录已保存。",
   copy: "复制给家长", share: "发送给家长", copyRefused: "手机不允许复制。请选中下面的文字。",
   onPhone: "手机上还有未上传的录音,保存会结束课程。",
+  now: "正在上课", doneToday: "今天已完成", last: "上次", noneLately: "四周内没有记录",
+  records: "反馈记录", search: "在正文中搜索", noRecords: "没有记录。", listen: "播放", cannotPlay: "录音已不存在。",
 };
 
 const en: typeof zh = {
@@ -35,6 +37,9 @@ const en: typeof zh = {
   feedback: "Feedback", save: "Save as record", saved: "The record is saved.", copy: "Copy for the guardian",
   share: "Send to the guardian", copyRefused: "The phone does not let it be copied. Select the text below.",
   onPhone: "Recordings are still on this phone. Saving would end their session.",
+  now: "now", doneToday: "Done today", last: "Last:", noneLately: "No record in four weeks",
+  records: "Records", search: "Search in the texts", noRecords: "There are no records.", listen: "Listen",
+  cannotPlay: "The recording no longer exists.",
 };
 
 export const texts = wx.getAppBaseInfo().language.startsWith("zh") ? zh : en;

@@ -1,13 +1,13 @@
 // A phone for tests: mini programs run in a bare VM that has nothing but JavaScript, timers, wx, App
 // and Page. Its files and its storage outlive the program; requests go over the real network.
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import vm from "node:vm";
 
 export class Phone {
   /** @param directory of its files; codes are what wx.login returns; config replaces config.ts */
   constructor(directory, codes, config) {
-    Object.assign(this, { directory, codes, config, storage: {}, online: true, toasts: [], uploads: 0, temporary: 0, language: "en" });
+    Object.assign(this, { directory, codes, config, storage: {}, online: true, toasts: [], played: [], uploads: 0, temporary: 0, language: "en" });
     this.recorder = new Recorder(this);
   }
 
@@ -105,6 +105,7 @@ export class Phone {
   }
 
   api(networkListeners) {
+    const phone = this;
     const answer = (call, options) => {
       const result = call();
       if (!options.success && !options.fail && !options.complete) return result;
@@ -140,6 +141,16 @@ export class Phone {
         this.uploads++;
         return result;
       }, options),
+      downloadFile: (options) => answer(async () => {
+        const response = await fetch(options.url, { headers: options.header });
+        const tempFilePath = join(this.directory, `tmp_${this.temporary++}.mp3`);
+        writeFileSync(tempFilePath, Buffer.from(await response.arrayBuffer()));
+        return { statusCode: response.status, tempFilePath };
+      }, options),
+      createInnerAudioContext: () => ({
+        play() { phone.played.push(readFileSync(this.src).length); },
+        stop() {},
+      }),
       getAppBaseInfo: () => ({ language: this.language }),
       scanCode: async () => {
         if (!this.seen) throw { errMsg: "scanCode:fail cancel" };

@@ -65,7 +65,9 @@ tap("stop");
 await phone.until("/pages/recording/recording", (data) => !data.recording && data.seconds === 5 && phone.uploads === 4);
 await tap("finish");
 await phone.until("/pages/text/text", (data) => data.lessons.length === 1 && data.lessons[0].waiting.length === 0);
-const transcript = phone.page.data.lessons[0].transcript;
+const { parts } = phone.page.data.lessons[0];
+const transcript = parts.map((part) => part.text).join("\n");
+await tap("listen", { id: parts[1].id });
 await tap("generate");
 const generated = phone.page.data.text;
 type("typeText", "She mixed her own greens today.");
@@ -77,6 +79,19 @@ const shared = phone.page.onShareAppMessage().title;
 phone.clipboard = null;
 await tap("copy"); // is refused
 copied.push(phone.page.data.message);
+
+// The student is done today, and the record is found, unfolded and shared.
+phone.launch("compiled");
+await phone.until("/pages/student/student", (data) => data.students[0]?.done);
+tap("openRecords");
+await phone.until("/pages/records/records", (data) => data.records.length === 1);
+type("typeText", "nothing like it");
+await tap("read");
+const unfound = phone.page.data.records.length;
+type("typeText", "GREENS");
+await tap("read");
+await tap("open", { id: phone.page.data.records[0].id });
+const found = { ...phone.page.data.records[0], unfound, shared: phone.page.onShareAppMessage().title };
 
 // A page on a computer shows a code; the phone, in Chinese now, signs it in and out.
 const api = (path, body, headers = {}) => fetch(server + "/api/v1/auth/" + path, {
@@ -105,7 +120,7 @@ const cookie = confirmed.headers.get("set-cookie").split(";")[0];
 const ended = (await fetch(server + "/api/v1/auth/me", { headers: { Cookie: cookie } })).status;
 console.log(JSON.stringify({
   day: new Date().toLocaleDateString("sv"),
-  transcript, generated, copied, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
+  transcript, generated, copied, found, played: phone.played, kept, uploads: phone.uploads, before, token: phone.storage.token, left: outbox(),
   toasts: phone.toasts, shared, device: asking.device, statuses: [pending, confirmed.status, ended], listed,
 }));
 process.exit(0);

@@ -2,7 +2,7 @@ import { Problem, problemOf } from "./problem.js";
 import type { Request, Transport } from "./transport.js";
 import type {
   AudioSegment, DeviceAsking, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer,
-  LoginState, MessageText, ProfileFields, ProfileList, RecordFields, SegmentList, SessionEdit, SessionItem, SessionList,
+  LoginState, MessageText, ProfileFields, ProfileList, RecordFields, RecordList, SegmentList, SessionEdit, SessionItem, SessionList,
   StudentProfile,
 } from "./types.js";
 
@@ -59,6 +59,28 @@ export class Client<File> {
       if (!page.next_cursor) return all;
       cursor = page.next_cursor;
     }
+  }
+
+  /** Returns a page of the records, newest first: those with the text in them, and from a day on. */
+  records(query: { text?: string; from?: string; cursor?: string; limit?: number }): Promise<RecordList> {
+    const { text = "", from = "", cursor = "", limit = 50 } = query;
+    return this.call("GET", "/feedback-records" + queryOf({ query: text, from, cursor, limit: String(limit) }));
+  }
+
+  /** Returns the day of each student's last record, by the student's identifier, from a day on. */
+  async lastDays(from: string): Promise<Record<string, string>> {
+    const days: Record<string, string> = {};
+    for (let cursor = ""; ;) {
+      const page = await this.records({ from, cursor, limit: 200 });
+      for (const record of page.items) days[record.profile_id] ??= record.feedback_date;
+      if (!page.next_cursor) return days;
+      cursor = page.next_cursor;
+    }
+  }
+
+  /** Returns the request of a recording, which is downloaded into a file. */
+  audio(id: string): { url: string; header: Record<string, string> } {
+    return { url: `${this.server}/api/v1/audio-segments/${id}/audio`, header: this.header() };
   }
 
   createStudent(fields: ProfileFields): Promise<StudentProfile> { return this.call("POST", "/profiles", fields); }
@@ -156,9 +178,10 @@ export class Client<File> {
   }
 }
 
-/** Returns the teacher's day, as YYYY-MM-DD: the server may be in another zone. */
-function today(): string {
+/** Returns the teacher's day, or one so many days ago, as YYYY-MM-DD: the server may be in another zone. */
+export function today(ago = 0): string {
   const now = new Date();
+  now.setDate(now.getDate() - ago);
   const digits = (n: number) => String(n).padStart(2, "0");
   return [now.getFullYear(), digits(now.getMonth() + 1), digits(now.getDate())].join("-");
 }

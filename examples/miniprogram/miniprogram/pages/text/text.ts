@@ -1,6 +1,6 @@
 import type { AudioSegment, FeedbackSession } from "../../api/types.js";
 import { Problem } from "../../api/problem.js";
-import { client, outbox, report } from "../../service.js";
+import { client, outbox, play, report, silence } from "../../service.js";
 import { texts } from "../../texts.js";
 
 const pollMS = 3000;
@@ -10,7 +10,7 @@ const autosaveMS = 2000;
 interface Lesson {
   lesson_id: string;
   number: number;
-  transcript: string;
+  parts: { id: string; text: string; audible: boolean }[];
   waiting: AudioSegment[];
   failed: AudioSegment[];
   doubtful: AudioSegment[];
@@ -38,6 +38,7 @@ Page({
   },
 
   onUnload() {
+    silence();
     this.visible = false;
     clearTimeout(this.timer);
     if (this.saving) void this.keep();
@@ -59,6 +60,10 @@ Page({
     } catch (error) {
       report(error);
     }
+  },
+
+  async listen(event: WechatMiniprogram.TouchEvent) {
+    await play(event.currentTarget.dataset["id"]).catch(report);
   },
 
   async retry(event: WechatMiniprogram.TouchEvent) {
@@ -146,7 +151,8 @@ async function lessonOf(lesson: FeedbackSession["lessons"][number]): Promise<Les
   return {
     lesson_id: lesson.lesson_id,
     number: lesson.number,
-    transcript: segments.map((s) => s.text).filter(Boolean).join("\n"),
+    parts: segments.map((s) => ({ id: s.segment_id, text: s.edited_text ?? s.text, audible: !s.audio_deleted_at }))
+      .filter((part) => part.text),
     waiting: segments.filter((s) => s.state === "queued" || s.state === "transcribing"),
     failed: segments.filter((s) => s.state === "failed"),
     doubtful: segments.filter((s) => s.text && s.warning),
