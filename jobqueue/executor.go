@@ -126,6 +126,9 @@ func (w *Worker) addClaims(x *exchange) {
 	left := maxClaim
 	for _, q := range w.queues {
 		n := min(q.capacity(), left)
+		if !q.full {
+			n = min(n, smallClaim)
+		}
 		if q.limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
 			notify(w.wake.slots)
 		}
@@ -223,7 +226,8 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		} else if q.slots > 0 {
 			notify(w.wake.slots) // others may need them
 		}
-		if got[q.name] < claim.Limit && q.wakes == x.wakes[i] {
+		q.full = got[q.name] == claim.Limit
+		if !q.full && q.wakes == x.wakes[i] {
 			q.ready = false
 		}
 	}

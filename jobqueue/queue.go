@@ -24,6 +24,7 @@ type queue struct {
 	limit     int       // of jobs in all processes; 0: none
 	slots     int       // that the lease has, of a queue with a limit
 	found     bool      // the last claim found a job
+	full      bool      // the last claim found as many as it could
 	slotsUsed time.Time // when a claim last found a job
 	wakes     uint64    // incremented whenever ready is set
 	marks     [driver.Priorities]watermark

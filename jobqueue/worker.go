@@ -116,6 +116,7 @@ const (
 const (
 	fullScanEvery  = time.Second // limit of the watermark's delay: see watermark
 	maxClaim       = 3000        // jobs claimed by one exchange; fewer wait for the disk more often
+	smallClaim     = 400         // … as long as there are fewer: an engine may let large claims take turns
 	executors      = 2           // so that a claim need not wait for the commit of results
 	orphansEvery   = 5 * time.Minute
 	stuckThreshold = time.Minute // how long a handler may run after its timeout

@@ -412,3 +412,40 @@ func TestFarJobDoesNotHideOthers(t *testing.T) {
 		require.WithinRange(t, j.claimed, j.RunAt, j.RunAt.Add(10*time.Millisecond))
 	})
 }
+
+// claimLimits records the limits of claims.
+type claimLimits struct {
+	*model
+	most int
+}
+
+func (l *claimLimits) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+	for _, c := range x.Claims {
+		l.mu.Lock()
+		l.most = max(l.most, c.Limit)
+		l.mu.Unlock()
+	}
+	return l.model.Exchange(ctx, x)
+}
+
+// While a queue has few jobs its claims are small, and need not take turns with those of others.
+func TestClaimsAreLargeOnlyWhileThereAreManyJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &claimLimits{model: newModel()}
+		cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {MaxWorkers: 2000}}}
+		_, stop := run(t, l, cfg, succeed)
+		for range 100 {
+			l.add(time.Now(), time.Now(), 2)
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.Equal(t, smallClaim, l.most)
+		for range 5000 {
+			l.add(time.Now(), time.Now(), 2)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		require.Greater(t, l.most, 2000-1)
+		require.Len(t, l.done, 5100)
+	})
+}

@@ -99,8 +99,8 @@ type Store interface {
 	// CallbackDone records that the callback of a cancelled job has returned.
 	CallbackDone(ctx context.Context, id int64) error
 	// AddMinutes adds to the figures of the current minute, one element for each queue, and deletes
-	// those older than KeepMinutes. Minutes returns those of the last time, of a queue, or of all if
-	// it is empty, by queue and time.
+	// those older than KeepMinutes. Minutes returns those of the last time, of a queue, or of all
+	// if it is empty, by queue and time.
 	AddMinutes(ctx context.Context, minutes []Minute) error
 	Minutes(ctx context.Context, queue string, last time.Duration) ([]Minute, error)
 	// Schedules returns all schedules by name, and the time now.

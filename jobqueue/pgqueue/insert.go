@@ -17,13 +17,27 @@ import (
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
+// The statements for jobs without a unique key have no "on conflict": for that PostgreSQL inserts a
+// row in two steps, of which it logs both.
+const (
+	onDuplicate = `
+on conflict (kind, unique_key) where unique_key is not null do nothing`
+	returningID = `
+returning id`
+)
+
 const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
   limit_key, worker, meta, in_group, after_group, key_limit)
 values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json, $9::text,
-  case when $9::text is null and $12::text is null then null else 0 end, $10::json, $11::text, $12::text, $13::int)
-on conflict (kind, unique_key) where unique_key is not null do nothing
-returning id`
+  case when $9::text is null and $12::text is null then null else 0 end, $10::json, $11::text, $12::text, $13::int)`
+
+// insertInSQL inserts a job in a transaction of the caller, and notifies workers when that commits.
+func insertInSQL(insert string) string {
+	return `
+with job as (` + insert + `)
+select id, cardinality(array(select pg_notify($14::text, p)::text from unnest($15::text[]) p)) from job`
+}
 
 // The ids of the rows without a key are returned in the order of the rows, because rows are
 // inserted in that order; those with a key are matched by it. The last three arrays may be null.
@@ -39,7 +53,6 @@ from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[]
   as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, limit_key, meta,
     in_group, after_group, key_limit)`
 	returningInserted = `
-on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
 
 	insertManySQL = `
@@ -51,7 +64,7 @@ select ` + insertValues + returningInserted
 with jobs (id, ` + insertColumns + `) as materialized (
   select nextval('jobqueue_job_id_seq'), ` + insertValues + `)
 insert into jobqueue_job (id, ` + insertColumns + `)
-select * from jobs order by kind, unique_key, id` + returningInserted
+select * from jobs order by kind, unique_key, id` + onDuplicate + returningInserted
 )
 
 const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
@@ -93,16 +106,27 @@ func (s *Store) enqueueIn(
 ) (_ []jobqueue.InsertResult, err error) {
 	defer dberr.Classify(&err)
 	return jobqueue.Insert(ctx, s.cfg.OnEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
-		results, err := s.insert(ctx, db, rs)
-		if err == nil && !s.cfg.PollOnly {
-			err = s.notifyIn(ctx, db, rs)
+		if s.cfg.PollOnly {
+			return s.insert(ctx, db, rs, nil)
+		}
+		signals := signalsOf(rs)
+		if len(rs) == 1 {
+			return s.insert(ctx, db, rs, signals)
+		}
+		results, err := s.insert(ctx, db, rs, nil)
+		if err == nil {
+			ignore := func(rows) error { return nil }
+			if err = db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
+				err = fmt.Errorf("notify: %w", err)
+			}
 		}
 		return results, err
 	})
 }
 
-// notifyIn wakes workers of other processes when the transaction of the caller commits.
-func (s *Store) notifyIn(ctx context.Context, db querier, rs []driver.Record) error {
+// signalsOf returns what wakes workers of other processes when the transaction of the caller
+// commits.
+func signalsOf(rs []driver.Record) []driver.Signal {
 	signals, _ := wake.Of(rs)
 	keys, groups := rules.Awaited(rs)
 	for _, key := range keys {
@@ -111,11 +135,7 @@ func (s *Store) notifyIn(ctx context.Context, db querier, rs []driver.Record) er
 	for _, group := range groups {
 		signals = append(signals, driver.Signal{AfterGroup: group})
 	}
-	ignore := func(rows) error { return nil }
-	if err := db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
-		return fmt.Errorf("notify: %w", err)
-	}
-	return nil
+	return signals
 }
 
 // Insert implements driver.Store.
@@ -125,7 +145,7 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 	if notifies {
 		db = notifyingQuerier{s, driver.Signal{Queue: rs[0].Queue}}
 	}
-	results, err = s.insert(ctx, db, rs)
+	results, err = s.insert(ctx, db, rs, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -173,12 +193,14 @@ func (q notifyingQuerier) query(ctx context.Context, query string, scan func(row
 	return err
 }
 
+// insert inserts jobs; with a single one it sends signals, unless they are nil, when its transaction
+// commits.
 func (s *Store) insert(
-	ctx context.Context, db querier, rs []driver.Record,
+	ctx context.Context, db querier, rs []driver.Record, signals []driver.Signal,
 ) (results []driver.InsertResult, err error) {
 	if len(rs) == 1 {
 		results = make([]driver.InsertResult, 1)
-		results[0].ID, err = s.insertOne(ctx, db, rs[0])
+		results[0].ID, err = s.insertOne(ctx, db, rs[0], signals)
 	} else {
 		results, err = s.insertMany(ctx, db, rs)
 	}
@@ -187,7 +209,7 @@ func (s *Store) insert(
 	}
 	for i, r := range rs {
 		if results[i].ID == 0 {
-			if results[i], err = s.existing(ctx, db, r); err != nil {
+			if results[i], err = s.existing(ctx, db, r, signals); err != nil {
 				return nil, err
 			}
 		}
@@ -196,11 +218,22 @@ func (s *Store) insert(
 }
 
 // insertOne returns the id 0 when another job holds the unique key.
-func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id int64, err error) {
-	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
-		r.Queue, r.Kind, int16(r.Priority), orNull(r.RunAt), int32(r.MaxAttempts), orNull(r.UniqueKey),
+func (s *Store) insertOne(
+	ctx context.Context, db querier, r driver.Record, signals []driver.Signal,
+) (id int64, err error) {
+	query, into := insertSQL+returningID, []any{&id}
+	if r.UniqueKey != "" {
+		query = insertSQL + onDuplicate + returningID
+	}
+	args := []any{r.Queue, r.Kind, int16(r.Priority), orNull(r.RunAt), int32(r.MaxAttempts), orNull(r.UniqueKey),
 		r.UntilStarted, string(r.Args), orNull(r.LimitKey),
-		orNull(string(r.Meta)), orNull(r.Group), orNull(r.AfterGroup), orNull(int32(r.KeyLimit)))
+		orNull(string(r.Meta)), orNull(r.Group), orNull(r.AfterGroup), orNull(int32(r.KeyLimit))}
+	if len(signals) > 0 {
+		var sent int
+		query, into = insertInSQL(query), append(into, &sent)
+		args = append(args, s.channel(), payloads(signals))
+	}
+	err = db.query(ctx, s.sql(query), func(rs rows) error { return rs.Scan(into...) }, args...)
 	return id, err
 }
 
@@ -270,14 +303,16 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 
 // existing finds the job that holds the unique key of r. If that has finished meanwhile, r is
 // inserted after all.
-func (s *Store) existing(ctx context.Context, db querier, r driver.Record) (driver.InsertResult, error) {
+func (s *Store) existing(
+	ctx context.Context, db querier, r driver.Record, signals []driver.Signal,
+) (driver.InsertResult, error) {
 	for range 10 {
 		var id int64
 		find := func(rs rows) error { return rs.Scan(&id) }
 		if err := db.query(ctx, s.sql(findUniqueSQL), find, r.Kind, r.UniqueKey); err != nil || id != 0 {
 			return driver.InsertResult{ID: id, Duplicate: true}, err
 		}
-		if id, err := s.insertOne(ctx, db, r); err != nil || id != 0 {
+		if id, err := s.insertOne(ctx, db, r, signals); err != nil || id != 0 {
 			return driver.InsertResult{ID: id}, err
 		}
 	}

@@ -72,7 +72,7 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 			return err
 		}
 		enqueued = true
-		_, err = s.insert(ctx, pgxQuerier{tx}, t.Jobs)
+		_, err = s.insert(ctx, pgxQuerier{tx}, t.Jobs, nil)
 		return err
 	})
 	if err == nil && enqueued {
