@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/fit"
@@ -117,68 +117,90 @@ type batch struct {
 	mu     sync.Mutex
 	ledger *ledger
 	stop   error // why no more entries are sent
-	images int   // requested or received so far, also in earlier runs
 }
 
 // runBatch sends every entry that no earlier run has sent, and waits for the tasks of those that
 // one has.
 func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (status int, err error) {
+	b := &batch{options: o, stdout: stdout, stderr: stderr}
+	old := o.config
+	old.FirstPoll = -1
 	entries, err := o.readBatch()
+	if err == nil {
+		b.fresh, err = imagegen.New(o.config)
+	}
+	if err == nil {
+		b.resumed, err = imagegen.New(old)
+	}
 	if err != nil {
 		return ExitUsage, err
 	}
-	if err := os.MkdirAll(o.outDir, 0o755); err != nil {
-		return ExitFailed, err
-	}
-	b := &batch{options: o, stdout: stdout, stderr: stderr}
 	if b.ledger, err = openLedger(o.outDir); err != nil {
 		return ExitFailed, err
 	}
 	defer func() { err = errors.Join(err, b.ledger.close()) }()
-	config := o.config
-	if b.fresh, err = imagegen.New(config); err != nil {
-		return ExitUsage, err
-	}
-	config.FirstPoll = -1
-	if b.resumed, err = imagegen.New(config); err != nil {
-		return ExitUsage, err
-	}
-	for _, rec := range b.ledger.last {
-		b.images += rec.count()
-	}
 	if terminal(stderr) && !o.quiet {
 		b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 	}
-	next := make(chan *entry)
-	var workers sync.WaitGroup
-	for range o.parallel {
-		workers.Go(func() {
-			for e := range next {
-				b.perform(ctx, e)
-			}
+	var group errgroup.Group
+	group.SetLimit(o.parallel)
+	for _, e := range entries {
+		group.Go(func() error {
+			b.perform(ctx, e)
+			return nil
 		})
 	}
-	for _, e := range entries {
-		next <- e
-	}
-	close(next)
-	workers.Wait()
-	if b.bar != nil {
-		_ = b.bar.Finish()
-	}
+	_ = group.Wait()
 	return b.report(entries)
 }
 
-// count returns how many images an entry has requested or received.
-func (r record) count() int {
-	switch {
-	case r.Event == eventDone:
-		return len(r.Images)
-	case r.Event == eventFailed && !r.Charged:
-		return 0
+// perform brings an entry to an end, unless that has happened or the batch has stopped.
+func (b *batch) perform(ctx context.Context, e *entry) {
+	rec, ok := b.begin(ctx, e)
+	if ok {
+		sink := imagegen.Dir(b.outDir, e.file+"-{i}{ext}")
+		if b.fit && e.Size != "" {
+			sink = fit.Sink(sink, fit.Config{Ratio: e.Size})
+		}
+		var r *imagegen.Result
+		var err error
+		if rec.Event == eventSent {
+			r, err = b.send(ctx, e, &rec, sink)
+		} else {
+			r, err = b.resumed.Wait(ctx, rec.Task, sink)
+		}
+		b.end(e, rec, r, err)
 	}
-	return r.N
+	if b.bar != nil {
+		_ = b.bar.Add(1)
+	}
+}
+
+// begin returns the record of an entry that is now to be sent, which the ledger knows then, or
+// whose task is to be waited for; ok is false if there is nothing to do.
+func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := b.ledger.last[e.digest]
+	rec = record{Entry: e.digest, Event: eventSent, N: e.N, Key: uuid.NewString()}
+	switch {
+	case b.stop != nil || ctx.Err() != nil:
+		return rec, false
+	case last.Event == eventTask:
+		return last, true
+	case last.Event == "" || last.Event == eventFailed && !last.Charged && !last.Final:
+	case last.unsure() && b.idempotent:
+		rec.Key = last.Key
+	case !last.unsure() || !b.config.Retry.Ambiguous:
+		return rec, false
+	}
+	if b.maxImages > 0 && rec.Key != last.Key && b.ledger.requested+e.N > b.maxImages {
+		b.stop = fmt.Errorf("-max-images %d would be exceeded", b.maxImages)
+		return rec, false
+	}
+	b.stop = b.ledger.add(rec)
+	return rec, b.stop == nil
 }
 
 // unsure reports whether the entry may have been charged without a result.
@@ -186,49 +208,11 @@ func (r record) unsure() bool {
 	return r.Event == eventSent || r.Event == eventFailed && r.Charged && !r.Final
 }
 
-// perform brings an entry to an end, unless the batch has stopped.
-func (b *batch) perform(ctx context.Context, e *entry) {
-	rec, send := b.begin(ctx, e)
-	switch {
-	case send:
-		b.end(e, &rec, b.send(ctx, e, &rec))
-	case rec.Event == eventTask && ctx.Err() == nil:
-		r, err := b.resumed.Wait(ctx, rec.Task, b.sinkOf(e))
-		b.end(e, &rec, rec.outcome(r, err))
-	}
-	if b.bar != nil {
-		_ = b.bar.Add(1)
-	}
-}
-
-// begin returns the last record of an entry, and whether it is to be sent now, which the ledger
-// knows then.
-func (b *batch) begin(ctx context.Context, e *entry) (rec record, send bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	rec = b.ledger.last[e.digest]
-	again := rec.Event == eventFailed && !rec.Charged && !rec.Final
-	switch {
-	case b.stop != nil || ctx.Err() != nil:
-		return rec, false
-	case rec.Event == "" || again:
-		rec = record{Entry: e.digest, Event: eventSent, N: e.N, Key: uuid.NewString()}
-	case rec.unsure() && (b.idempotent && rec.Key != "" || b.config.Retry.Ambiguous):
-		rec = record{Entry: e.digest, Event: eventSent, N: e.N, Key: rec.Key}
-	default:
-		return rec, false
-	}
-	if before := b.ledger.last[e.digest]; b.maxImages > 0 && b.images-before.count()+e.N > b.maxImages {
-		b.stop = fmt.Errorf("-max-images %d would be exceeded", b.maxImages)
-		return before, false
-	}
-	b.write(&rec)
-	return rec, b.stop == nil
-}
-
-// send sends an entry and returns its outcome, that of its task if the service responds with one.
-// A request is not interrupted when ctx ends, because it is paid.
-func (b *batch) send(ctx context.Context, e *entry, rec *record) error {
+// send sends an entry, and waits for its task if the service responds with one. A request is not
+// interrupted when ctx ends, because it is paid.
+func (b *batch) send(
+	ctx context.Context, e *entry, rec *record, sink imagegen.Sink,
+) (*imagegen.Result, error) {
 	req := &imagegen.Request{Model: e.Model, Prompt: e.Prompt, N: e.N, Size: e.Size}
 	if b.idempotent {
 		req.IdempotencyKey = rec.Key
@@ -236,68 +220,49 @@ func (b *batch) send(ctx context.Context, e *entry, rec *record) error {
 	for _, ref := range e.References {
 		req.References = append(req.References, reference(ref))
 	}
-	sink := b.sinkOf(e)
 	r, err := b.fresh.Submit(context.WithoutCancel(ctx), req, sink)
-	if err == nil && len(r.Images) == 0 {
-		rec.Event, rec.Task = eventTask, r.TaskID
-		b.mu.Lock()
-		b.write(rec)
-		b.mu.Unlock()
-		r, err = b.fresh.Wait(ctx, r.TaskID, sink)
+	if err != nil || len(r.Images) > 0 {
+		return r, err
 	}
-	return rec.outcome(r, err)
+	rec.Event, rec.Task = eventTask, r.TaskID
+	b.mu.Lock()
+	b.stop = cmp.Or(b.stop, b.ledger.add(*rec))
+	b.mu.Unlock()
+	return b.fresh.Wait(ctx, r.TaskID, sink)
 }
 
-// unauthorized reports whether the service refuses the key, and so every entry.
-func unauthorized(err error) bool {
-	var e *imagegen.Error
-	return errors.As(err, &e) && (e.Status == 401 || e.Status == 403)
-}
-
-// outcome changes a record to what has come of its request, and returns err.
-func (r *record) outcome(result *imagegen.Result, err error) error {
+// end records and shows what has come of an entry. After a failure that concerns all entries the
+// batch stops.
+func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	var wait *imagegen.WaitError
-	var task *imagegen.TaskError
-	var e *imagegen.Error
+	var failed *imagegen.TaskError
+	var refused *imagegen.Error
+	unauthorized := errors.As(err, &refused) && (refused.Status == 401 || refused.Status == 403)
+	unavailable := false
 	switch {
-	case result != nil:
-		r.Event, r.Usage = eventDone, result.Usage
-		for _, i := range result.Images {
-			r.Images = append(r.Images, i.Path)
+	case r != nil:
+		rec.Event, rec.Usage = eventDone, r.Usage
+		for _, i := range r.Images {
+			rec.Images = append(rec.Images, i.Path)
 		}
 	case errors.As(err, &wait):
-		r.Event, r.Task = eventTask, wait.TaskID
+		rec.Event, rec.Task = eventTask, wait.TaskID
+	case errors.As(err, &failed):
+		rec.Event, rec.Charged, rec.Final = eventFailed, true, true
 	default:
-		failed := errors.As(err, &task)
-		r.Event, r.Charged = eventFailed, failed || errors.As(err, &e) && e.MayHaveRun
-		r.Final = failed || e != nil && e.Permanent() && (e.Status >= 400 || e.MayHaveRun) && !unauthorized(err)
+		rec.Event, rec.Charged = eventFailed, refused != nil && refused.MayHaveRun
+		rec.Final = refused != nil && refused.Permanent() && (refused.Status >= 400 || rec.Charged) && !unauthorized
+		unavailable = refused != nil && refused.RetryAfter() > 0 && !rec.Charged
 	}
 	if err != nil {
-		r.Error = err.Error()
+		rec.Error = err.Error()
 	}
-	return err
-}
-
-// write adds rec to the ledger. If that fails, the batch stops. b.mu is held.
-func (b *batch) write(rec *record) {
-	b.images -= b.ledger.last[rec.Entry].count()
-	b.images += rec.count()
-	if err := b.ledger.add(*rec); err != nil {
-		b.stop = err
-	}
-}
-
-// end records the outcome of an entry, and shows it. After a failure that concerns all entries the
-// batch stops.
-func (b *batch) end(e *entry, rec *record, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.write(rec)
-	var later interface{ RetryAfter() time.Duration }
-	refused := errors.As(err, &later) && later.RetryAfter() > 0 && rec.Event == eventFailed && !rec.Charged
-	if refused || unauthorized(err) {
+	if unavailable || unauthorized {
 		b.stop = cmp.Or(b.stop, err)
 	}
+	b.stop = cmp.Or(b.stop, b.ledger.add(rec))
 	if b.bar != nil {
 		_ = b.bar.Clear()
 	}
@@ -311,14 +276,6 @@ func (b *batch) end(e *entry, rec *record, err error) {
 	} else if b.bar == nil && !b.quiet {
 		fmt.Fprintf(b.stderr, "%s: images: %d\n", e.file, len(rec.Images))
 	}
-}
-
-func (b *batch) sinkOf(e *entry) imagegen.Sink {
-	sink := imagegen.Dir(b.outDir, e.file+"-{i}{ext}")
-	if b.fit && e.Size != "" {
-		return fit.Sink(sink, fit.Config{Ratio: e.Size})
-	}
-	return sink
 }
 
 // summary is the outcome of a batch, over all its runs.
@@ -360,17 +317,14 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 		s.Exit = ExitFailed
 	}
 	text, _ := json.Marshal(s)
+	out := b.stderr
 	if b.json {
-		fmt.Fprintln(b.stdout, string(text))
-	} else if !b.quiet {
-		fmt.Fprintln(b.stderr, string(text))
+		out = b.stdout
 	}
+	fmt.Fprintln(out, string(text))
 	if s.Charged > 0 {
 		fmt.Fprintf(b.stderr, "Of %d entries it is unknown whether they were charged; -ambiguous sends them again.\n",
 			s.Charged)
-	}
-	if s.Left > 0 {
-		fmt.Fprintln(b.stderr, "The same command continues where this one stopped.")
 	}
 	return s.Exit, b.stop
 }

@@ -46,10 +46,15 @@ type ledger struct {
 	file *os.File
 	lock *flock.Flock
 	last map[string]record // by entry
+
+	requested int // images, without those of requests that were certainly not charged
 }
 
 // openLedger opens the ledger of a directory for this process alone.
 func openLedger(dir string) (*ledger, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
 	name := filepath.Join(dir, "ledger.jsonl")
 	lock := flock.New(filepath.Join(dir, ".ledger.lock"))
 	switch locked, err := lock.TryLock(); {
@@ -84,7 +89,7 @@ func (l *ledger) read() error {
 		if err := json.Unmarshal(bytes.TrimSpace(line), &rec); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		l.last[rec.Entry] = rec
+		l.apply(rec)
 		good += int64(len(line))
 	}
 }
@@ -102,8 +107,18 @@ func (l *ledger) add(rec record) error {
 	if err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
-	l.last[rec.Entry] = rec
+	l.apply(rec)
 	return nil
+}
+
+func (l *ledger) apply(rec record) {
+	switch {
+	case rec.Event == eventSent && rec.Key != l.last[rec.Entry].Key:
+		l.requested += rec.N
+	case rec.Event == eventFailed && !rec.Charged:
+		l.requested -= rec.N
+	}
+	l.last[rec.Entry] = rec
 }
 
 func (l *ledger) close() error { return errors.Join(l.file.Close(), l.lock.Close()) }
