@@ -79,7 +79,6 @@ type counters struct {
 	waits            [driver.WaitBuckets]atomic.Int64
 }
 
-// count counts an event of a job of the queue.
 func (c *counters) count(e Event) {
 	switch e.Type {
 	case EventClaimed:

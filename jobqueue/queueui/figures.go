@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,13 +13,13 @@ import (
 
 // span is a period that the page of a queue shows.
 type span struct {
-	Name       string
+	Name, Step string
 	last, step time.Duration
 }
 
 var spans = []span{
-	{"hour", time.Hour, time.Minute}, {"day", 24 * time.Hour, 15 * time.Minute},
-	{"week", 7 * 24 * time.Hour, 2 * time.Hour},
+	{"hour", "1 min", time.Hour, time.Minute}, {"day", "15 min", 24 * time.Hour, 15 * time.Minute},
+	{"week", "2 h", 7 * 24 * time.Hour, 2 * time.Hour},
 }
 
 // The size of a chart in its own units.
@@ -44,7 +45,6 @@ type figuresData struct {
 	Queue        string
 	Span         span
 	Spans        []span
-	Step         string
 	Since, Until time.Time
 	Total        jobqueue.Figure
 	Charts       []chart
@@ -64,8 +64,7 @@ func (u *ui) figures(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d.Since, d.Step = d.Until.Add(-d.Span.last), age(d.Span.step)
-	d.Step = strings.TrimSuffix(strings.TrimSuffix(d.Step, " 0 s"), " 0 min")
+	d.Since = d.Until.Add(-d.Span.last)
 	steps := along(figures, d.Until, d.Span)
 	ended, failed := make([]float64, len(steps)), make([]float64, len(steps))
 	p50, p95 := make([]float64, len(steps)), make([]float64, len(steps))
@@ -76,13 +75,13 @@ func (u *ui) figures(w http.ResponseWriter, r *http.Request) error {
 		d.Total.Started += f.Started
 		d.Total.WaitP95 = max(d.Total.WaitP95, f.WaitP95)
 	}
-	most := highest(ended)
+	most := slices.Max(ended)
 	lines := []line{{"finished", "ended", points(ended, most)}}
 	if d.Total.Failed > 0 {
 		lines = append(lines, line{"failed", "failed", points(failed, most)})
 	}
 	d.Charts = append(d.Charts, chart{"Jobs that ended", group(int(most)), lines})
-	most = highest(p95)
+	most = slices.Max(p95)
 	d.Charts = append(d.Charts, chart{"Wait before the start", age(time.Duration(most * float64(time.Second))), []line{
 		{"p50", "half of the jobs", points(p50, most)}, {"p95", "95 of 100", points(p95, most)},
 	}})
@@ -99,13 +98,6 @@ func along(figures []jobqueue.Figure, until time.Time, s span) []jobqueue.Figure
 		}
 	}
 	return steps
-}
-
-func highest(values []float64) (most float64) {
-	for _, v := range values {
-		most = max(most, v)
-	}
-	return most
 }
 
 // points returns the points of a line for SVG, the greatest value at the top.
@@ -135,7 +127,7 @@ func (u *ui) lines(ctx context.Context, queues []jobqueue.QueueStats) (map[strin
 		for _, f := range along(byQueue[q.Queue], time.Now(), hour) {
 			ended = append(ended, float64(f.Finished))
 		}
-		lines[q.Queue] = points(ended, highest(ended))
+		lines[q.Queue] = points(ended, slices.Max(ended))
 	}
 	return lines, err
 }

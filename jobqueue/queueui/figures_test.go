@@ -23,7 +23,8 @@ func TestFigures(t *testing.T) {
 	require.NoError(t, s.store.AddMinutes(t.Context(), []driver.Minute{m}))
 	for span, step := range map[string]string{"hour": "1 min", "day": "15 min", "week": "2 h"} {
 		s.page("/q/figures?queue=a%26b&last="+span, "<h1>a&amp;b</h1>", "1\u202F200", "3 failed",
-			"In the worst "+step+", 95 of 100 waited at most 861 ms", ",0.0", `aria-current="page" href="/q/figures?queue=a%26b&amp;last=`+span)
+			"In the worst "+step+", 95 of 100 waited at most 861 ms", ",0.0",
+			`aria-current="page" href="/q/figures?queue=a%26b&amp;last=`+span)
 	}
 	require.Equal(t, http.StatusBadRequest, s.do("GET", "/q/figures").Code)
 }
