@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -106,27 +105,15 @@ func (s *Store) enqueueIn(
 ) (_ []jobqueue.InsertResult, err error) {
 	defer dberr.Classify(&err)
 	return jobqueue.Insert(ctx, s.cfg.OnEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
-		if s.cfg.PollOnly {
-			return s.insert(ctx, db, rs, nil)
-		}
-		signals := signalsOf(rs)
-		if len(rs) == 1 {
-			return s.insert(ctx, db, rs, signals)
-		}
-		results, err := s.insert(ctx, db, rs, nil)
-		if err == nil {
-			ignore := func(rows) error { return nil }
-			if err = db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
-				err = fmt.Errorf("notify: %w", err)
-			}
-		}
-		return results, err
+		return s.insert(ctx, db, rs, s.signalsOf(rs))
 	})
 }
 
-// signalsOf returns what wakes workers of other processes when the transaction of the caller
-// commits.
-func signalsOf(rs []driver.Record) []driver.Signal {
+// signalsOf returns what wakes workers when the transaction of the caller commits.
+func (s *Store) signalsOf(rs []driver.Record) []driver.Signal {
+	if s.cfg.PollOnly {
+		return nil
+	}
 	signals, _ := wake.Of(rs)
 	keys, groups := rules.Awaited(rs)
 	for _, key := range keys {
@@ -193,8 +180,7 @@ func (q notifyingQuerier) query(ctx context.Context, query string, scan func(row
 	return err
 }
 
-// insert inserts jobs; with a single one it sends signals, unless they are nil, when its transaction
-// commits.
+// insert inserts jobs, and sends signals when its transaction commits.
 func (s *Store) insert(
 	ctx context.Context, db querier, rs []driver.Record, signals []driver.Signal,
 ) (results []driver.InsertResult, err error) {
@@ -203,6 +189,10 @@ func (s *Store) insert(
 		results[0].ID, err = s.insertOne(ctx, db, rs[0], signals)
 	} else {
 		results, err = s.insertMany(ctx, db, rs)
+		if err == nil && len(signals) > 0 {
+			ignore := func(rows) error { return nil }
+			err = db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals))
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-// Enqueuing a job executes one statement, which the connection keeps prepared: what it prepares anew
-// is not traced.
+// Enqueuing a job executes one statement, which the connection keeps prepared: what it prepares
+// anew is not traced.
 func TestCostOfEnqueuing(t *testing.T) {
 	t.Parallel()
 	var statements []string
