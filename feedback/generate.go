@@ -93,8 +93,11 @@ const (
 // Generated is the result of [Service.Generate].
 type Generated struct {
 	Summary
-	Lessons  int           // whose text was summarized
-	Segments SegmentCounts // of all selected lessons
+	// Sentences are those of Text with the segments that they come from; at most the first 500, and
+	// none if the text is in another script than the transcripts.
+	Sentences []SummarySentence
+	Lessons   int           // whose text was summarized
+	Segments  SegmentCounts // of all selected lessons
 }
 
 // generateTimeout is how long one summary may take, its storage included.
@@ -147,6 +150,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	}
 	var g Generated
 	var in SummaryInput
+	var sources []source
 	left, doubtful := maxSummaryText, false
 	for _, l := range selected {
 		g.Segments.add(l.Counts)
@@ -155,6 +159,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 			return Generated{}, err
 		}
 		doubtful = doubtful || some
+		sources = append(sources, said...)
 		text := joined(said)
 		if left -= len(text); text != "" {
 			in.Lessons = append(in.Lessons, SummaryLesson{Text: text, Date: s.lessonDate(whole, l)})
@@ -181,6 +186,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err != nil {
 		return Generated{}, err
 	}
+	g.Sentences = evidenceOf(g.Text, sources, in.Student)
 	if doubtful {
 		g.Warning = strings.TrimSpace(g.Warning + " Some text was left out, because it may not have been said.")
 		g.WarningCodes = append(g.WarningCodes, WarningDoubtfulLeftOut)
@@ -231,12 +237,6 @@ func (s *Service) lessonDate(session Session, l Lesson) string {
 // speech.
 const maxSummaryText = 1 << 20
 
-// source is a text that a summary may come from.
-type source struct {
-	id   uuid.UUID // of a segment or a record
-	text string
-}
-
 // transcript returns what was said in the segments of a lesson without doubtful sentences, and
 // whether there are any. Its size is limited.
 func (s *Service) transcript(
@@ -258,15 +258,6 @@ func (s *Service) transcript(
 		said = append(said, source{g.ID, certain})
 	}
 	return said, doubtful, nil
-}
-
-// joined returns the texts of sources, a line each.
-func joined(sources []source) string {
-	lines := make([]string, len(sources))
-	for i, s := range sources {
-		lines[i] = s.text
-	}
-	return strings.Join(lines, "\n")
 }
 
 // countSummary counts a summary before it is made: it may be paid for even if it fails.

@@ -75,6 +75,15 @@ type Generated struct {
 	Warning  string        `json:"warning"`
 
 	WarningCodes []string `json:"warning_codes"` // Warning for programs
+
+	Sentences []GeneratedSentence `json:"sentences"` // of Text, at most the first 500
+}
+
+// GeneratedSentence is a sentence of a generated text.
+type GeneratedSentence struct {
+	Text      string   `json:"text"`
+	Segments  []string `json:"segments"`  // identifiers of the recordings that it comes from
+	Supported bool     `json:"supported"` // false: it may be invented
 }
 
 // OpenSession opens a voice session of today in the local zone, or resumes the profile's active

@@ -21,11 +21,19 @@ func (summaryChoice) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 	return wire.Describe(s, map[string]string{"lesson_ids": "Defaults to the lessons that are not applied."})
 }
 
+type generatedSentence struct {
+	Text      string    `json:"text" example:"Ming mixed greens."`
+	Segments  []wire.ID `json:"segments" nullable:"false" doc:"The recordings that it comes from."`
+	Supported bool      `json:"supported" example:"true" doc:"false: it may be invented."`
+}
+
 type generated struct {
 	Text     string             `json:"text" example:"Ming mixed greens and painted a pond."`
 	Source   string             `json:"source" example:"local" enum:"remote,local" doc:"Where the summary was made."`
 	Lessons  int                `json:"lessons" example:"2" doc:"How many lessons it summarizes."`
 	Segments wire.SegmentCounts `json:"segments" doc:"Of these lessons."`
+
+	Sentences []generatedSentence `json:"sentences" nullable:"false"`
 
 	Warning string `json:"warning,omitempty" example:"The summary service did not answer; this text was made here."`
 
@@ -38,6 +46,8 @@ func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 		feedback.WarningIncomplete, feedback.WarningUnknownName, feedback.WarningUnsupported,
 		feedback.WarningDoubtfulLeftOut}
 	return wire.Describe(s, map[string]string{
+		"sentences": "Those of the text, with the recordings that they come from. A sentence of which these say too " +
+			"little is not supported. At most 500; none if the text is in another script than what was said.",
 		"warning":       "What to know about how the text was made, for a person.",
 		"warning_codes": "The same for programs: stable words.",
 	})
@@ -64,6 +74,9 @@ func (s *server) registerGenerate(api huma.API) {
 		return &output[generated]{generated{
 			Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
 			Segments: wire.CountsOf(g.Segments), Warning: g.Warning,
+			Sentences: wire.Map(g.Sentences, func(s feedback.SummarySentence) generatedSentence {
+				return generatedSentence{s.Text, wire.Map(s.Sources, wire.IDOf), s.Supported}
+			}),
 			WarningCodes: append([]feedback.SummaryWarning{}, g.WarningCodes...),
 		}}, problem("body", err)
 	})

@@ -111,10 +111,11 @@ func TestSessions(t *testing.T) {
 			session := e.session(e.profile("Ming"))
 			e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(409, "nothing_transcribed")
 			var lessons []string
+			var segments []any
 			for i := range 3 {
 				l := e.lesson(session)
 				lessons = append(lessons, l)
-				e.upload(l, recording(strconv.Itoa(i))).want(202)
+				segments = append(segments, e.upload(l, recording(strconv.Itoa(i))).want(202).str("segment_id"))
 				e.do("POST", "/feedback-lessons/"+l+"/finish", nil).want(200)
 			}
 			e.do("POST", "/feedback-sessions/"+session+"/generate", object{}).want(409, "nothing_transcribed")
@@ -123,6 +124,8 @@ func TestSessions(t *testing.T) {
 			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "my own"}).want(200)
 			a := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
 			require.Equal(t, object{"text": "[Said 0.][Said 1.][Said 2.]", "source": "local", "lessons": 3.0,
+				"sentences": []any{object{"text": "[Said 0.][Said 1.][Said 2.]", "segments": segments,
+					"supported": true}},
 				"segments": object{"total": 4.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 3.0,
 					"failed": 0.0}, "warning_codes": []any{}}, a.json)
 			whole := e.do("GET", "/feedback-sessions/"+session, nil)

@@ -269,6 +269,10 @@ export type Generated = {
      */
     segments: SegmentCounts;
     /**
+     * Those of the text, with the recordings that they come from. A sentence of which these say too little is not supported. At most 500; none if the text is in another script than what was said.
+     */
+    sentences: Array<GeneratedSentence>;
+    /**
      * Where the summary was made.
      */
     source: 'remote' | 'local';
@@ -281,6 +285,18 @@ export type Generated = {
      * The same for programs: stable words.
      */
     warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
+};
+
+export type GeneratedSentence = {
+    /**
+     * The recordings that it comes from.
+     */
+    segments: Array<string>;
+    /**
+     * false: it may be invented.
+     */
+    supported: boolean;
+    text: string;
 };
 
 export type LessonEvent = {

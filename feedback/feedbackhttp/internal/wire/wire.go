@@ -18,6 +18,9 @@ const ExampleID = "01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"
 // ID is a UUID, documented with an example.
 type ID struct{ uuid.UUID }
 
+// IDOf returns the JSON form of an identifier.
+func IDOf(id uuid.UUID) ID { return ID{id} }
+
 // Schema implements [huma.SchemaProvider].
 func (ID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "string", Format: "uuid", Examples: []any{ExampleID}}

@@ -1,0 +1,66 @@
+package feedback_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/summary"
+)
+
+// TestSentencesOfTextsNameTheirRecordings, whoever has written them.
+func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
+	t.Parallel()
+	var summarizer feedback.Summarizer
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = chosen{&summarizer} })
+	l := e.lesson()
+	say := func(text string) uuid.UUID {
+		seg, task := e.add(l, uuid.NewString())
+		e.speech.answer = says(text, nil)
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+		return seg.ID
+	}
+	greens, end := say("Um, today Ming mixed greens. And then he"), say("painted a pond with, uh, lilies.")
+	scale := say("He was tired. Please bring a white shirt on Friday.")
+	e.addOf(l, "not transcribed", 0)
+	sentences := func() []feedback.SummarySentence {
+		t.Helper()
+		g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+		require.NoError(t, err)
+		return g.Sentences
+	}
+	summarizer = summary.Local{}
+	require.Equal(t, []feedback.SummarySentence{
+		{"Today Ming mixed greens.", []uuid.UUID{greens}, true},
+		{"Then he painted a pond with lilies.", []uuid.UUID{greens, end}, true},
+		{"He was tired.", []uuid.UUID{scale}, true},
+		{"Please bring a white shirt on Friday.", []uuid.UUID{scale}, true},
+	}, sentences())
+	summarizer = fixedSummary("Ming blended several greens. Ming dreams of an exhibition in Paris.\n\n" +
+		"A white shirt is needed for Friday.")
+	require.Equal(t, []feedback.SummarySentence{
+		{"Ming blended several greens.", []uuid.UUID{greens}, true},
+		{"Ming dreams of an exhibition in Paris.", nil, false},
+		{"A white shirt is needed for Friday.", []uuid.UUID{scale}, true},
+	}, sentences())
+	summarizer = fixedSummary("小明今天调了绿色。")
+	require.Empty(t, sentences(), "a translation cannot be compared")
+
+	// What the teacher has corrected is what counts.
+	edit := feedback.SegmentEdit{Text: new("dreamt of an exhibition in Paris")}
+	_, err := e.EditSegment(t.Context(), e.teacher, end, edit)
+	require.NoError(t, err)
+	summarizer = fixedSummary("Ming dreams of an exhibition in Paris.")
+	require.Equal(t, []feedback.SummarySentence{
+		{"Ming dreams of an exhibition in Paris.", []uuid.UUID{end}, true}}, sentences())
+}
+
+// chosen is a summarizer of the test's choice.
+type chosen struct{ summarizer *feedback.Summarizer }
+
+func (c chosen) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
+	return (*c.summarizer).Summarize(ctx, in)
+}
