@@ -1,51 +1,59 @@
 #!/bin/sh
-# Shows the service on several nodes, on this machine: PostgreSQL with a standby, a bucket, three
-# processes for the API, three workers and a proxy are killed in turn while 200 phones upload.
-# Prints what was acknowledged, lost, doubled and refused; the exit status is 0 only if nothing
-# acknowledged was lost or doubled, and less than 1 % refused.
+# Shows the service on three nodes, on this machine: etcd, PostgreSQL under Patroni, a process of the
+# API and a worker on each, with a bucket and haproxy beside them. While 200 phones upload, processes
+# are killed and frozen and nodes cut off. Prints what was acknowledged, lost, doubled and refused;
+# the exit status is 0 only if nothing acknowledged was lost or doubled, and less than 1 % refused.
 # As root on Debian it installs what is missing. `sh cluster.sh -h` lists the arguments.
 set -eu
 cd "$(dirname "$0")"
 
-install() {
-	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-		echo "Installing $1" >&2
-		[ -n "${updated:-}" ] || apt-get update -qq
-		updated=1
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >/dev/null
-	else
-		echo "$1 is missing. To install it: sudo apt-get install $1" >&2
-		exit 1
-	fi
-}
-PATH=$PATH:/usr/sbin
-command -v haproxy >/dev/null || install haproxy
 # Debian has PostgreSQL's programs in a directory for each version.
 postgres() { command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null | sort -V | tail -1; }
-[ -n "$(postgres)" ] || install postgresql
+PATH=$PATH:/usr/sbin:/sbin
+missing=
+for program in haproxy:haproxy patroni:patroni etcd:etcd-server curl:curl ip:iproute2; do
+	command -v "${program%:*}" >/dev/null || missing="$missing ${program#*:}"
+done
+[ -n "$(postgres)" ] || missing="$missing postgresql"
+if [ -n "$missing" ]; then
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		echo "Missing:$missing. To install on Debian: sudo apt-get install$missing" >&2
+		exit 1
+	fi
+	echo "Installing$missing" >&2
+	apt-get update -qq
+	# shellcheck disable=SC2086
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
 PATH=$PATH:$(dirname "$(postgres)")
 
 dir=$(mktemp -d)
 # After a failure, the data and the logs are there, and remain.
 trap '[ -d "$dir/cluster" ] || rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-echo 'Building; the first time takes a few minutes.' >&2
+echo 'Building feedback-server and this program; the first time takes a few minutes.' >&2
 mkdir "$dir/bin"
-CGO_ENABLED=0 go build -o "$dir/bin/" . ./cluster
+CGO_ENABLED=0 go build -v -o "$dir/bin/" . ./cluster 2>"$dir/build" &
+while kill -0 $! 2>/dev/null; do
+	sleep 1
+	[ "$((n = ${n:-0} + 1))" = "$((n / 10 * 10))" ] && echo "  $(wc -l <"$dir/build") packages compiled" >&2
+done
+wait $! || { grep -v '^[a-z0-9./_-]*$' "$dir/build" >&2; exit 1; }
 if command -v versitygw >/dev/null; then
 	cp "$(command -v versitygw)" "$dir/bin/"
 else
+	echo 'Building versitygw, the bucket' >&2
 	GOBIN=$dir/bin go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 fi
-cp haproxy.cfg deploy/postgres.sh "$dir"
+cp haproxy.cfg deploy/database.cfg deploy/patroni.sh deploy/patroni.yml cluster/nodes.sh "$dir"
 
 PATH=$dir/bin:$PATH
-run=cluster
-if [ "$(id -u)" = 0 ]; then # PostgreSQL refuses to run as root, and nothing else needs it
+as=
+if [ "$(id -u)" = 0 ]; then # PostgreSQL refuses to run as root
 	user=postgres
 	id "$user" >/dev/null 2>&1 || user=nobody
 	chown -R "$user" "$dir"
-	run="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups cluster"
+	as="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups"
 fi
 cd "$dir"
-$run "$@" "$dir"
+$as unshare --user --map-current-user --keep-caps --net --mount sh nodes.sh cluster "$@" "$dir"

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command cluster shows the feedback service on several nodes, on one machine: it starts all the
-// parts of a cluster, kills each kind in turn while phones upload, and counts what was lost.
-// cluster.sh installs and builds what it needs.
+// parts of a cluster, causes faults in turn while phones upload, and counts what was lost.
+// cluster.sh installs and builds what it needs, and makes the nodes.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 const usage = `usage: cluster [flags] DIRECTORY
-DIRECTORY contains haproxy.cfg and postgres.sh. The data and the logs are in its
+DIRECTORY contains haproxy.cfg and the files of deploy. The data and the logs are in its
 subdirectory cluster, which is deleted in the end, unless the run fails.
 Flags:
 `
@@ -38,17 +38,17 @@ func run(ctx context.Context, args []string) error {
 	var o trial.Options
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.IntVar(&o.Phones, "phones", 200, "number of phones")
-	flags.IntVar(&o.Kills, "kills", 5, "how often a part of each kind is killed")
-	flags.DurationVar(&o.Length, "for", time.Minute, "how long the phones upload; longer if the kills take longer")
+	flags.IntVar(&o.Times, "kills", 3, "how often each fault is caused")
+	flags.DurationVar(&o.Length, "for", time.Minute, "how long the phones upload; longer if the faults take longer")
 	flags.DurationVar(&o.Pace, "pace", 10*time.Second, "mean pause of a phone between two recordings")
-	flags.DurationVar(&o.Patience, "patience", 30*time.Second,
+	flags.DurationVar(&o.Patience, "patience", time.Minute,
 		"how long a phone repeats an upload before it counts as refused")
 	flags.DurationVar(&o.Down, "down", 500*time.Millisecond,
 		"how long a killed part stays down before it is started again")
 	if err := program.Parse(flags, args, os.Stdout, usage, ""); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 || o.Phones < 1 || o.Kills < 1 || o.Pace <= 0 {
+	if flags.NArg() != 1 || o.Phones < 1 || o.Times < 1 || o.Pace <= 0 {
 		return program.Usage{Err: errors.New("name one directory; -phones, -kills and -pace must be above 0")}
 	}
 	self, err := os.Executable()

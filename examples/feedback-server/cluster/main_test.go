@@ -18,7 +18,7 @@ func TestInterruptedRunDeletesOnlyItsOwnData(t *testing.T) {
 	proxy, err := os.ReadFile("../haproxy.cfg")
 	require.NoError(t, err)
 	own := map[string]string{
-		"haproxy.cfg": string(proxy), "postgres.sh": "sleep 60", "notes.txt": "keep",
+		"haproxy.cfg": string(proxy), "patroni.sh": "sleep 60", "notes.txt": "keep",
 	}
 	for name, text := range own {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -32,5 +32,5 @@ func TestInterruptedRunDeletesOnlyItsOwnData(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	require.ElementsMatch(t, []string{"haproxy.cfg", "postgres.sh", "notes.txt"}, left)
+	require.ElementsMatch(t, []string{"haproxy.cfg", "patroni.sh", "notes.txt"}, left)
 }

@@ -47,6 +47,8 @@ type Fleet struct {
 
 	mu       sync.Mutex
 	failures map[string]int // attempts of uploads, by reason
+	last     time.Time      // of an acknowledgement
+	gap      time.Duration  // the longest between two, since Gap was called
 }
 
 // attemptTimeout limits one attempt of an upload.
@@ -55,7 +57,7 @@ const attemptTimeout = 15 * time.Second
 // Start signs the phones in and begins a lesson on each. Then they upload until [Fleet.Stop] or the
 // end of ctx. Until the end of the audit, they receive events.
 func Start(ctx context.Context, c Config) (*Fleet, error) {
-	f := &Fleet{config: c, http: c.HTTP, failures: map[string]int{}}
+	f := &Fleet{config: c, http: c.HTTP, failures: map[string]int{}, last: time.Now()}
 	if f.http == nil {
 		f.http = &http.Client{Transport: &http.Transport{
 			MaxIdleConnsPerHost: 2 * c.Phones, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
@@ -100,6 +102,22 @@ func (f *Fleet) Failures() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.failures)
+}
+
+// Gap returns the longest time without an acknowledgement since it was last called.
+func (f *Fleet) Gap() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	gap := max(f.gap, time.Since(f.last))
+	f.gap = 0
+	return gap
+}
+
+func (f *Fleet) acknowledged() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gap = max(f.gap, time.Since(f.last))
+	f.last = time.Now()
 }
 
 // phone uploads recordings to one lesson.

@@ -88,6 +88,7 @@ func (p *phone) deliver(ctx context.Context, u *upload) (acknowledged bool) {
 	for {
 		segment, err := p.post(ctx, u.sequence, u.audio)
 		if err == nil {
+			p.fleet.acknowledged()
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if len(u.segments) == 0 {

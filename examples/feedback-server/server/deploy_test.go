@@ -18,7 +18,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lessonkit.example/examples/feedback-server/server"
-	"lessonkit.example/internal/pgtest"
 )
 
 // serverImage is the image that the Dockerfile builds.
@@ -54,15 +53,13 @@ func TestComposeFile(t *testing.T) {
 		Volumes  map[string]any
 	}
 	require.NoError(t, yaml.Unmarshal(text, &compose))
-	require.Equal(t, []string{"api", "db1", "db2", "migrate", "proxy", "worker"},
+	require.Equal(t, []string{"api", "db1", "db2", "db3", "etcd1", "etcd2", "etcd3", "migrate", "proxy", "worker"},
 		slices.Sorted(maps.Keys(compose.Services)))
 	for name, s := range compose.Services {
 		requireVersion(t, s.Image)
 		for _, v := range s.Volumes {
 			from, _, _ := strings.Cut(v, ":")
-			if path, ours := strings.CutPrefix(from, "./deploy/"); ours {
-				require.FileExists(t, filepath.Join("..", "deploy", path))
-			} else if !strings.HasPrefix(from, "./") {
+			if !strings.HasPrefix(from, "./") {
 				require.Contains(t, compose.Volumes, from, name)
 			}
 		}
@@ -71,8 +68,14 @@ func TestComposeFile(t *testing.T) {
 			requireConfiguration(t, s.Environment)
 		}
 	}
-	require.Equal(t, "db2", compose.Services["db1"].Environment["OTHER"])
-	require.Equal(t, "db1", compose.Services["db2"].Environment["OTHER"])
+	proxy, err := os.ReadFile("../deploy/database.cfg")
+	require.NoError(t, err)
+	for _, name := range []string{"db1", "db2", "db3"} {
+		db := compose.Services[name]
+		require.Equal(t, name, db.Environment["PATRONI_NAME"])
+		require.Equal(t, db.Networks["default"].IPv4Address, db.Environment["ADDRESS"])
+		require.Contains(t, string(proxy), "server "+name+" "+db.Environment["ADDRESS"]+":5432\n")
+	}
 	require.Equal(t, compose.Services["proxy"].Networks["default"].IPv4Address,
 		compose.Services["api"].Environment["TRUSTED_PROXIES"], "no other container is believed")
 	require.Equal(t, 3, compose.Services["api"].Deploy.Replicas)
@@ -89,22 +92,32 @@ func TestComposeFile(t *testing.T) {
 	}
 }
 
-// After a failover, the lost server is started with PRIMARY as it was: it does not become a second,
-// empty primary.
-func TestThereIsNoSecondPrimary(t *testing.T) {
+// What Patroni itself does not check.
+func TestPatroniConfiguration(t *testing.T) {
 	t.Parallel()
-	installedProgram(t, "pg_isready")
-	other := pgtest.Start(t, pgtest.Options{TCP: true})
-	data := filepath.Join(t.TempDir(), "data")
-	cmd := exec.CommandContext(t.Context(), "sh", "../deploy/postgres.sh")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NAME=db1", "PRIMARY=db1", "OTHER=" + other.Addr(),
-		"PGDATA=" + data, "PGPASSWORD=x7", "FEEDBACK_PASSWORD=x7"}
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "db1 does not begin as a second, empty primary")
-	left, err := os.ReadDir(filepath.Dir(data))
+	text, err := os.ReadFile("../deploy/patroni.yml")
 	require.NoError(t, err)
-	require.Empty(t, left)
+	var config struct {
+		Bootstrap struct {
+			DCS struct {
+				TTL          int
+				LoopWait     int  `yaml:"loop_wait"`
+				RetryTimeout int  `yaml:"retry_timeout"`
+				Synchronous  bool `yaml:"synchronous_mode"`
+				Strict       bool `yaml:"synchronous_mode_strict"`
+				PostgreSQL   struct {
+					Parameters struct {
+						MaxConnections int `yaml:"max_connections"`
+					}
+				}
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &config))
+	dcs := config.Bootstrap.DCS
+	require.True(t, dcs.Synchronous && dcs.Strict, "a commit is on two disks before it is acknowledged")
+	require.LessOrEqual(t, dcs.LoopWait+2*dcs.RetryTimeout, dcs.TTL, "else a slow etcd loses the leader")
+	require.Greater(t, dcs.PostgreSQL.Parameters.MaxConnections, 2*(3+3)*16, "all processes, started twice")
 }
 
 // The proxy of compose.yaml differs from that for other machines only in where it listens and how
@@ -119,7 +132,8 @@ func TestComposeProxy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	withoutTLS := strings.Replace(string(text), bind, "bind :8443", 1)
 	require.NoError(t, os.WriteFile(file, []byte(withoutTLS), 0o600))
-	out, err := exec.CommandContext(t.Context(), program, "-c", "-f", file).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), program, "-c", "-f", file, "-f", "../deploy/database.cfg")
+	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 
 	other, err := os.ReadFile("../haproxy.cfg")

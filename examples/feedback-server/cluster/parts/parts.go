@@ -1,9 +1,11 @@
 //go:build linux
 
-// Package parts runs the feedback service as a cluster of processes on this machine, all on the
-// loopback interface: two PostgreSQL servers, a bucket, a recogniser, three processes for the API,
-// three workers and a proxy. It kills them, and does what an operator does then: it starts them
-// again, and promotes the standby when the primary is lost.
+// Package parts runs the feedback service as a cluster on this machine: on each of three nodes a
+// member of etcd, PostgreSQL under Patroni, a process for the API and a worker; beside them a
+// bucket, a recogniser and a proxy. It makes them fail, and starts again what was lost.
+//
+// The nodes are network namespaces that nodes.sh makes. What runs on them is in PID namespaces,
+// which end as a whole, as containers do.
 package parts
 
 import (
@@ -11,6 +13,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,91 +28,88 @@ import (
 type Cluster struct {
 	URL string // of the proxy
 
-	dir              string
-	primary, standby *postgres
-	bucket           *process
-	recogniser       *process
-	apis, workers    []*process
-	proxy            *process
-	migration        *process
-	all              []*process
-	turn             int // of the next api or worker to kill
+	dir                   string
+	password              string // of the database
+	etcd, databases       []*process
+	apis, workers         []*process
+	bucket, proxy         *process
+	recogniser, migration *process
+	all                   []*process
+	turn                  int // of the next process to kill where there are several
 }
-
-// Kinds are the kinds of parts that [Cluster.Kill] kills.
-func Kinds() []string { return []string{"primary", "bucket", "api", "standby", "worker", "proxy"} }
-
-const nodes = 3 // of the API, and workers
 
 // Files are what a cluster is started from.
 type Files struct {
-	Dir        string   // receives the data and the logs; empty, or does not exist
-	Postgres   string   // the path of deploy/postgres.sh
-	Proxy      string   // the path of haproxy.cfg
+	Dir string // receives the data and the logs; empty, or does not exist
+	// Config has the files haproxy.cfg, database.cfg, patroni.sh and patroni.yml.
+	Config     string
 	Recogniser []string // a command that serves on the address that is added to it
 }
 
-// Start starts a cluster. The programs initdb, postgres, pg_basebackup, versitygw, haproxy and
-// feedback-server are on PATH. The caller calls [Cluster.Stop], also after an error.
-func Start(ctx context.Context, f Files) (*Cluster, error) {
-	c := &Cluster{dir: f.Dir}
-	addresses, err := freeAddresses(5 + 2*nodes)
-	if err != nil {
-		return c, err
-	}
-	take := func() (address string) {
-		address, addresses = addresses[0], addresses[1:]
-		return address
-	}
-	password, secret := rand.Text(), rand.Text()
-	db1, db2 := take(), take()
-	c.primary = c.postgres("db1", db1, db2, password, f.Postgres)
-	c.standby = c.postgres("db2", db2, db1, password, f.Postgres)
+const (
+	nodes = 3
+	// outside is the address beside the nodes. database.cfg has those of the nodes.
+	outside  = "10.90.0.2"
+	database = outside + ":6000" // the port of database.cfg
+	front    = outside + ":8000"
+	bucket   = outside + ":7070"
+	speech   = outside + ":8090"
+)
 
-	bucket, objects, attributes := take(), filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "attributes")
-	err = errors.Join(os.MkdirAll(filepath.Join(objects, "audio"), 0o700), os.Mkdir(attributes, 0o700))
+func host(node int) string { return fmt.Sprintf("10.90.0.1%d", node) }
+
+func address(node, port int) string { return fmt.Sprintf("%s:%d", host(node), port) }
+
+// Start starts a cluster and says to progress how far it is. The programs etcd, patroni, those of
+// PostgreSQL, versitygw, haproxy and feedback-server are on PATH. The caller calls [Cluster.Stop],
+// also after an error.
+func Start(ctx context.Context, f Files, progress io.Writer) (*Cluster, error) {
+	c := &Cluster{URL: "http://" + front, dir: f.Dir, password: rand.Text()}
+	secret := rand.Text()
+	objects, attributes := filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "attributes")
+	err := errors.Join(os.MkdirAll(filepath.Join(objects, "audio"), 0o700), os.Mkdir(attributes, 0o700))
 	if err != nil {
 		return c, err
 	}
-	c.bucket = c.process("bucket", accepts(bucket), "versitygw", "--port", bucket, "--quiet", "posix",
+	c.bucket = c.process("bucket", 0, accepts(bucket), "versitygw", "--port", bucket, "--quiet", "posix",
 		"--sidecar", attributes, objects) // the file system need not have extended attributes
 	c.bucket.env = []string{"ROOT_ACCESS_KEY=feedback", "ROOT_SECRET_KEY=" + secret}
-	speech := take()
-	c.recogniser = c.process("recogniser", accepts(speech), append(f.Recogniser, speech)...)
+	c.recogniser = c.process("recogniser", 0, accepts(speech), append(f.Recogniser, speech)...)
 
 	env := []string{
-		// With target_session_attrs the servers find the one of both that accepts writes. While a
-		// standby is away, commits keep their connections, and others need some to read.
-		fmt.Sprintf("DATABASE_URL=postgres://feedback:%s@%s,%s/feedback?sslmode=disable"+
-			"&target_session_attrs=read-write&connect_timeout=5&pool_max_conns=16",
-			password, c.primary.address, c.standby.address),
+		fmt.Sprintf("DATABASE_URL=postgres://feedback:%s@%s/feedback?sslmode=disable"+
+			"&connect_timeout=5&pool_max_conns=16", c.password, database),
 		"AUDIO_STORAGE_URL=s3://audio/school?region=us-east-1&endpoint=" + url.QueryEscape("http://"+bucket),
 		"AWS_ACCESS_KEY_ID=feedback", "AWS_SECRET_ACCESS_KEY=" + secret,
 		"LOCAL_ASR_URL=http://" + speech, "ASR_WORKER_CONCURRENCY=4",
 		"ASR_RETRY_SECONDS=2", // after a failure of the bucket, too: a minute would exceed the run
-		"ALLOW_DEVELOPMENT_USER_HEADER=true", "TRUSTED_PROXIES=127.0.0.1", "LOG_FORMAT=json",
+		"ALLOW_DEVELOPMENT_USER_HEADER=true", "DEVELOPMENT_HOSTS=" + outside,
+		"TRUSTED_PROXIES=" + outside, "LOG_FORMAT=json",
 	}
-	c.migration = c.process("migrate", nil, "feedback-server", "migrate")
+	c.migration = c.process("migrate", 0, nil, "feedback-server", "migrate")
 	c.migration.env, c.migration.up = env, c.migration.succeeded
-	var backend string
-	for i := range nodes {
-		api, worker := take(), take()
-		c.apis = append(c.apis, c.server("api", i, api, env))
-		c.workers = append(c.workers, c.server("worker", i, worker, env))
-		backend += fmt.Sprintf("\tserver api%d %s\n", i+1, api)
+	var members, servers []string
+	for node := 1; node <= nodes; node++ {
+		members = append(members, fmt.Sprintf("etcd%d=http://%s", node, address(node, 2380)))
+		servers = append(servers, fmt.Sprintf("\tserver api%d %s\n", node, address(node, 8080)))
 	}
-	front := take()
-	c.URL = "http://" + front
+	for node := 1; node <= nodes; node++ {
+		c.etcd = append(c.etcd, c.member(node, strings.Join(members, ",")))
+		c.databases = append(c.databases, c.database(node, f.Config))
+		c.apis = append(c.apis, c.server("api", node, address(node, 8080), env))
+		c.workers = append(c.workers, c.server("worker", node, address(node, 8081), env))
+	}
 	file := filepath.Join(c.dir, "haproxy.cfg")
-	if err := withAddresses(f.Proxy, file, front, backend); err != nil {
+	if err := withAddresses(filepath.Join(f.Config, "haproxy.cfg"), file, strings.Join(servers, "")); err != nil {
 		return c, err
 	}
-	c.proxy = c.process("proxy", accepts(front), "haproxy", "-db", "-f", file)
-	return c, c.start(ctx)
+	c.proxy = c.process("proxy", 0, accepts(database), "haproxy", "-db", "-f", file,
+		"-f", filepath.Join(f.Config, "database.cfg"))
+	return c, c.start(ctx, progress)
 }
 
 // withAddresses copies the proxy's configuration for real machines with other addresses.
-func withAddresses(from, to, front, backend string) error {
+func withAddresses(from, to, servers string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
@@ -120,24 +120,54 @@ func withAddresses(from, to, front, backend string) error {
 			return fmt.Errorf("%s has no line %q", from, strings.TrimSpace(line))
 		}
 	}
-	text = []byte(strings.NewReplacer(bind, "bind "+front+"\n", server, backend).Replace(string(text)))
+	text = []byte(strings.NewReplacer(bind, "bind "+front+"\n", server, servers).Replace(string(text)))
 	return os.WriteFile(to, text, 0o600)
 }
 
 // start starts everything in the order of dependence.
-func (c *Cluster) start(ctx context.Context) error {
-	if err := c.primary.startAfter(ctx, c.primary); err != nil {
-		return err
+func (c *Cluster) start(ctx context.Context, progress io.Writer) error {
+	for _, step := range []struct {
+		name  string
+		parts []*process
+		then  func(context.Context) error
+	}{
+		{"three members of etcd", c.etcd, nil},
+		{"three PostgreSQL under Patroni, and haproxy", append(c.databases, c.proxy), c.awaitDatabases},
+		{"a bucket and a recogniser", []*process{c.bucket, c.recogniser}, nil},
+		{"the tables", []*process{c.migration}, nil},
+		{"three processes of the API and three workers", slices.Concat(c.apis, c.workers), c.awaitFront},
+	} {
+		began := time.Now()
+		fmt.Fprintf(progress, "Starting %s ", step.name)
+		if err := startAll(ctx, step.parts...); err != nil {
+			return err
+		}
+		if step.then != nil {
+			if err := step.then(ctx); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(progress, "(%.1f s)\n", time.Since(began).Seconds())
 	}
-	if err := c.rejoin(ctx); err != nil {
-		return err
-	}
-	for _, p := range slices.Concat([]*process{c.migration, c.bucket, c.recogniser}, c.apis, c.workers) {
-		if err := p.start(ctx); err != nil {
+	return nil
+}
+
+// awaitFront returns when the proxy has found the API.
+func (c *Cluster) awaitFront(ctx context.Context) error { return await(ctx, healthy(c.URL+"/readyz")) }
+
+// startAll starts processes that may wait for each other.
+func startAll(ctx context.Context, parts ...*process) error {
+	for _, p := range parts {
+		if err := p.start(); err != nil {
 			return err
 		}
 	}
-	return c.proxy.start(ctx)
+	for _, p := range parts {
+		if err := p.awaitUp(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Stop ends all processes at once.
@@ -147,110 +177,32 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Kill kills a part of a kind, which stays down for a while. It returns when the part, or its
-// successor, does its work again.
-func (c *Cluster) Kill(ctx context.Context, kind string, down time.Duration) error {
-	switch kind {
-	case "primary":
-		return c.failOver(ctx, down)
-	case "standby":
-		c.standby.kill()
-		if err := Sleep(ctx, down); err != nil {
-			return err
-		}
-		if err := c.standby.startAfter(ctx, c.primary); err != nil {
-			return err
-		}
-		return c.awaitStandby(ctx)
-	case "bucket":
-		return restart(ctx, c.bucket, down)
-	case "proxy":
-		return restart(ctx, c.proxy, down)
-	case "api", "worker":
-		list := c.apis
-		if kind == "worker" {
-			list = c.workers
-		}
-		c.turn++
-		return restart(ctx, list[c.turn%len(list)], down)
-	}
-	return fmt.Errorf("there is no kind %q", kind)
-}
-
-func restart(ctx context.Context, p *process, down time.Duration) error {
-	p.kill()
-	if err := Sleep(ctx, down); err != nil {
-		return err
-	}
-	return p.start(ctx)
-}
-
-// failOver loses the primary, promotes the standby, and makes the lost server the new standby. The
-// lost server is dead before the promotion and starts only as a standby: there is never a second
-// primary.
-func (c *Cluster) failOver(ctx context.Context, down time.Duration) error {
-	c.primary.kill()
-	if err := Sleep(ctx, down); err != nil {
-		return err
-	}
-	if err := c.standby.promote(ctx); err != nil {
-		return err
-	}
-	c.primary, c.standby = c.standby, c.primary
-	return c.rejoin(ctx)
-}
-
-// rejoin makes the server that is not running the standby, with a new copy of the data. This also
-// fences a former primary: what it had written and nobody else had is gone before it starts.
-func (c *Cluster) rejoin(ctx context.Context) error {
-	if err := os.RemoveAll(c.standby.data()); err != nil {
-		return err
-	}
-	if err := c.standby.startAfter(ctx, c.primary); err != nil {
-		return err
-	}
-	return c.awaitStandby(ctx)
-}
-
-func (c *Cluster) awaitStandby(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		err := c.primary.hasStandby(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w\n%s\n%s", err, c.primary.logEnd(), c.standby.logEnd())
-		}
-		_ = Sleep(ctx, 20*time.Millisecond)
-	}
-}
-
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
-// process returns a process that is to be started. Its program and arguments are args.
-func (c *Cluster) process(name string, up func(context.Context) error, args ...string) *process {
-	p := &process{name: name, dir: filepath.Join(c.dir, name), up: up, args: args}
+// process returns a process that is to be started on a node, or beside the nodes. Its program and
+// arguments are args.
+func (c *Cluster) process(name string, node int, up func(context.Context) error, args ...string) *process {
+	p := &process{name: name, node: node, dir: filepath.Join(c.dir, name), up: up, args: args}
 	c.all = append(c.all, p)
 	return p
 }
 
+// member is a member of etcd. It is up when it sees a leader.
+func (c *Cluster) member(node int, members string) *process {
+	peers, clients := "http://"+address(node, 2380), "http://"+address(node, 2379)
+	name := fmt.Sprintf("etcd%d", node)
+	return c.process(name, node, healthy(clients+"/health"), "etcd", "--name", name, "--data-dir", "data",
+		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+		"--listen-client-urls", clients, "--advertise-client-urls", clients, "--initial-cluster", members,
+		"--enable-v2", "--pre-vote")
+}
+
 // server is a process of the service. It is up when it is ready.
-func (c *Cluster) server(role string, i int, address string, env []string) *process {
+func (c *Cluster) server(role string, node int, address string, env []string) *process {
 	up := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		return feedbackclient.New("http://"+address, "").Ready(ctx)
 	}
-	p := c.process(fmt.Sprintf("%s%d", role, i+1), up, "feedback-server", "serve", "-role", role)
+	p := c.process(fmt.Sprintf("%s%d", role, node), node, up, "feedback-server", "serve", "-role", role)
 	p.env = append([]string{"HTTP_ADDR=" + address}, env...)
 	return p
 }

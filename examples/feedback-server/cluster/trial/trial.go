@@ -21,14 +21,14 @@ import (
 
 // Options configures [Run].
 type Options struct {
-	Dir string // contains haproxy.cfg and postgres.sh
+	Dir string // contains the files of [parts.Files]
 	// Recogniser is the command of the stand-in for a recogniser. An address is added to it.
 	Recogniser []string
 
 	Phones         int           // number of phones
 	Pace, Patience time.Duration // of a phone, see [fleet.Config]
-	Kills          int           // of each kind of part
-	Length         time.Duration // of the kills, at least
+	Times          int           // of each fault
+	Length         time.Duration // of the faults, at least
 	Down           time.Duration // how long a killed part stays down before it is started again
 }
 
@@ -38,15 +38,12 @@ func (o Options) Data() string { return filepath.Join(o.Dir, "cluster") }
 // maxRefused is the share of recordings that may be refused.
 const maxRefused = 0.01
 
-// Run starts a cluster, has phones upload to it while it kills each kind of part, and prints what
-// was killed and what was lost. It returns an error if anything was lost or doubled, or too much
+// Run starts a cluster, has phones upload to it while it causes each fault, and prints what
+// happened and what was lost. It returns an error if anything was lost or doubled, or too much
 // was refused.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	fmt.Fprintf(out, "Starting the cluster in %s\n", o.Dir)
-	cluster, err := parts.Start(ctx, parts.Files{
-		Dir: o.Data(), Postgres: filepath.Join(o.Dir, "postgres.sh"),
-		Proxy: filepath.Join(o.Dir, "haproxy.cfg"), Recogniser: o.Recogniser,
-	})
+	files := parts.Files{Dir: o.Data(), Config: o.Dir, Recogniser: o.Recogniser}
+	cluster, err := parts.Start(ctx, files, out)
 	defer cluster.Stop()
 	if err != nil {
 		return err
@@ -58,8 +55,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return err
 	}
 	defer phones.Close()
-	fmt.Fprintf(out, "%d phones upload to %s\n", o.Phones, cluster.URL)
-	outages, err := killEach(ctx, cluster, o, out)
+	fmt.Fprintf(out, "%d phones upload\n", o.Phones)
+	outages, err := causeEach(ctx, cluster, phones, o, out)
 	if err != nil {
 		return err
 	}
@@ -74,41 +71,44 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	return report(out, o, outages, tally)
 }
 
-// outage is what happened to the parts of a kind.
+// outage is what a fault has caused.
 type outage struct {
-	kind    string
-	kills   int
-	longest time.Duration // from a kill to the return
+	parts.Fault
+	times       int
+	whole, idle time.Duration // at most: until the cluster was whole again, and without an acknowledgement
 }
 
-// calm is the shortest time between the return of a part and the next kill, so that also a slow
-// machine does not lose two parts at once.
+// calm is the shortest time between two faults, before the first and after the last.
 const calm = time.Second
 
-// killEach kills the kinds of parts in turn, each as often as o says, spread over o.Length.
-func killEach(ctx context.Context, cluster *parts.Cluster, o Options, out io.Writer) ([]outage, error) {
+// causeEach causes the faults in turn, each as often as o says, spread over o.Length.
+func causeEach(
+	ctx context.Context, cluster *parts.Cluster, phones *fleet.Fleet, o Options, out io.Writer,
+) ([]outage, error) {
 	var outages []outage
-	for _, kind := range parts.Kinds() {
-		outages = append(outages, outage{kind: kind})
+	for _, fault := range parts.Faults() {
+		outages = append(outages, outage{Fault: fault})
 	}
 	began := time.Now()
-	count := o.Kills * len(outages)
+	count := o.Times * len(outages)
 	for i := range count {
 		due := began.Add(o.Length * time.Duration(i) / time.Duration(count))
 		if err := parts.Sleep(ctx, max(calm, time.Until(due))); err != nil {
 			return nil, err
 		}
-		t := &outages[i%len(outages)]
-		killed := time.Now()
-		if err := cluster.Kill(ctx, t.kind, o.Down); err != nil {
-			return nil, fmt.Errorf("after the %s was killed: %w", t.kind, err)
+		phones.Gap()
+		fault := &outages[i%len(outages)]
+		start := time.Now()
+		if err := cluster.Cause(ctx, fault.Fault, o.Down); err != nil {
+			return nil, fmt.Errorf("%s: %w", fault.Name, err)
 		}
-		back := time.Since(killed)
-		t.kills++
-		t.longest = max(t.longest, back)
-		fmt.Fprintf(out, "%5.1fs  %s killed, back after %.1fs\n", killed.Sub(began).Seconds(), t.kind, back.Seconds())
+		whole, idle := time.Since(start), phones.Gap()
+		fault.times++
+		fault.whole, fault.idle = max(fault.whole, whole), max(fault.idle, idle)
+		fmt.Fprintf(out, "%2d of %d  %s: whole again after %.1f s, at most %.1f s without an upload\n",
+			i+1, count, fault.Name, whole.Seconds(), idle.Seconds())
 	}
-	return outages, parts.Sleep(ctx, time.Until(began.Add(o.Length)))
+	return outages, parts.Sleep(ctx, max(calm, time.Until(began.Add(o.Length))))
 }
 
 // failures lists the reasons of failed attempts, the most frequent first.
@@ -130,9 +130,9 @@ func report(out io.Writer, o Options, outages []outage, t fleet.Tally) error {
 		fmt.Fprintln(out, problem)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\npart\tkilled\tback after, at most")
+	fmt.Fprintln(table, "\nfault\ttimes\twithout an upload, at most\twhole again, at most")
 	for _, k := range outages {
-		fmt.Fprintf(table, "%s\t%d\t%.1f s\n", k.kind, k.kills, k.longest.Seconds())
+		fmt.Fprintf(table, "%s\t%d\t%.1f s\t%.1f s\n", k.Name, k.times, k.idle.Seconds(), k.whole.Seconds())
 	}
 	all := t.Acknowledged + t.Refused
 	fmt.Fprintf(table, "\nrecordings of %d phones\n", o.Phones)
