@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -101,6 +102,33 @@ func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TreeTime returns the processor time that a process, its children, and those of them that have ended
+// have used.
+func TreeTime(pid int) time.Duration {
+	total := endedChildren(pid)
+	children := Must(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))
+	for _, p := range append(strings.Fields(string(children)), strconv.Itoa(pid)) {
+		// The first number is of nanoseconds; those of proc(5) are of hundredths of a second.
+		threads, _ := filepath.Glob("/proc/" + p + "/task/*/schedstat")
+		for _, file := range threads {
+			text, _ := os.ReadFile(file) // a process that has just ended is counted next time
+			spent, _, _ := strings.Cut(string(text), " ")
+			n, _ := strconv.ParseInt(spent, 10, 64)
+			total += time.Duration(n)
+		}
+	}
+	return total
+}
+
+// endedChildren returns the time of a process's children that have ended.
+func endedChildren(pid int) time.Duration {
+	text := Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))
+	_, after, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(after) // from the third field of proc(5) on
+	user, system := Must(strconv.Atoi(fields[13])), Must(strconv.Atoi(fields[14]))
+	return time.Duration(user+system) * time.Second / 100
 }
 
 // Memory returns the resident memory of a process in bytes: VmRSS is the current value, VmHWM the

@@ -2,12 +2,7 @@ package jobqueue
 
 import (
 	"context"
-	"fmt"
 	"net/url"
-	"os"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,39 +39,6 @@ func (s *server) database(ctx context.Context, name string) string {
 	q.Set("pool_max_conns", "10")
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// cpu returns the processor time that the server and its backends, including past ones, have used.
-func (s *server) cpu() time.Duration {
-	ticks := statTicks(s.pid, true)
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.pid, s.pid))
-	for _, f := range strings.Fields(string(children)) {
-		if pid, err := strconv.Atoi(f); err == nil {
-			ticks += statTicks(pid, false)
-		}
-	}
-	return time.Duration(ticks) * tick
-}
-
-// tick is the unit of proc(5).
-const tick = time.Second / 100
-
-func statTicks(pid int, reaped bool) (ticks int64) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, after, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(after) // from the third field of proc(5) on
-	last := 12                      // utime, stime
-	if reaped {
-		last = 14 // cutime, cstime
-	}
-	for _, f := range fields[11 : last+1] {
-		n, _ := strconv.ParseInt(f, 10, 64)
-		ticks += n
-	}
-	return ticks
 }
 
 // settle finishes what the server would do in the background.

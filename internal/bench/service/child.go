@@ -13,11 +13,13 @@ import (
 
 // spec configures the server of a child process.
 type spec struct {
-	Side string // ours, pocketbase, bare
+	Side string // ours, pocketbase, bare, or ours in the role api or worker
 	Dir  string // of files, and of the embedded database
 	URL  string // of the database
 	Addr string // to listen on
 	Full bool   // pocketbase: synchronous=FULL instead of its NORMAL
+
+	Audio, Recogniser string // of api and worker: the directory of the recordings, an address
 }
 
 // world describes the contents of a server's database, which are equal on all sides.
@@ -45,6 +47,8 @@ func child(s spec) {
 		servePocketBase(ctx, s)
 	case "bare":
 		serveBare(ctx, s)
+	case "api", "worker":
+		serveRole(ctx, s)
 	}
 }
 
