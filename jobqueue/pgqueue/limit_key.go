@@ -34,8 +34,8 @@ from unnest($1::text[]) k (key),
   lateral (
     select h.id, t.turn
     from (
-      select turn, row_number() over (order by turn) as i from generate_series(0, first.most - 1) s (turn)
-      where (select a.id ` + ofKey + ` and a.turn = s.turn limit 1) is null) t
+      select turn, row_number() over (order by turn) as i from (
+        select generate_series(0, first.most - 1) as turn except select a.turn ` + ofKey + `) s) t
     join (
       select id, row_number() over (order by id) as i, min(coalesce(key_limit, 1)) over (order by id) as most from (
         select id, key_limit, limit_key from jobqueue_job h
