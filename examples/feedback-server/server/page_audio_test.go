@@ -117,3 +117,20 @@ func TestEverySecondArrivesOnceWithoutTheNetwork(t *testing.T) {
 	t.Logf("%.1f s arrived", to-from)
 	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
 }
+
+// A device that is too busy to deliver the sound says so while it records.
+func TestMissingSoundIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	_, p := withStudent(t, url, "anna")
+	b.openStudent(url, p.ID)
+	b.eval(`stats = Object.getOwnPropertyDescriptor(MediaStreamTrack.prototype, "stats").get;
+		lost = 0; Object.defineProperty(MediaStreamTrack.prototype, "stats", { get() {
+			return { deliveredFramesDuration: stats.call(this).deliveredFramesDuration - lost };
+		} }); ""`)
+	b.clickButton("Record")
+	b.waitRecorded(2)
+	b.eval(`lost = 60_000; ""`)
+	b.until(`() => /too busy: about (59|6\d) seconds are missing/.test(document.body.innerText)`, "")
+}

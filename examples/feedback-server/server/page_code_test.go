@@ -33,7 +33,7 @@ func TestPageIsSignedInByACode(t *testing.T) {
 	b.waitText("Sign out")
 	b.eval(`location.hash = "#/settings"; ""`)
 	b.waitText("this device")
-	b.eval(`[...document.querySelectorAll("button")].find((b) => /Sign out: Mini program/.test(b.ariaLabel)).click(); ""`)
+	b.do(chromedp.Click(chromedp.CSS(`[aria-label="Sign out: Mini program"]`)))
 	b.waitText("Signed out: Mini program.")
 	_, err := other.Me(t.Context())
 	require.ErrorContains(t, err, "401")

@@ -34,7 +34,8 @@ func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackcli
 // enterToken signs in with a token, in the view or the banner.
 func (b *browser) enterToken(token string) {
 	b.t.Helper()
-	b.until(`() => { const e = document.querySelector("details:has([name=token])"); return e && (e.open = true); }`, "")
+	b.until(`() => Boolean(document.querySelector("[name=token]"))`, "")
+	b.eval(`document.querySelector("details:has([name=token])").open = true; ""`)
 	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
 }
 

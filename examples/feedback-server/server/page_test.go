@@ -221,7 +221,8 @@ func TestPageIsAccessible(t *testing.T) {
 				require.Empty(t, b.violations(axe), name)
 				require.LessOrEqual(t, b.eval(`String(document.documentElement.scrollWidth)`), fmt.Sprint(width), name)
 				// A sentence is as high as its line.
-				require.Empty(t, b.eval(`[...document.querySelectorAll("button:not(.sentence), main a, nav a, input, select")]
+				require.Empty(t, b.eval(`
+					[...document.querySelectorAll("button:not(.sentence), main a, nav a, input, select")]
 					.filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44)
 					.map((e) => e.outerHTML).join("\n")`), name)
 			}

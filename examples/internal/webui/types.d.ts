@@ -141,8 +141,8 @@ interface OutboxState {
 interface RecorderEvents {
 	/** A segment of this type has started. If this throws, it is not recorded. */
 	segment(type: string): Sink;
-	/** How loud it is, in dBFS, after so many seconds. */
-	level(dBFS: number, seconds: number): void;
+	/** How loud it is, in dBFS, after so many seconds, of which so many brought no sound. */
+	level(dBFS: number, seconds: number, behind: number): void;
 	/** The microphone has gone away. */
 	ended(): void;
 }

@@ -6,8 +6,7 @@ import { outbox, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { languageButton, languageKey, settingsView, signOut } from "./views/settings.js";
 import { signInByAddress, signInView, signInWays } from "./views/signin.js";
-import { studentView } from "./views/student.js";
-import { editView } from "./views/students.js";
+import { editView, studentView } from "./views/student.js";
 import { todayView } from "./views/today.js";
 
 /** @type {Record<string, View>} */

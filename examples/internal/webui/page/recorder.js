@@ -19,6 +19,9 @@ export async function recordStream(stream, on) {
 	analyser.fftSize = 4096;
 	const samples = new Float32Array(analyser.fftSize);
 	context.createMediaStreamSource(stream).connect(analyser);
+	const track = stream.getAudioTracks()[0];
+	/** Milliseconds of sound that the device has delivered, where the browser counts them. */
+	const delivered = () => /** @type {any} */ (track)?.stats?.deliveredFramesDuration ?? performance.now();
 	let floor = 0; // dBFS of the quietest moment lately
 	let quiet = 0; // ms since the last sound
 	/** @type {Promise<void> | null} */
@@ -50,7 +53,7 @@ export async function recordStream(stream, on) {
 		floor = Math.min(level, floor + 0.05);
 		quiet = level < Math.max(-50, floor + 6) ? quiet + tick : 0;
 		const now = performance.now();
-		on.level(level, (now - began) / 1000);
+		on.level(level, (now - began) / 1000, (now - began - delivered() + before) / 1000);
 		const age = now - segment.began;
 		if (!cutting && (age > longest || age > shortest && quiet >= pause)) {
 			// The end of the recording waits for this.
@@ -66,13 +69,14 @@ export async function recordStream(stream, on) {
 		if (recorder.state === "recording") recorder.stop();
 	}
 
-	stream.getAudioTracks()[0]?.addEventListener("ended", on.ended);
+	track?.addEventListener("ended", on.ended);
 	void context.resume(); // the meter may wait for a device
 	let segment = await start().catch(async (error) => {
 		await context.close();
 		throw error;
 	});
 	const { began } = segment;
+	const before = delivered();
 	const timer = setInterval(look, tick);
 	return async () => {
 		clearInterval(timer);

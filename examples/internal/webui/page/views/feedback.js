@@ -6,7 +6,7 @@ import { draftKey } from "../outbox.js";
 
 /** @type {FeedbackSection} */
 export function feedbackSection(work, saved) {
-	const editor = h("textarea", { rows: 8, maxlength: 20000, lang: "" });
+	const editor = h("textarea", { rows: 8, maxlength: 20000, lang: "", "aria-label": t("feedbackText") });
 	const date = h("input", { type: "date", required: true, value: today() });
 	const state = h("p.hint.saving", { role: "status" });
 	const choice = h("div.notice", { hidden: true });
@@ -16,7 +16,7 @@ export function feedbackSection(work, saved) {
 	const save = button(t("save"), saveRecord, { class: "primary" });
 	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
 	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
-		h("h2", { id: "feedback" }, t("feedback")), choice, field(t("feedbackText"), editor), state,
+		h("h2", { id: "feedback" }, t("feedback")), choice, editor, state,
 		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, message);
 
 	// What is typed is kept on the device until the server has it.
@@ -37,7 +37,7 @@ export function feedbackSection(work, saved) {
 	});
 
 	function edited() {
-		guardian.disabled = !editor.value.trim();
+		guardian.hidden = !editor.value.trim();
 		dirty = true;
 		message.hidden = true;
 		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
@@ -169,7 +169,7 @@ export function feedbackSection(work, saved) {
 	function show(text, day) {
 		editor.value = text;
 		date.value = day;
-		guardian.disabled = !text.trim();
+		guardian.hidden = !text.trim();
 		chosen = false;
 		message.hidden = warned.hidden = choice.hidden = true;
 		state.textContent = "";

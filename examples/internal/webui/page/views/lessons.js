@@ -15,6 +15,7 @@ export function lessonsSection(work) {
 	const time = h("span.time", { role: "timer" }, "0:00");
 	const record = button(t("record"), () => recorder ? stop() : start(), { class: "record" });
 	const levels = h("div.row.levels", { hidden: true }, meter, words, time);
+	const behind = h("p.notice", { hidden: true, role: "status" });
 	const lessonNote = h("p.hint", {});
 	const spoken = h("p.hidden", { role: "status" });
 	const waiting = h("p.hint.waiting", {});
@@ -23,7 +24,7 @@ export function lessonsSection(work) {
 	const files = h("input", { type: "file", accept: "audio/*,video/mp4,video/webm", multiple: true, class: "file" });
 	const drop = h("label.drop", {}, t("dropFiles"), files);
 	const element = h("section.card.lessons", { "aria-labelledby": "lessons" },
-		h("h2", { id: "lessons" }, t("lessons")), lessonNote, waiting, text.element,
+		h("h2", { id: "lessons" }, t("lessons")), h("div.row", {}, lessonNote, h("p.hint.keys", {}, t("spaceBar"))), waiting, text.element,
 		h("div.row", {}, finish, drop), spoken);
 
 	/** Ends the recording. @type {(() => Promise<void>) | null} */
@@ -160,11 +161,13 @@ export function lessonsSection(work) {
 		return t("lessonFinished", { n: open.number });
 	}
 
-	/** @param {number} level in dBFS @param {number} seconds */
-	function drawLevel(level, seconds) {
+	/** @param {number} level in dBFS @param {number} seconds @param {number} lost */
+	function drawLevel(level, seconds, lost) {
 		meter.value = Math.max(0, level + 60);
 		write(words, t(level < -45 ? "tooQuiet" : level > -6 ? "tooLoud" : "levelGood"));
 		write(time, minutes(seconds));
+		behind.hidden = lost < 2;
+		if (lost >= 2) write(behind, t("behind", { time: duration(Math.round(lost)) }));
 	}
 
 	function draw() {
@@ -228,7 +231,7 @@ export function lessonsSection(work) {
 	void readOutbox();
 
 	return {
-		element, levels, record,
+		element, levels, behind, record,
 		async leave() {
 			end.abort();
 			clearInterval(progress);

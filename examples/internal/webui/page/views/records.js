@@ -35,9 +35,10 @@ export async function recordsView(root) {
 		draw();
 	});
 	root.append(h("h1", {}, t("records")),
-		h("div.row.filters", {}, field(t("searchRecords"), search), field(t("student"), student)),
-		h("div.row.filters", {}, month("thisMonth", 0), month("lastMonth", 1),
-			field(t("from"), from), field(t("to"), to)), list.element);
+		field(t("searchRecords"), search),
+		h("div.filters", {}, month("thisMonth", 0), month("lastMonth", 1),
+			h("details", {}, h("summary", {}, t("otherFilters")),
+				field(t("student"), student), field(t("from"), from), field(t("to"), to))), list.element);
 	await list.draw();
 	return list.leave;
 }

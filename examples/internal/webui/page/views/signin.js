@@ -1,8 +1,7 @@
 // Signing in: by a code, by a name on servers for development, or with a session token.
 
-import { account } from "../api.js";
-import { announce, explain, fields, form, h, t } from "../dom.js";
-import { codeView } from "./code.js";
+import { account, request } from "../api.js";
+import { announce, button, explain, fields, form, h, t, write } from "../dom.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
@@ -31,4 +30,45 @@ export async function signInWays(root) {
 	root.append(h("details.card", { open: !leave }, h("summary", {}, t("token")), h("p.hint", {}, t("tokenHint")),
 		form(({ token }) => account.signIn({ Authorization: "Bearer " + token }), {}, ...fields("token"))));
 	return leave;
+}
+
+/** Shows a code until it is confirmed, it expires, or the view is left. @type {View} */
+async function codeView(root) {
+	const card = h("section.card", { "aria-labelledby": "code-title" });
+	root.append(card);
+	let left = false;
+
+	const start = async () => {
+		const { body } = await request("POST", "auth/device", { anonymous: true });
+		const state = h("p", { role: "status" }, t("codeWaiting"));
+		card.replaceChildren(
+			h("h2", { id: "code-title" }, t("codeTitle")), h("p", {}, t("codeHint")),
+			h("img.code-image", { src: body.qr, alt: t("codeImage"), width: 200, height: 200 }),
+			h("p.code", { translate: "no" }, body.code), state);
+		void wait(body, state);
+	};
+
+	/** @param {any} started @param {HTMLElement} state */
+	const wait = async (started, state) => {
+		// By this device's clock: the server's may be another.
+		for (const end = Date.now() + 120_000; Date.now() < end;) {
+			await new Promise((resolve) => setTimeout(resolve, started.interval_seconds * 1000));
+			if (left || !root.isConnected) return;
+			try {
+				const { response } = await request("POST", "auth/device/session",
+					{ body: { device_code: started.device_code }, anonymous: true });
+				if (response.status === 200) return await account.signIn({});
+				write(state, t("codeWaiting"));
+			} catch (/** @type {any} */ problem) {
+				if (!problem.temporary || problem.status === 401) break;
+				write(state, explain(problem));
+			}
+		}
+		card.replaceChildren(h("h2", { id: "code-title" }, t("codeTitle")), h("p", { role: "status" }, t("codeOver")),
+			button(t("codeAgain"), start, { class: "primary" }));
+	};
+
+	await start().catch((problem) => card.append(
+		h("h2", { id: "code-title" }, t("codeTitle")), h("p.error", {}, explain(problem)), button(t("tryAgain"), start)));
+	return async () => { left = true; };
 }

@@ -1,12 +1,12 @@
-// One student: record lessons, read their text, write the feedback, see what was saved.
+// One student: record lessons, read their text, write the feedback, see what was saved. And the form
+// of a student.
 
-import { request, students } from "../api.js";
-import { explain, h, once, t } from "../dom.js";
+import { all, request, students } from "../api.js";
+import { announce, ask, button, explain, fields, form, h, once, t } from "../dom.js";
 import { Work } from "../work.js";
 import { feedbackSection } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
 import { recordList, savedCard } from "./records.js";
-import { describe } from "./students.js";
 
 let recorded = ""; // the student whose recording begins with the view
 
@@ -41,7 +41,7 @@ export async function studentView(root, id = "") {
 			h("a.button", { href: "#/edit/" + id }, t("edit"))),
 		saved,
 		h("div.columns", {}, feedback.element, lessons.element),
-		h("div.bar", {}, lessons.levels, h("div.row", {}, lessons.record, feedback.save)),
+		h("div.bar", {}, lessons.behind, lessons.levels, h("div.row", {}, lessons.record, feedback.save)),
 		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), records.element));
 	const end = async () => {
 		work.end.abort();
@@ -60,4 +60,36 @@ export async function studentView(root, id = "") {
 	}
 	if (begins) lessons.record.click();
 	return end;
+}
+
+/** @param {Profile} p */
+export const describe = (p) =>
+	[p.grade, p.subject, p.academic_year, p.term, p.start_time && `${p.start_time}–${p.end_time}`].filter(Boolean)
+		.join(" · ");
+
+/** @type {View} */
+export async function editView(root, id = "") {
+	/** @type {Profile} */
+	const p = id ? (await request("GET", "profiles/" + id)).body : {};
+	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (v) => {
+		/** @type {Props} */
+		const body = { ...v, academic_year: Number(v.academic_year) };
+		// What is left empty takes the teacher's default.
+		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!v[name]) delete body[name];
+		const answer = await request(id ? "PUT" : "POST", id ? "profiles/" + id : "profiles", { body });
+		location.hash = "#/student/" + answer.body.profile_id;
+	}, { class: "card" },
+	...fields("profile", p),
+	h("div.row", {}, h("button.primary", {}, t("save")),
+		h("a.button", { href: id ? "#/student/" + id : "#/" }, t("cancel")))));
+	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));
+}
+
+/** @param {Profile} p */
+async function remove({ profile_id, name }) {
+	const records = await all("feedback-records", { profile_id });
+	if (!await ask(t("deleteStudentQuestion", { name, n: records.length }), t("delete"))) return;
+	await request("DELETE", "profiles/" + profile_id);
+	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
+	location.hash = "#/";
 }

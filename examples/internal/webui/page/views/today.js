@@ -2,8 +2,7 @@
 
 import { account, all, students } from "../api.js";
 import { button, dayName, field, h, once, t, today, write } from "../dom.js";
-import { recordAtOnce } from "./student.js";
-import { describe } from "./students.js";
+import { describe, recordAtOnce } from "./student.js";
 
 const collator = new Intl.Collator("zh-u-co-pinyin");
 
