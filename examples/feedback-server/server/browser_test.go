@@ -81,7 +81,7 @@ func (b *browser) listen(event any) {
 }
 
 // timeout is generous, for loaded machines.
-const timeout = 40 * time.Second
+const timeout = 3 * time.Minute
 
 // do performs the actions one after the other. A failed action fails the test.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {

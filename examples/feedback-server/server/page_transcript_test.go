@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -130,4 +131,33 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 		document.querySelector(".transcript details select").value = "fr"; ""`)
 	b.clickButton("Recognise again")
 	b.waitText("Heard in fr.")
+}
+
+// Each sentence of a generated text leads to its sound, and one that nobody said is marked.
+func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant",
+			"content":"He mixed three greens for the water. He won a golden medal in Paris."}}]}`)
+	}))
+	t.Cleanup(chat.Close)
+	url := development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, `{"text":"He painted a large pond. He mixed three greens for the water.","segments":[
+			{"text":"He painted a large pond.","start":0,"end":2},
+			{"text":"He mixed three greens for the water.","start":2,"end":4}]}`)
+	}), "FEEDBACK_SUMMARY_API_URL", chat.URL, "FEEDBACK_SUMMARY_API_KEY", "key", "FEEDBACK_SUMMARY_MODEL", "model")
+	c, p := withStudent(t, url, "anna")
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b.showStudent(url, p.ID)
+	b.until(`() => document.querySelectorAll(".transcript .sentence").length === 2`, "")
+	b.clickButton("Generate anew")
+	b.waitText("Sentences that nobody said: 1")
+	b.screenshot("sources")
+	require.Equal(t, "He won a golden medal in Paris.\nNot found in the recordings. Please check it.",
+		b.eval(`document.querySelector(".feedback li.failed").innerText.replace(/\n+/, "\n")`))
+	b.do(chromedp.Click(chromedp.CSS(".feedback .sentence")))
+	b.until(`() => document.querySelector("[aria-current=true].sentence")?.innerText.startsWith("He mixed three")
+		&& document.querySelector("audio").currentTime >= 2`, "")
 }

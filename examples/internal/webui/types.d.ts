@@ -42,8 +42,16 @@ interface Session {
 	lessons: Lesson[];
 }
 
+/** A sentence of a generated text, and where it comes from. */
+interface Source {
+	text: string;
+	segments: string[];
+	supported: boolean;
+}
+
 interface Generated {
 	text: string;
+	sentences: Source[];
 	lessons: number;
 	segments: { transcribed: number };
 	/** What was left out stands in lines that begin with "- ", figures that were not said in quotes. */
@@ -214,6 +222,7 @@ type AddPart = (type: string, name?: string, data?: ArrayBuffer) => Promise<Reco
  * The voice session of a student, as the server has it. Its events: "session" when something of it
  * may have changed, "segment" with a changed segment in detail, "opened" when there is one,
  * "recording" when a recording begins,
+ * "listen" to hear a segment, at a text if it is found,
  * "heard" when all that was recorded here has become text,
  * "replaced" when it is another.
  */

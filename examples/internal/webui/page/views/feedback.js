@@ -12,12 +12,13 @@ export function feedbackSection(work, saved) {
 	const choice = h("div.notice", { hidden: true });
 	const message = h("p.text.notice", { hidden: true });
 	const warned = h("p.text.notice", { hidden: true });
+	const sources = h("details", { hidden: true });
 	const generate = button(t("generate"), () => generateText(false), { class: "quiet" });
 	const save = button(t("save"), saveRecord, { class: "primary" });
 	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
 	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
 		h("h2", { id: "feedback" }, t("feedback")), choice, editor, state,
-		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, message);
+		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, sources, message);
 
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
@@ -37,7 +38,7 @@ export function feedbackSection(work, saved) {
 	});
 
 	function edited() {
-		guardian.hidden = !editor.value.trim();
+		guardian.classList.toggle("away", !editor.value.trim());
 		dirty = true;
 		message.hidden = true;
 		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
@@ -132,6 +133,7 @@ export function feedbackSection(work, saved) {
 		const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
 		write(warned, [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n"));
 		warned.hidden = !warned.textContent;
+		drawSources(body.sentences);
 		announce(t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
 		const untouched = [made, ""].includes(editor.value.trim());
 		made = body.text.trim();
@@ -139,6 +141,17 @@ export function feedbackSection(work, saved) {
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
 			button(t("cancel"), () => { choice.hidden = true; }));
+	}
+
+	/** Each sentence of a generated text leads to its sound, or is marked if nobody said it. @param {Source[]} sentences */
+	function drawSources(sentences) {
+		const unsaid = sentences.filter((s) => !s.supported).length;
+		sources.hidden = sentences.length === 0;
+		sources.open = unsaid > 0;
+		sources.replaceChildren(h("summary", {}, t(unsaid ? "unsaid" : "sources", { n: unsaid })),
+			h("ul.segments", {}, ...sentences.map(({ text, segments: [segment], supported }) => h(supported ? "li" : "li.failed", {},
+				segment ? button(text, () => { work.dispatchEvent(new CustomEvent("listen", { detail: { segment, text } })); },
+					{ class: "sentence" }) : text, !supported && h("p.error", {}, t("nobodySaid"))))));
 	}
 
 	/** @param {string} text */
@@ -169,9 +182,9 @@ export function feedbackSection(work, saved) {
 	function show(text, day) {
 		editor.value = text;
 		date.value = day;
-		guardian.hidden = !text.trim();
+		guardian.classList.toggle("away", !text.trim());
 		chosen = false;
-		message.hidden = warned.hidden = choice.hidden = true;
+		message.hidden = warned.hidden = sources.hidden = choice.hidden = true;
 		state.textContent = "";
 	}
 

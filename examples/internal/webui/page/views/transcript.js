@@ -2,7 +2,7 @@
 // selection and playback.
 
 import { account, credentials, request } from "../api.js";
-import { arrange, button, explain, h, minutes, t, words, write } from "../dom.js";
+import { arrange, button, byId, explain, h, minutes, t, words, write } from "../dom.js";
 import { audio, draftKey, newLesson, remove } from "../outbox.js";
 import { languages, save } from "./settings.js";
 
@@ -84,7 +84,7 @@ export function transcript(work) {
 		}, { of: label });
 		const actions = h("div.row", {}, h("span.hint.grow", {}, label), retry, listen, mend);
 		let drawn = "";
-		const row = h("li", { tabindex: -1 }, text, warning, actions);
+		const row = h("li", { id, tabindex: -1 }, text, warning, actions);
 		sounds.set(row, async () => {
 			const { body } = await request("GET", "audio-segments/" + id);
 			if ((body.edited_text ?? body.text) === drawn) text.replaceChildren(...parts(drawn, body.sentences, id, row));
@@ -136,6 +136,13 @@ export function transcript(work) {
 		return [...found, text.slice(at)];
 	}
 
+	work.addEventListener("listen", (/** @type {any} */ { detail: { segment, text } }) => {
+		const row = byId(segment);
+		const sentence = [...row.querySelectorAll("button.sentence")].find((s) => text.includes((s.textContent ?? "").slice(0, -1)));
+		if (sentence instanceof HTMLElement) sentence.click();
+		else void play(segment, row).catch(() => {});
+		row.scrollIntoView({ block: "nearest" });
+	});
 	player.addEventListener("timeupdate", () => {
 		const at = player.currentTime * 1000;
 		for (const s of element.querySelectorAll(".sentence")) {
