@@ -2,11 +2,10 @@ package driver
 
 import "time"
 
-// WaitBuckets is the number of counters in Minute.Waits.
-const WaitBuckets = 60
-
-// KeepMinutes is how long an engine keeps a Minute.
-const KeepMinutes = 7 * 24 * time.Hour
+const (
+	WaitBuckets = 60                 // counters in Minute.Waits
+	KeepMinutes = 7 * 24 * time.Hour // how long an engine keeps a Minute
+)
 
 // Minute is what workers did with the jobs of a queue in one minute.
 type Minute struct {

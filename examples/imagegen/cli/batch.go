@@ -47,11 +47,11 @@ func (o *options) readBatch() ([]*entry, error) {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
-	if err == nil && len(data) > maxBatch {
-		err = fmt.Errorf("it has more than %d bytes", maxBatch)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.batch, err)
+		return nil, err
+	}
+	if len(data) > maxBatch {
+		return nil, fmt.Errorf("%s: it has more than %d bytes", o.batch, maxBatch)
 	}
 	var entries []*entry
 	same := map[string]int{} // how often each entry came
@@ -237,8 +237,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	var wait *imagegen.WaitError
 	var failed *imagegen.TaskError
 	var refused *imagegen.Error
-	unauthorized := errors.As(err, &refused) && (refused.Status == 401 || refused.Status == 403)
-	unavailable := false
+	stop := errors.As(err, &refused) && (refused.Status == 401 || refused.Status == 403)
 	switch {
 	case r != nil:
 		rec.Event, rec.Usage = eventDone, r.Usage
@@ -251,15 +250,15 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 		rec.Event, rec.Charged, rec.Final = eventFailed, true, true
 	default:
 		rec.Event, rec.Charged = eventFailed, refused != nil && refused.MayHaveRun
-		rec.Final = refused != nil && refused.Permanent() && (refused.Status >= 400 || rec.Charged) && !unauthorized
-		unavailable = refused != nil && refused.RetryAfter() > 0 && !rec.Charged
+		rec.Final = refused != nil && refused.Permanent() && (refused.Status >= 400 || rec.Charged) && !stop
+		stop = stop || refused != nil && refused.RetryAfter() > 0 && !rec.Charged
 	}
 	if err != nil {
 		rec.Error = err.Error()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if unavailable || unauthorized {
+	if stop {
 		b.stop = cmp.Or(b.stop, err)
 	}
 	b.stop = cmp.Or(b.stop, b.ledger.add(rec))
