@@ -21,9 +21,11 @@ if [ -n "$missing" ]; then
 		exit 1
 	fi
 	echo "Installing$missing" >&2
-	apt-get update -qq
 	# shellcheck disable=SC2086
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null || {
+		echo "Could not install:$missing" >&2
+		exit 1
+	}
 fi
 PATH=$PATH:$(dirname "$(postgres)")
 

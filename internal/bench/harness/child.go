@@ -104,8 +104,8 @@ func ProcessorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TreeTime returns the processor time that a process, its children, and those of them that have ended
-// have used.
+// TreeTime returns the processor time that a process and its children have used, with those that
+// have ended.
 func TreeTime(pid int) time.Duration {
 	total := endedChildren(pid)
 	children := Must(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))

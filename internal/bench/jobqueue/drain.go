@@ -66,11 +66,9 @@ func (f *contender) drain(ctx context.Context, jobs, processes int) (r result) {
 	wal0 := wal(ctx, f.pool)
 	cpu0 := harness.TreeTime(f.b.pg.pid)
 	took := f.b.workUntil(jobs, processes, childSpec{System: f.name, URL: f.url, MaxWorkers: 2000})
-	wal1 := wal(ctx, f.pool)
+	cpu, wal1 := harness.TreeTime(f.b.pg.pid)-cpu0, wal(ctx, f.pool)
 	n := float64(jobs)
-	return result{
-		rate: n / took.Seconds(), cpu: float64(harness.TreeTime(f.b.pg.pid)-cpu0) / n / 1000, walBytes: float64(wal1-wal0) / n,
-	}
+	return result{rate: n / took.Seconds(), cpu: float64(cpu) / n / 1000, walBytes: float64(wal1-wal0) / n}
 }
 
 // drained returns a measure of the drain of new jobs.

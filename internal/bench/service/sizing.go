@@ -139,8 +139,8 @@ func (in *installation) times() (t [3]float64) {
 	return t
 }
 
-// measure adds rows with the processor time of one of n units, in addition to that of an idle service
-// once that is known.
+// measure adds rows with the processor time of one of n units, in addition to that of an idle
+// service once that is known.
 func (in *installation) measure(name string, n float64, do func()) {
 	rows := [3]harness.Row{}
 	for i, part := range []string{"API", "worker", "PostgreSQL"} {

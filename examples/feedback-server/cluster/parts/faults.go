@@ -17,8 +17,8 @@ import (
 // Fault is what can happen to a cluster.
 type Fault struct {
 	Name string
-	// run causes it and repairs it as a supervisor of processes would. What is killed stays down for a
-	// while.
+	// run causes it and repairs it as a supervisor of processes would. What is killed stays down
+	// for a while.
 	run func(c *Cluster, ctx context.Context, down time.Duration) error
 }
 
@@ -46,8 +46,8 @@ func Faults() []Fault {
 	}
 }
 
-// Cause causes a fault, and returns when the cluster is whole again. It is an error if two servers of
-// the database accept writes.
+// Cause causes a fault, and returns when the cluster is whole again. It is an error if a former
+// leader acknowledges a write.
 func (c *Cluster) Cause(ctx context.Context, f Fault, down time.Duration) error {
 	if err := f.run(c, ctx, down); err != nil {
 		return err
@@ -71,8 +71,8 @@ func (c *Cluster) restart(ctx context.Context, p *process, down time.Duration) e
 	return startAll(ctx, p)
 }
 
-// killLeader keeps the leader down until another server leads: a leader that returns before its lock
-// ends leads again.
+// killLeader keeps the leader down until another server leads: a leader that returns before its
+// lock ends leads again.
 func (c *Cluster) killLeader(ctx context.Context, down time.Duration) error {
 	leader, _, err := c.roles(ctx)
 	if err != nil {
@@ -104,7 +104,8 @@ func (c *Cluster) switchover(ctx context.Context, _ time.Duration) error {
 	return c.awaitOther(ctx, leader)
 }
 
-// freezePatroni stops Patroni, while its PostgreSQL goes on. Its server must end before another leads.
+// freezePatroni stops Patroni, while its PostgreSQL goes on. Its server must end before another
+// leads.
 func (c *Cluster) freezePatroni(ctx context.Context, down time.Duration) error {
 	leader, _, err := c.roles(ctx)
 	if err != nil {
@@ -122,8 +123,9 @@ func (c *Cluster) freezePatroni(ctx context.Context, down time.Duration) error {
 	return c.restart(ctx, leader, down)
 }
 
-// freezeWatch also stops what would end that server. What protects the data then is the proxy, which
-// closes the connections to it, and the synchronous standby, without which it acknowledges nothing.
+// freezeWatch also stops what would end that server. What protects the data then is the proxy,
+// which closes the connections to it, and the synchronous standby, without which it acknowledges
+// nothing.
 func (c *Cluster) freezeWatch(ctx context.Context, _ time.Duration) error {
 	leader, _, err := c.roles(ctx)
 	if err != nil {
@@ -162,8 +164,8 @@ func (c *Cluster) cutOff(ctx context.Context, _ time.Duration) error {
 	return c.refuses(ctx, leader)
 }
 
-// roles asks the server to which the proxy leads which one it is, and for its synchronous standby. It
-// is an error unless the two others follow it.
+// roles asks the server to which the proxy leads which one it is, and for its synchronous standby.
+// It is an error unless the two others follow it.
 func (c *Cluster) roles(ctx context.Context) (leader, standby *process, err error) {
 	conn, err := c.connect(ctx, database)
 	if err != nil {

@@ -18,7 +18,8 @@ func (c *Cluster) database(node int, config string) *process {
 	p := c.process(fmt.Sprintf("db%d", node), node, up, "sh", filepath.Join(config, "patroni.sh"),
 		filepath.Join(config, "patroni.yml"))
 	p.env = []string{
-		"PATRONI_NAME=" + p.name, "ADDRESS=" + host(node), "PATRONI_POSTGRESQL_DATA_DIR=" + filepath.Join(p.dir, "data"),
+		"PATRONI_NAME=" + p.name, "ADDRESS=" + host(node),
+		"PATRONI_POSTGRESQL_DATA_DIR=" + filepath.Join(p.dir, "data"),
 		fmt.Sprintf("PATRONI_ETCD_HOSTS='%s','%s','%s'", address(1, 2379), address(2, 2379), address(3, 2379)),
 		"PATRONI_RESTAPI_USERNAME=patroni", "PATRONI_RESTAPI_PASSWORD=" + c.password,
 		"PATRONI_SUPERUSER_PASSWORD=" + c.password, "PATRONI_REPLICATION_PASSWORD=" + c.password,
@@ -29,8 +30,8 @@ func (c *Cluster) database(node int, config string) *process {
 
 // switchOver asks the Patroni of the leader to hand over to its synchronous standby.
 func (c *Cluster) switchOver(ctx context.Context, leader *process) error {
-	body := strings.NewReader(fmt.Sprintf(`{"leader": %q}`, leader.name))
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address(leader.node, 8008)+"/switchover", body)
+	url, body := "http://"+address(leader.node, 8008)+"/switchover", fmt.Sprintf(`{"leader": %q}`, leader.name)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
