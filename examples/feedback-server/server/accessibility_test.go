@@ -75,6 +75,10 @@ func TestQueuePagesAreAccessible(t *testing.T) {
 			b.screenshot(page + " " + name)
 			require.Empty(t, b.violations(axe), "%s, %s", page, name)
 		}
+		b.do(chromedp.Navigate("http://" + f.address + "/admin/health"))
+		b.waitText("1 failed")
+		b.screenshot("health " + name)
+		require.Empty(t, b.violations(axe), "health, %s", name)
 	}
 }
 

@@ -34,6 +34,13 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 	require.Contains(t, report.Storage.Detail, "there is no such bucket")
 	require.NotContains(t, w.Body.String(), s3test.SecretAccessKey)
 	require.NotContains(t, get(h, "/health").Body.String(), "bucket")
+
+	r.URL.Path = "/admin/health"
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Contains(t, w.Body.String(), "are refused: ")
+	require.Contains(t, w.Body.String(), "there is no such bucket")
+	require.Equal(t, http.StatusUnauthorized, get(h, "/admin/health").Code)
 }
 
 // When jobs cannot be counted, the last counts get old: they are neither zero nor missing.

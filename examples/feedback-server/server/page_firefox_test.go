@@ -136,3 +136,26 @@ func TestFirefoxRecordsAndShowsTheText(t *testing.T) {
 	}
 	require.Greater(t, loud, len(tone)/4, "the tone is in the recording")
 }
+
+// In Firefox too the page starts without a network, and what is recorded then arrives.
+func TestFirefoxStartsAndRecordsWithoutANetwork(t *testing.T) {
+	t.Parallel()
+	f := newFirefox(t)
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	f.call("WebDriver:Navigate", map[string]any{"url": n.url + "/#sign-in=anna"})
+	f.waitText("Ming")
+	f.call("WebDriver:ExecuteScript", map[string]any{"script": `return navigator.serviceWorker.ready.then(() => 1)`})
+	n.away.Store(true)
+	// Marionette's own refresh goes past service workers.
+	f.call("WebDriver:ExecuteScript", map[string]any{"script": `setTimeout(() => location.reload())`})
+	f.waitText("The server cannot be reached. You can record")
+	f.clickButton("Record")
+	f.until(recorded(5))
+	f.clickButton("Stop")
+	f.waitText("not sent yet: 1.")
+	n.away.Store(false)
+	f.clickButton("Send now")
+	f.until(`/^heard/i.test(document.querySelector("textarea").value)`)
+	storedParts(t, c, p.ID, 1)
+}

@@ -193,6 +193,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		mux.Handle("GET /metrics", metrics.handler())
 		if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
 			registerQueue(mux, path, db.client, operator, log)
+			mux.Handle("GET /admin/health", operator.require(http.HandlerFunc(health.page)))
 		}
 	}
 	var ops http.Handler
