@@ -21,7 +21,7 @@ type appReader struct {
 	bytes int                 // read so far
 
 	once     sync.Once
-	commands []string // in the source of the application
+	commands []SourceCommand // in the source of the application
 }
 
 // shownName returns the name of a file in diagnostics and errors.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/syntax"
 )
 
 // The patterns of what is searched for in files that are not parsed.
@@ -104,9 +106,15 @@ func lockedVersions(lock string) map[string]Version {
 	return versions
 }
 
-// commands returns the commands that the source of an application defines, nil if none is found or
-// if there is too much source to be sure. The source is read once.
-func (a *App) commands() []string {
+// SourceCommand is a command that the source of an application defines.
+type SourceCommand struct {
+	Name  string
+	Place Place // of the function
+}
+
+// SourceCommands returns the commands of the application's own that its folder src defines, sorted by
+// name, nil if none is found or if there is too much source to be sure. The source is read once.
+func (a *App) SourceCommands() []SourceCommand {
 	if a.reader == nil || a.dir == "" {
 		return nil
 	}
@@ -114,22 +122,35 @@ func (a *App) commands() []string {
 	return a.reader.commands
 }
 
-func (r *appReader) sourceCommands(folder string) []string {
+// commands returns the names of SourceCommands.
+func (a *App) commands() (names []string) {
+	for _, c := range a.SourceCommands() {
+		names = append(names, c.Name)
+	}
+	return slices.Compact(names)
+}
+
+func (r *appReader) sourceCommands(folder string) []SourceCommand {
 	r.bytes = 0 // the limit is for each of the files and the source
-	var commands []string
+	var commands []SourceCommand
 	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
 		if entry.IsDir() || path.Ext(name) != ".rs" {
 			return nil
 		}
 		text, err := r.read(name)
-		for _, match := range ownCommand.FindAllSubmatch(text, -1) {
-			commands = append(commands, string(match[1]))
+		source := syntax.Text(r.shownName(name), text)
+		for _, match := range ownCommand.FindAllSubmatchIndex(text, -1) {
+			commands = append(commands, SourceCommand{string(text[match[2]:match[3]]),
+				Place{File: source.Name(), Start: positionAt(source, match[2])}})
 		}
 		return err
 	})
 	if err != nil {
 		return nil
 	}
-	slices.Sort(commands)
-	return slices.Compact(commands)
+	slices.SortStableFunc(commands, func(a, b SourceCommand) int { return cmp.Compare(a.Name, b.Name) })
+	return commands
 }
+
+// Dir returns the application's folder in the file system it was loaded from, "" without one.
+func (a *App) Dir() string { return a.dir }

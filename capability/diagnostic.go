@@ -72,6 +72,19 @@ func NewDiagnostic(v Value, code Code, severity Severity, message string) Diagno
 	return d
 }
 
+// Source is the text of a file that no document has, such as a script. It is immutable and safe for
+// concurrent use.
+type Source struct{ text *syntax.Document }
+
+// NewSource returns the source of a file.
+func NewSource(name string, text []byte) *Source { return &Source{syntax.Text(name, text)} }
+
+// Diagnostic returns a diagnostic about the bytes from start up to end, within the text.
+func (s *Source) Diagnostic(start, end int, code Code, severity Severity, message string) Diagnostic {
+	return Diagnostic{Code: code, Severity: severity, Message: message, text: s.text, File: s.text.Name(),
+		at: syntax.Span{Start: start, End: end}, Start: positionAt(s.text, start), End: positionAt(s.text, end)}
+}
+
 // Around returns the text of the line in which the diagnostic starts: what is before the start and
 // what is after it, at most a number of characters of each. Without a file both are "".
 func (d Diagnostic) Around(most int) (before, after string) {
@@ -81,9 +94,12 @@ func (d Diagnostic) Around(most int) (before, after string) {
 	return d.text.Around(d.Start.Offset, most)
 }
 
-// PositionAt returns the position of an offset in the diagnostic's file, such as that of an edit;
-// the zero Position without a file.
+// PositionAt returns the position of an offset in the file that the diagnostic's fix changes, or
+// without one in the diagnostic's file; the zero Position without a file.
 func (d Diagnostic) PositionAt(offset int) Position {
+	if d.Fix != nil && d.Fix.text != nil {
+		return positionAt(d.Fix.text, offset)
+	}
 	if d.text == nil {
 		return Position{}
 	}

@@ -47,7 +47,7 @@ func (r *resolver) expand(identifier string) *expansion {
 func (r *resolver) fill(x *expansion, identifier string) {
 	plugin, name := SplitIdentifier(identifier)
 	manifest := r.manifests.Get(plugin)
-	if r.manifests.absent(plugin) && r.manifests.Get("core:"+plugin) == nil {
+	if r.manifests.Absent(plugin) && r.manifests.Get("core:"+plugin) == nil {
 		x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
 		x.faults = append(x.faults, fault{code: codeUnknownPlugin, message: fmt.Sprintf("The application has no "+
 			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.",

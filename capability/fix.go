@@ -12,9 +12,13 @@ import (
 type Fix struct {
 	Title string `json:"title"`
 	Edits []Edit `json:"edits"`
+	// File is the file to change; "" means the one that the diagnostic is about.
+	File string `json:"file,omitempty"`
 	// Guess reports that the change is a guess and may grant something that was not intended: it
 	// must not be made without review.
 	Guess bool `json:"guess,omitempty"`
+
+	text *syntax.Document // of File
 }
 
 // Edit replaces the bytes from Start up to End of a source by Text.
@@ -45,13 +49,13 @@ func Apply(source string, edits []Edit) (string, error) {
 	return b.String(), nil
 }
 
-// Fixed returns the source of the document with the fixes of diagnostics about it, and how many
-// were made. Guesses are left out, and so are fixes that overlap one before: check the result
+// Fixed returns the source of the document with the fixes of diagnostics for it, and how many were
+// made. Guesses are left out, and so are fixes that overlap one before: check the result
 // again, for these and for what a fix has revealed.
 func (d *Document) Fixed(found Diagnostics) (source string, fixes int) {
 	var edits []Edit
 	for _, f := range found {
-		if f.File != d.Name() || f.Fix == nil || f.Fix.Guess || overlap(edits, f.Fix.Edits) {
+		if f.Fix == nil || cmp.Or(f.Fix.File, f.File) != d.Name() || f.Fix.Guess || overlap(edits, f.Fix.Edits) {
 			continue
 		}
 		edits = append(edits, f.Fix.Edits...)
@@ -103,6 +107,34 @@ func RemoveItems(title string, items ...Value) *Fix {
 		fix.Edits = append(fix.Edits, Edit{at.Start, at.End, ""})
 	}
 	slices.Reverse(fix.Edits)
+	return fix
+}
+
+// AddItem returns the fix that adds a string at the end of an array. It names the array's file, so
+// it may be that of a diagnostic about another one.
+func AddItem(title string, array Value, item string) *Fix {
+	src, at, text := array.text.Source(), array.span(), string(syntax.AppendQuoted(nil, item))
+	fix := &Fix{Title: title, File: array.File(), text: array.text}
+	n := array.Len()
+	if n == 0 {
+		fix.Edits = []Edit{{at.Start, at.End, "[" + text + "]"}}
+		return fix
+	}
+	last := array.Item(n - 1).span()
+	line := strings.LastIndexByte(src[:last.Start], '\n') + 1
+	before := " "
+	if strings.TrimSpace(src[line:last.Start]) == "" { // each item has a line
+		before = "\n" + src[line:last.Start]
+	}
+	end := last.End
+	for end < len(src) && syntax.IsSpace(src[end]) {
+		end++
+	}
+	if end < len(src) && src[end] == ',' {
+		fix.Edits = []Edit{{end + 1, end + 1, before + text + ","}}
+		return fix
+	}
+	fix.Edits = []Edit{{last.End, last.End, "," + before + text}}
 	return fix
 }
 

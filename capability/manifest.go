@@ -89,8 +89,8 @@ type Manifests struct {
 	inlined []string           // plugins that are a part of the application
 }
 
-// absent reports whether an application is known not to have a plugin.
-func (m *Manifests) absent(plugin string) bool {
+// Absent reports whether an application is known not to have a plugin: its Cargo.lock lacks it.
+func (m *Manifests) Absent(plugin string) bool {
 	if m.locked == nil || plugin == AppManifest || plugin == "core" || strings.HasPrefix(plugin, "core:") ||
 		slices.Contains(m.inlined, plugin) {
 		return false

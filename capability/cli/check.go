@@ -12,6 +12,16 @@ import (
 )
 
 func check(c *command, args []string) (int, error) {
+	return c.check(args, lint.Rules(), func(p *project, o lint.Options) (capability.Diagnostics, error) {
+		return lint.CheckApp(p.App, o), nil
+	})
+}
+
+// find finds something in a project.
+type find func(*project, lint.Options) (capability.Diagnostics, error)
+
+// check reports what is found by some rules, and fixes it.
+func (c *command) check(args []string, known []capability.Rule, find find) (int, error) {
 	var levels []string
 	c.sourceFlags()
 	c.listFlag(&levels, "rule", "`CODE=LEVEL` sets a rule to off, note, warning or error; may be repeated")
@@ -29,7 +39,7 @@ func check(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := c.checked(o)
+	r, err := c.checked(o, known, find)
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +52,7 @@ func check(c *command, args []string) (int, error) {
 		if !changed {
 			break
 		}
-		if r, err = c.checked(o); err != nil {
+		if r, err = c.checked(o, known, find); err != nil {
 			return 0, err
 		}
 	}
@@ -53,13 +63,16 @@ func check(c *command, args []string) (int, error) {
 	case "json":
 		err = report.JSON(c.env.Stdout, r.found)
 	case "sarif":
-		err = report.SARIF(c.env.Stdout, r.found, lint.Rules(), report.SARIFOptions{Version: toolVersion(),
+		err = report.SARIF(c.env.Stdout, r.found, known, report.SARIFOptions{Version: toolVersion(),
 			Root: repository(".")})
 	case "github":
 		err = report.GitHub(c.env.Stdout, r.found, repository("."))
 	default:
-		files := 0
+		files := c.files
 		for _, p := range r.projects {
+			if c.files > 0 {
+				break
+			}
 			files += len(p.Documents)
 			for _, target := range p.Targets(o.Platform) {
 				config := p.ConfigFor(target)
@@ -96,7 +109,7 @@ type result struct {
 }
 
 // checked reads the files and checks each application.
-func (c *command) checked(o lint.Options) (*result, error) {
+func (c *command) checked(o lint.Options, known []capability.Rule, find find) (*result, error) {
 	projects, err := c.load(c.args)
 	if err != nil {
 		return nil, err
@@ -114,14 +127,18 @@ func (c *command) checked(o lint.Options) (*result, error) {
 		} else {
 			rulesInUse = append(rulesInUse, r)
 		}
-		found := r.accepted(lint.CheckApp(p.App, r.options(o)), c.now())
+		found, err := find(p, r.options(o))
+		if err != nil {
+			return nil, err
+		}
+		found = r.accepted(found, c.now())
 		for _, d := range found {
 			all.failed = all.failed || d.Severity >= r.failOn
 		}
 		all.found = append(all.found, found...)
 	}
 	for _, r := range rulesInUse {
-		all.notes = append(all.notes, r.notes()...)
+		all.notes = append(all.notes, r.notes(known)...)
 	}
 	return all, nil
 }

@@ -40,6 +40,7 @@ type Env struct {
 const usage = `usage: capability COMMAND [FLAGS] [PATH...]
 
   check    report mistakes and risks, with the place and what would be right
+  calls    report what the frontend calls but may not, and what it may but never calls
   explain  show whether a window may call a command, and why
   who      list who may call a command, or what a window may call
   diff     compare what two sets of files grant
@@ -68,6 +69,8 @@ type command struct {
 	tauri     string
 	failOn    string
 	rulesFile string
+	sources   []string // folders of the frontend
+	files     int      // of the frontend that were read
 }
 
 // listFlag adds a flag that may be repeated.
@@ -81,7 +84,7 @@ func (c *command) listFlag(values *[]string, name, usage string) {
 // commands returns the commands by their names.
 func commands() map[string]func(*command, []string) (int, error) {
 	return map[string]func(*command, []string) (int, error){
-		"check": check, "explain": explain, "who": who, "diff": diff, "version": version, "lsp": serveEditor,
+		"check": check, "calls": checkCalls, "explain": explain, "who": who, "diff": diff, "version": version, "lsp": serveEditor,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/calls"
 	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/lsp"
 )
@@ -27,7 +28,8 @@ func serveEditor(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	w := &workspace{command: c, options: o, projects: make(map[string]*project), texts: make(map[string]parsed)}
+	w := &workspace{command: c, options: o, projects: make(map[string]*project), texts: make(map[string]parsed),
+		frontends: make(map[string]*calls.Frontend)}
 	editor := struct {
 		io.ReadCloser
 		io.Writer
@@ -43,9 +45,10 @@ func serveEditor(c *command, args []string) (int, error) {
 // workspace checks the files that an editor has open, each with its application.
 type workspace struct {
 	*command
-	options  lint.Options
-	projects map[string]*project // by folder
-	texts    map[string]parsed   // by absolute name
+	options   lint.Options
+	projects  map[string]*project        // by folder
+	texts     map[string]parsed          // by absolute name
+	frontends map[string]*calls.Frontend // by folder, as they were saved
 }
 
 // parsed is the document of a text, so that only what has changed is read again.
@@ -71,6 +74,9 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 			}
 		}
 		w.projects[root] = p
+		if w.frontends[root], err = w.frontend(p); err != nil {
+			return nil, nil, err
+		}
 	}
 	now := *p.App
 	now.Documents = slices.Clone(p.Documents)
@@ -93,7 +99,11 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.accepted(lint.CheckApp(&now, r.options(w.options)), w.now()), now.Manifests, nil
+	found := lint.CheckApp(&now, r.options(w.options))
+	if f := w.frontends[root]; f != nil {
+		found = append(found, calls.Check(&now, f, r.options(w.options).Severities)...)
+	}
+	return r.accepted(found, w.now()), now.Manifests, nil
 }
 
 // App implements [lsp.Workspace].
@@ -122,6 +132,13 @@ func (w *workspace) parse(name, text string, format capability.Format,
 func appOf(file string) string {
 	if app := appAbove(nameOnDisk(file)); app != "" {
 		return systemName(app)
+	}
+	if slices.Contains(calls.Extensions(), filepath.Ext(file)) {
+		for dir := filepath.Dir(file); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if app := capability.AppIn(&disk{}, nameOnDisk(dir)); app != "" {
+				return systemName(app)
+			}
+		}
 	}
 	if dir := filepath.Dir(file); capability.AppIn(&disk{}, nameOnDisk(dir)) == nameOnDisk(dir) {
 		return dir

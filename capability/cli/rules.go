@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/calls"
 	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/report"
 )
@@ -113,8 +114,10 @@ func (r *rules) complete() error {
 	return nil
 }
 
-func isRule(code string) bool {
-	return slices.ContainsFunc(lint.Rules(), func(r capability.Rule) bool { return string(r.Code) == code })
+func isRule(code string) bool { return isOf(slices.Concat(lint.Rules(), calls.Rules()), code) }
+
+func isOf(rules []capability.Rule, code string) bool {
+	return slices.ContainsFunc(rules, func(r capability.Rule) bool { return string(r.Code) == code })
 }
 
 // ruleLevel reads the severity of a rule.
@@ -170,11 +173,12 @@ func (r *rules) accepted(found capability.Diagnostics, now time.Time) (left capa
 	return left
 }
 
-// notes returns what is to be said about the rules after the check of all projects that share
-// them: which are out of date, and how many findings they accepted.
-func (r *rules) notes() (notes []string) {
+// notes returns what is to be said after the check, by some of all rules, of all projects that share
+// these: which are out of date, and how many findings they accepted.
+func (r *rules) notes(known []capability.Rule) (notes []string) {
 	for i, g := range r.Ignore {
 		switch {
+		case !isOf(known, g.Rule):
 		case g.expired:
 			notes = append(notes, fmt.Sprintf("%s: ignore %d, of %s (%s), was valid until %s", r.file, i+1, g.Rule,
 				g.Reason, g.Until))

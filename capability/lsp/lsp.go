@@ -7,6 +7,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -296,12 +297,17 @@ func (s *server) actions(name string, f *file, at span) []codeAction {
 			continue
 		}
 		var edits []textEdit
+		file, err := filepath.Abs(cmp.Or(d.Fix.File, name))
+		if err != nil {
+			continue
+		}
 		for _, e := range d.Fix.Edits {
-			edits = append(edits, textEdit{f.span(e.Start, e.End), e.Text})
+			at := s.spanOf(file, d.PositionAt(e.Start), d.PositionAt(e.End))
+			edits = append(edits, textEdit{at, e.Text})
 		}
 		actions = append(actions, codeAction{Title: d.Fix.Title, Kind: "quickfix",
 			Diagnostics: []diagnostic{s.diagnostic(d)}, IsPreferred: !d.Fix.Guess,
-			Edit: workspaceEdit{map[string][]textEdit{uriOf(name): edits}}})
+			Edit: workspaceEdit{map[string][]textEdit{uriOf(file): edits}}})
 	}
 	return actions
 }

@@ -83,7 +83,7 @@ func (o SARIFOptions) fix(d capability.Diagnostic) object {
 		replacements = append(replacements, replacement)
 	}
 	return object{"description": object{"text": d.Fix.Title},
-		"artifactChanges": []object{{"artifactLocation": o.file(d.File), "replacements": replacements}}}
+		"artifactChanges": []object{{"artifactLocation": o.file(cmp.Or(d.Fix.File, d.File)), "replacements": replacements}}}
 }
 
 func sarifLevel(s capability.Severity) string {

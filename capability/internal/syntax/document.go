@@ -68,6 +68,9 @@ const (
 // Span is a range of bytes in a source, without the byte at End.
 type Span struct{ Start, End int }
 
+// Text returns a document without values, for the places in a text.
+func Text(name string, src []byte) *Document { return &Document{name: name, src: string(src)} }
+
 // Parse reads a text. It always returns a document, whose Faults are what is wrong with the text.
 func Parse(src []byte, o Options) *Document {
 	d := &Document{name: o.Name, format: o.Format}

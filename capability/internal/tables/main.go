@@ -7,7 +7,8 @@
 // build of each minor release.
 //
 // One that contains node_modules with the newest npm packages adds the commands that the packages
-// of plugins call, and the day: npm install @tauri-apps/plugin-fs and so on.
+// of plugins call, and the day: npm install @tauri-apps/plugin-fs and so on. It also writes the table
+// of the functions of these packages and of @tauri-apps/api.
 package main
 
 import (
@@ -105,6 +106,13 @@ func addPackages(folder string, now time.Time) error {
 				calls[[2]string{string(call[1]), string(call[2])}] = true
 			}
 		}
+	}
+	table, err := addCalls(folder)
+	if err != nil {
+		return err
+	}
+	if err := rewrite("calls/calls.tsv", func([][]string) [][]string { return table }, now); err != nil {
+		return err
 	}
 	return rewrite("plugins.tsv", func(rows [][]string) [][]string {
 		for _, row := range rows {

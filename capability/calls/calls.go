@@ -1,0 +1,311 @@
+// Package calls compares the commands that an application's frontend calls with those that its
+// capabilities grant and that its Rust code defines.
+//
+// [Read] reads the scripts, components and pages of a frontend with a parser. It follows the names
+// under which modules import, export and keep the function invoke and the functions and classes of
+// the packages @tauri-apps/api and @tauri-apps/plugin-*, whose commands it knows. [Check] reports
+// calls that fail, grants that nothing uses, and calls whose command is computed.
+//
+// What is reported of calls is certain: a command may be called in ways that are not seen, such as
+// by a package, but one that is reported is called at its place. What is reported as never called
+// is searched for more widely: also what may be the name of a command, a method or a function
+// counts as a call, and nothing is reported if a part of the frontend was not read.
+package calls
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/script"
+	"lessonkit.example/capability/internal/words"
+)
+
+// The codes of the rules.
+const (
+	codeDenied       capability.Code = "call-denied"
+	codeUnregistered capability.Code = "call-unregistered"
+	codeComputed     capability.Code = "call-computed"
+	codeUnusedGrant  capability.Code = "grant-unused"
+	codeUnusedCode   capability.Code = "command-unused"
+	codeLocalhost    capability.Code = "localhost-not-remote"
+)
+
+var rules = [...]capability.Rule{
+	{Code: codeDenied, Summary: "The frontend calls a command that no capability grants.", Severity: capability.Error},
+	{Code: codeUnregistered, Summary: "The frontend calls a command that the Rust code does not have.",
+		Severity: capability.Error},
+	{Code: codeComputed, Summary: "The name of a called command is computed, so it is not checked.",
+		Severity: capability.Info},
+	{Code: codeUnusedGrant, Summary: "No source of the frontend calls a command of a permission.",
+		Severity: capability.Info},
+	{Code: codeUnusedCode, Summary: "No source of the frontend calls a command that the Rust code defines.",
+		Severity: capability.Info},
+	{Code: codeLocalhost, Summary: "A window shows a page of a local server, which no capability names as remote.",
+		Severity: capability.Warning},
+}
+
+// Rules returns the rules that [Check] applies.
+func Rules() []capability.Rule { return slices.Clone(rules[:]) }
+
+// Extensions returns those of the files that [Read] reads.
+func Extensions() []string { return slices.Sorted(maps.Keys(script.Extensions)) }
+
+var errNotInvoked = errors.New("invoke takes other names")
+
+// Check reports how the calls of a frontend and what its application grants differ, sorted by file
+// and position. Severities replaces the severities of rules, Off silences one.
+func Check(app *capability.App, f *Frontend, severities map[capability.Code]capability.Severity,
+) capability.Diagnostics {
+	c := &checker{app: app, Frontend: f, severities: severities, manifests: app.Manifests}
+	for _, target := range app.Targets("") {
+		policy, _ := app.Resolve(capability.ResolveOptions{Platform: target})
+		c.policies = append(c.policies, policy)
+	}
+	if app.Err("") != nil || slices.ContainsFunc(c.policies, (*capability.Policy).TooLarge) {
+		return nil // check reports it
+	}
+	var known []Call
+	known, c.computed = f.calls(app)
+	for _, call := range known {
+		c.called = append(c.called, call.Command)
+	}
+	c.denied(known)
+	c.unregistered(known)
+	c.reportComputed()
+	c.localhost()
+	if c.whole() {
+		c.unusedGrants()
+		c.unusedCommands()
+	}
+	c.found.Sort()
+	return c.found
+}
+
+type checker struct {
+	*Frontend
+	app        *capability.App
+	manifests  *capability.Manifests
+	severities map[capability.Code]capability.Severity
+	policies   []*capability.Policy // of each target
+	called     []capability.Command
+	computed   []computedCall
+	found      capability.Diagnostics
+}
+
+// report adds a diagnostic unless its rule is off.
+func (c *checker) report(code capability.Code, make func(capability.Severity) capability.Diagnostic) {
+	severity, ok := c.severities[code]
+	if !ok {
+		severity = rules[slices.IndexFunc(rules[:], func(r capability.Rule) bool { return r.Code == code })].Severity
+	}
+	if severity != capability.Off {
+		c.found = append(c.found, make(severity))
+	}
+}
+
+// at adds a diagnostic about a call, with the other places of the same.
+func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []Call) {
+	c.report(code, func(s capability.Severity) capability.Diagnostic {
+		first := places[0]
+		d := c.sources[first.file].Diagnostic(first.offset, first.offset+first.length, code, s, message)
+		d.Fix = fix
+		for _, other := range places[1:min(len(places), maxPlaces)] {
+			place := other.Place
+			place.Message = "It is called here too."
+			d.Related = append(d.Related, place)
+		}
+		return d
+	})
+}
+
+// maxPlaces limits the places of calls of one command.
+const maxPlaces = 20
+
+// grouped returns calls of the same command from the same windows together, in order.
+func grouped(known []Call, wanted func(Call) bool) (groups [][]Call) {
+	index := make(map[string]int)
+	for _, call := range known {
+		if !wanted(call) {
+			continue
+		}
+		key := call.Command.String() + " " + strings.Join(call.Windows, " ")
+		i, ok := index[key]
+		if !ok {
+			i = len(groups)
+			index[key], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], call)
+	}
+	return groups
+}
+
+// denied reports calls that no capability allows on any platform.
+func (c *checker) denied(known []Call) {
+	for _, calls := range grouped(known, func(call Call) bool {
+		return !slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return allowed(p, call) })
+	}) {
+		call, policy := calls[0], c.policies[0]
+		where := ""
+		if call.Windows != nil {
+			where = " for the window " + words.Join(call.Windows)
+		}
+		if denials := policy.Denials(call.Command); len(denials) > 0 {
+			v := denials[0].Entry().Value()
+			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", called(call),
+				denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls)
+			last := &c.found[len(c.found)-1]
+			last.Related = append(last.Related, capability.Place{File: v.File(), Start: v.Position(),
+				Message: "It is denied here."})
+			continue
+		}
+		message := fmt.Sprintf("%s is called, but no capability grants it%s", called(call), where)
+		fix, advice := c.grant(call, policy)
+		c.at(codeDenied, message+advice, fix, calls)
+	}
+}
+
+// called names a call.
+func called(call Call) string {
+	if call.Place.Message == "invoke" {
+		return call.Command.String()
+	}
+	name := call.Place.Message[strings.IndexAny(call.Place.Message, "#.")+1:]
+	return fmt.Sprintf("%s, which is %s,", name, call.Command)
+}
+
+// allowed reports whether the application's own pages may call a command in some window, or in one
+// of those that the call is made from. What cannot be explained counts as allowed.
+func allowed(p *capability.Policy, call Call) bool {
+	command := call.Command
+	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() {
+		return true
+	}
+	for _, g := range p.Unknown() {
+		plugin, _ := capability.SplitIdentifier(g.Entry().Identifier)
+		if plugin == command.Plugin() || plugin == "" || strings.TrimPrefix(plugin, "core:") == command.Plugin() {
+			return true
+		}
+	}
+	if len(p.Denials(command)) > 0 {
+		return false
+	}
+	if call.Windows == nil {
+		return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
+			return g.Local() && len(g.Windows())+len(g.Webviews()) > 0
+		})
+	}
+	return slices.ContainsFunc(call.Windows, func(label string) bool {
+		return p.Allowed(command, capability.Caller{Window: label})
+	})
+}
+
+// grant returns the smallest change that grants a command, and the sentence that tells of it.
+func (c *checker) grant(call Call, policy *capability.Policy) (*capability.Fix, string) {
+	plugin := call.Command.Plugin()
+	if c.manifests.Get("core:"+plugin) == nil && c.manifests.Absent(plugin) {
+		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
+	}
+	window := c.window(call)
+	x := policy.Explain(call.Command, capability.Caller{Window: window})
+	if len(x.Offers) == 0 {
+		return nil, "; no permission that is known allows it."
+	}
+	offer := x.Offers[0]
+	capabilities, _ := c.app.Capabilities("")
+	i := slices.IndexFunc(capabilities, func(other capability.Capability) bool {
+		return x.AddTo != "" && other.Identifier == x.AddTo
+	})
+	if i < 0 {
+		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q, which there is not.", offer, window)
+	}
+	list := capabilities[i].Value().Get("permissions")
+	advice := fmt.Sprintf("; add %q to the capability %q in %s.", offer, x.AddTo, list.File())
+	if list.Kind() != capability.Array || slices.ContainsFunc(capabilities[i].Permissions,
+		func(e capability.Entry) bool { return e.Identifier == offer }) {
+		return nil, advice
+	}
+	return capability.AddItem("Add "+offer, list, offer), advice
+}
+
+// window returns the label of a window that a call is made from.
+func (c *checker) window(call Call) string {
+	if call.Windows != nil {
+		return call.Windows[0]
+	}
+	if c.app.Config != nil {
+		for w := range c.app.Config.Root().Get("app").Get("windows").Items() {
+			return textOr(w.Get("label"), "main")
+		}
+	}
+	return "main"
+}
+
+// unregistered reports calls of the application's own commands whose name no Rust source has.
+func (c *checker) unregistered(known []Call) {
+	if c.rust == nil {
+		return
+	}
+	for _, calls := range grouped(known, func(call Call) bool {
+		return call.Command.Plugin() == "" && c.rust[call.Command.String()] == 0
+	}) {
+		message := fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this name",
+			calls[0].Command)
+		var own []string
+		for _, command := range c.app.SourceCommands() {
+			own = append(own, command.Name)
+		}
+		if similar := words.Closest(calls[0].Command.String(), own); similar != "" {
+			message += fmt.Sprintf("; did you mean %q?", similar)
+		} else {
+			message += "."
+		}
+		c.at(codeUnregistered, message, nil, calls)
+	}
+}
+
+func (c *checker) reportComputed() {
+	for _, call := range c.computed {
+		c.at(codeComputed, "The name of the command is computed, so whether it is granted is not checked.", nil,
+			[]Call{call.Call})
+	}
+}
+
+// localhost reports windows with pages of a local server that are nothing but remote pages.
+func (c *checker) localhost() {
+	report := func(v capability.Value, label, address, what string) {
+		origin, err := capability.ParseOrigin(address)
+		if err != nil || slices.ContainsFunc(c.policies, func(p *capability.Policy) bool {
+			return p.AppOpen(origin) || len(p.Callable(capability.Caller{Window: label, Origin: origin})) > 0
+		}) {
+			return
+		}
+		c.report(codeLocalhost, func(s capability.Severity) capability.Diagnostic {
+			return capability.NewDiagnostic(v, codeLocalhost, s, fmt.Sprintf("%s is a remote page, and no capability for the "+
+				`window %q names it, so it may call no command; add "remote": {"urls": [%q]} to one.`, what, label,
+				strings.TrimSuffix(address, "/")))
+		})
+	}
+	for _, config := range c.app.Configs("") {
+		own := []string{config.Root().Get("build").Get("devUrl").Text(),
+			config.Root().Get("build").Get("frontendDist").Text()}
+		for w := range config.Root().Get("app").Get("windows").Items() {
+			address := w.Get("url")
+			isOwn := slices.ContainsFunc(own, func(u string) bool {
+				return u != "" && strings.HasPrefix(address.Text()+"/", strings.TrimSuffix(u, "/")+"/")
+			})
+			for _, prefix := range []string{"http://localhost", "http://127.0.0.1", "https://localhost"} {
+				if strings.HasPrefix(address.Text(), prefix) && !isOwn {
+					report(address, textOr(w.Get("label"), "main"), address.Text(), address.Text())
+				}
+			}
+		}
+	}
+	_, served := c.app.PluginVersions["localhost"]
+	if config := c.app.Config; served && config != nil {
+		report(config.Root(), c.window(Call{}), "http://localhost:1430", "What the plugin localhost serves")
+	}
+}

@@ -1,0 +1,70 @@
+package calls
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/script"
+)
+
+//go:embed calls.tsv
+var tableText string
+
+// function is an export of the framework's packages, or a member of one.
+type function struct {
+	script.Target
+	returned script.Target        // an instance of it, the zero Target if it returns none
+	certain  []capability.Command // that it always calls
+	all      []capability.Command // that it may call
+}
+
+// table has the functions by what they are, and by the commands that they may call.
+type table struct {
+	functions map[script.Target]*function
+	callers   map[capability.Command][]*function
+	packages  map[string]bool
+	plugins   map[string]bool // whose packages are known
+}
+
+var packages = sync.OnceValue(func() *table {
+	t := &table{make(map[script.Target]*function), make(map[capability.Command][]*function), make(map[string]bool),
+		make(map[string]bool)}
+	for line := range strings.Lines(tableText) {
+		column := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || len(column) != 4 {
+			continue
+		}
+		f := &function{Target: script.Target{Spec: column[0], Name: column[1]}}
+		t.functions[f.Target], t.packages[f.Spec] = f, true
+		if plugin, ok := strings.CutPrefix(f.Spec, "@tauri-apps/plugin-"); ok {
+			t.plugins[plugin] = true
+		}
+		if spec, class, ok := strings.Cut(column[2], "#"); ok {
+			f.returned = script.Target{Spec: spec, Name: class, Kind: script.Instance}
+		}
+		for name := range strings.SplitSeq(column[3], ",") {
+			command, err := capability.ParseCommand(strings.TrimSuffix(name, "?"))
+			if name == "-" || err != nil {
+				continue
+			}
+			f.all = append(f.all, command)
+			t.callers[command] = append(t.callers[command], f)
+			if !strings.HasSuffix(name, "?") {
+				f.certain = append(f.certain, command)
+			}
+		}
+	}
+	return t
+})
+
+// returns is [script.Graph.Returns] for the packages.
+func (t *table) returns(of script.Target) (script.Target, bool) {
+	of.Kind = script.Export
+	f := t.functions[of]
+	if f == nil {
+		return script.Target{}, of == script.Invoke
+	}
+	return f.returned, true
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/calls"
+	"lessonkit.example/capability/lint"
+)
+
+// checkCalls compares what the frontend calls with what it may.
+func checkCalls(c *command, args []string) (int, error) {
+	c.listFlag(&c.sources, "source", "`FOLDER` of the frontend's sources; may be repeated (default: the one above "+
+		"src-tauri, or that of frontendDist)")
+	read := make(map[string]*calls.Frontend) // by application: fixes do not change it
+	return c.check(args, calls.Rules(), func(p *project, o lint.Options) (capability.Diagnostics, error) {
+		f := read[p.root]
+		if f == nil {
+			if err := p.Err(o.Platform); err != nil {
+				return nil, mistakes(err)
+			}
+			var err error
+			if f, err = c.frontend(p); err != nil {
+				return nil, err
+			}
+			read[p.root] = f
+			for _, file := range f.Unread {
+				c.note("%s is not read: %s", file.File, file.Reason)
+			}
+			if len(f.Foreign) > 0 {
+				c.note("what is granted but never called is not reported, because these packages may call it: %s",
+					strings.Join(f.Foreign, ", "))
+			}
+			c.files += len(f.Files)
+		}
+		return calls.Check(p.App, f, o.Severities), nil
+	})
+}
+
+// frontend reads the sources of a project's frontend.
+func (c *command) frontend(p *project) (*calls.Frontend, error) {
+	o := calls.Options{Name: shownName}
+	for _, folder := range c.sources {
+		c.disk.allow(folder)
+		o.Folders = append(o.Folders, nameOnDisk(folder))
+	}
+	if p.root != "" {
+		c.disk.allow(filepath.Join(p.root, ".."))
+	}
+	return calls.Read(context.Background(), &c.disk, p.App, o)
+}

@@ -1,0 +1,379 @@
+package script
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// Module is what a file imports, exports and calls.
+type Module struct {
+	Exports map[string]Value // by name, "default" for the default one
+	Stars   []string         // the modules of which everything is exported
+	Imports []string         // all modules that it imports
+	Sources []string         // the scripts of a page
+	Calls   []Call           // of what is imported or global, or defined in the file
+	Used    []Value          // what is imported or global and used otherwise
+	Classes map[string]Value // what the classes of the file extend, a Value without Name if nothing
+	Returns map[string]Value // what functions return by "return new Class"
+	Strings map[string]bool  // the short strings in the file, and the words of its templates
+	Members map[string]bool  // the names after dots
+}
+
+// Value is what an expression refers to: an export of another module, or a name of this one.
+type Value struct {
+	// Spec is the module as the import names it: "" is the file itself, and Global what every
+	// script has.
+	Spec string
+	// Name is the name of the export, "*" for all of the module.
+	Name string
+	// Ops lead from the export to the value: ".close" a member, "()" what a call returns, "new" an
+	// instance.
+	Ops []string
+}
+
+// Global is the Spec of what every script has.
+const Global = "\x00global"
+
+// Then returns the value that an operation leads to.
+func (v Value) Then(op string) Value {
+	v.Ops = append(slices.Clip(v.Ops), op)
+	return v
+}
+
+func (v Value) equal(w Value) bool {
+	return v.Spec == w.Spec && v.Name == w.Name && slices.Equal(v.Ops, w.Ops)
+}
+
+// Call is a call of a value, or "new" of one.
+type Call struct {
+	Value
+	// At is the offset of the call's first argument, or of the called name if it has none.
+	At int
+	// Names are the strings that the first argument may be. Without one it is computed: then Parts
+	// are the strings that it begins and ends with.
+	Names []string
+	Parts [2]string
+	// In is the function of the file, "Class#method" or "Class.static", that contains the call.
+	In string
+	// Maybe means that the function does not always call it.
+	Maybe bool
+}
+
+const (
+	maxString = 100
+	maxOps    = 8
+	maxCalls  = 100_000
+)
+
+// bound is what a variable is initialized with: the member at a path of an expression.
+type bound struct {
+	init js.IExpr
+	path []string
+	then bool // it is the parameter of a function that a promise calls
+}
+
+type analysis struct {
+	*Module
+	imports map[string]Value
+	locals  map[string]*js.Var // declared at the top of the file
+	inits   map[*js.Var]bound
+	offset  func(part []byte) int
+	depth   int
+}
+
+// declare collects imports, exports, and the constants of all scopes.
+func (a *analysis) declare(tree *js.AST) {
+	if a.Classes == nil {
+		a.Classes, a.Returns = make(map[string]Value), make(map[string]Value)
+	}
+	for _, statement := range tree.List {
+		if s, ok := statement.(*js.ImportStmt); ok {
+			spec := unquoted(s.Module)
+			a.Imports = append(a.Imports, spec)
+			if s.Default != nil {
+				a.imports[string(s.Default)] = Value{Spec: spec, Name: "default"}
+			}
+			for _, alias := range s.List {
+				if name := cmpBytes(alias.Name, alias.Binding); len(alias.Binding) > 0 {
+					a.imports[string(alias.Binding)] = Value{Spec: spec, Name: name}
+				}
+			}
+		}
+	}
+	for _, v := range tree.Declared {
+		a.locals[string(v.Data)] = v
+	}
+	js.Walk(constants{a}, tree)
+	for _, statement := range tree.List {
+		if s, ok := statement.(*js.ExportStmt); ok {
+			a.export(s)
+		}
+	}
+}
+
+func cmpBytes(name, or []byte) string {
+	if len(name) == 0 {
+		name = or
+	}
+	return unquoted(name)
+}
+
+func (a *analysis) export(s *js.ExportStmt) {
+	if s.Module != nil {
+		spec := unquoted(s.Module)
+		a.Imports = append(a.Imports, spec)
+		for _, alias := range s.List {
+			switch name := cmpBytes(alias.Name, alias.Binding); {
+			case name == "*" && (len(alias.Binding) == 0 || string(alias.Binding) == "*"):
+				a.Stars = append(a.Stars, spec)
+			default:
+				a.Exports[cmpBytes(alias.Binding, alias.Name)] = Value{Spec: spec, Name: name}
+			}
+		}
+		return
+	}
+	for _, alias := range s.List {
+		local := cmpBytes(alias.Name, alias.Binding)
+		a.Exports[cmpBytes(alias.Binding, alias.Name)] = a.named(local)
+	}
+	switch d := s.Decl.(type) {
+	case *js.VarDecl:
+		for _, item := range d.List {
+			for _, v := range boundVars(item.Binding, nil) {
+				a.Exports[string(v.of.Data)] = a.named(string(v.of.Data))
+			}
+		}
+	case *js.FuncDecl:
+		if name := cmpName(d.Name); s.Default || name != "" {
+			a.Exports[exportName(s, name)] = Value{Name: name}
+		}
+	case *js.ClassDecl:
+		a.Exports[exportName(s, cmpName(d.Name))] = Value{Name: cmpName(d.Name)}
+	case nil:
+	default:
+		if v, ok := a.eval(d); ok && s.Default {
+			a.Exports["default"] = v
+		}
+	}
+}
+
+func exportName(s *js.ExportStmt, name string) string {
+	if s.Default {
+		return "default"
+	}
+	return name
+}
+
+func cmpName(v *js.Var) string {
+	if v == nil {
+		return ""
+	}
+	return string(v.Data)
+}
+
+// named returns the value of a name at the top of the file.
+func (a *analysis) named(name string) Value {
+	if v, ok := a.imports[name]; ok {
+		return v
+	}
+	if v := a.locals[name]; v != nil {
+		if value, ok := a.eval(v); ok {
+			return value
+		}
+	}
+	return Value{Name: name}
+}
+
+// constants collects what constants are initialized with.
+type constants struct{ *analysis }
+
+func (c constants) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.VarDecl:
+		if n.TokenType == js.ConstToken {
+			for _, item := range n.List {
+				c.bind(item.Binding, item.Default, false)
+			}
+		}
+	case *js.CallExpr: // import("…").then(({ invoke }) => …)
+		if dot, ok := n.X.(*js.DotExpr); ok && memberName(dot) == "then" && len(n.Args.List) > 0 {
+			if f, ok := n.Args.List[0].Value.(*js.ArrowFunc); ok && len(f.Params.List) > 0 {
+				c.bind(f.Params.List[0].Binding, dot.X, true)
+			}
+		}
+	}
+	return c
+}
+
+func (constants) Exit(js.INode) {}
+
+func (c constants) bind(to js.IBinding, init js.IExpr, then bool) {
+	if init == nil {
+		return
+	}
+	for _, v := range boundVars(to, nil) {
+		c.inits[v.of] = bound{init, v.path, then}
+	}
+}
+
+type boundVar struct {
+	of   *js.Var
+	path []string
+}
+
+// boundVars returns the variables of a pattern, each with the members that lead to it.
+func boundVars(b js.IBinding, path []string) (found []boundVar) {
+	switch b := b.(type) {
+	case *js.Var:
+		found = append(found, boundVar{b, path})
+	case *js.BindingObject:
+		for _, item := range b.List {
+			name := ""
+			if item.Key != nil && !item.Key.IsComputed() {
+				name = unquoted(item.Key.Literal.Data)
+			} else if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
+				name = string(v.Data)
+			}
+			if name != "" && len(path) < maxOps {
+				found = append(found, boundVars(item.Value.Binding, append(slices.Clip(path), "."+name))...)
+			}
+		}
+	}
+	return found
+}
+
+// variable returns the declaration of a variable.
+func variable(v *js.Var) *js.Var {
+	for v.Link != nil {
+		v = v.Link
+	}
+	return v
+}
+
+// eval returns what an expression refers to.
+func (a *analysis) eval(x js.IExpr) (Value, bool) {
+	if a.depth++; a.depth > 50 {
+		a.depth--
+		return Value{}, false
+	}
+	defer func() { a.depth-- }()
+	switch x := x.(type) {
+	case *js.Var:
+		return a.evalVar(variable(x))
+	case *js.GroupExpr:
+		return a.eval(x.X)
+	case *js.CommaExpr:
+		return a.eval(x.List[len(x.List)-1])
+	case *js.UnaryExpr:
+		if x.Op == js.AwaitToken {
+			return a.eval(x.X)
+		}
+	case *js.DotExpr:
+		return a.evalThen(x.X, "."+memberName(x))
+	case *js.IndexExpr:
+		if names := a.strings(x.Y); len(names) == 1 {
+			return a.evalThen(x.X, "."+names[0])
+		}
+	case *js.NewExpr:
+		return a.evalThen(x.X, "new")
+	case *js.CallExpr:
+		if l, ok := x.X.(*js.LiteralExpr); ok && l.TokenType == js.ImportToken && len(x.Args.List) > 0 {
+			if names := a.strings(x.Args.List[0].Value); len(names) == 1 {
+				return Value{Spec: names[0], Name: "*"}, true
+			}
+			return Value{}, false
+		}
+		return a.evalThen(x.X, "()")
+	}
+	return Value{}, false
+}
+
+func (a *analysis) evalVar(v *js.Var) (Value, bool) {
+	name := string(v.Data)
+	if local := a.locals[name]; v.Decl == js.NoDecl && local != nil { // used before it is declared
+		v = local
+	}
+	switch b, ok := a.inits[v]; {
+	case ok:
+		value, ok := a.eval(b.init)
+		if !ok {
+			if f := isFunction(b.init); f {
+				return Value{Name: name}, true
+			}
+			return Value{}, false
+		}
+		for _, op := range b.path {
+			value = value.Then(op)
+		}
+		return value, len(value.Ops) <= maxOps
+	case v.Decl == js.NoDecl:
+		if value, ok := a.imports[name]; ok {
+			return value, true
+		}
+		return Value{Spec: Global, Name: name}, true
+	case v.Decl == js.FunctionDecl || v.Decl == js.LexicalDecl:
+		return Value{Name: name}, true
+	}
+	return Value{}, false
+}
+
+func isFunction(x js.IExpr) bool {
+	switch x.(type) {
+	case *js.ArrowFunc, *js.FuncDecl:
+		return true
+	}
+	return false
+}
+
+func (a *analysis) evalThen(x js.IExpr, op string) (Value, bool) {
+	value, ok := a.eval(x)
+	if !ok || len(value.Ops) >= maxOps {
+		return Value{}, false
+	}
+	return value.Then(op), true
+}
+
+func memberName(x *js.DotExpr) string {
+	switch y := x.Y.(type) {
+	case *js.LiteralExpr:
+		return string(y.Data)
+	case js.LiteralExpr: // after await
+		return string(y.Data)
+	case *js.Var:
+		return string(y.Data)
+	}
+	return ""
+}
+
+// strings returns the strings that an expression may be, nil if that is not known.
+func (a *analysis) strings(x js.IExpr) []string {
+	switch x := x.(type) {
+	case *js.LiteralExpr:
+		if x.TokenType == js.StringToken && !bytes.ContainsRune(x.Data, '\\') {
+			return []string{unquoted(x.Data)}
+		}
+	case *js.TemplateExpr:
+		if x.Tag == nil && len(x.List) == 0 && !bytes.ContainsRune(x.Tail, '\\') {
+			return []string{unquoted(x.Tail)}
+		}
+	case *js.GroupExpr:
+		return a.strings(x.X)
+	case *js.CondExpr:
+		if one, other := a.strings(x.X), a.strings(x.Y); one != nil && other != nil && len(one)+len(other) < 100 {
+			return append(one, other...)
+		}
+	case *js.Var:
+		if b, ok := a.inits[variable(x)]; ok && len(b.path) == 0 && !b.then {
+			if l, ok := b.init.(*js.LiteralExpr); ok {
+				return a.strings(l)
+			}
+		}
+	}
+	return nil
+}
+
+// unquoted returns a name without the quotes that it may have.
+func unquoted(text []byte) string { return strings.Trim(string(text), "\"'`") }

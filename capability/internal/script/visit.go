@@ -1,0 +1,233 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// visitor collects calls. Its fields are about where in the file it is.
+type visitor struct {
+	*analysis
+	in, class string
+	maybe     bool
+	callee    js.INode
+}
+
+// Enter implements [js.IVisitor].
+func (v visitor) Enter(n js.INode) js.IVisitor {
+	if n == v.callee {
+		if dot, ok := n.(*js.DotExpr); ok { // it is called, but what it is a member of is used
+			v.Members[memberName(dot)] = true
+			v.callee = dot.X
+			return v
+		}
+		if _, ok := n.(*js.Var); ok {
+			return nil
+		}
+	}
+	v.callee = nil
+	switch n := n.(type) {
+	case *js.LiteralExpr:
+		if text := unquoted(n.Data); n.TokenType == js.StringToken && len(text) <= maxString {
+			v.Strings[text] = true
+		}
+	case *js.TemplateExpr:
+		if len(n.List) == 0 && len(n.Tail) <= maxString {
+			v.Strings[unquoted(n.Tail)] = true
+		}
+	case *js.DotExpr:
+		v.Members[memberName(n)] = true
+		v.use(n)
+	case *js.BindingObjectItem:
+		if n.Key != nil {
+			v.Members[unquoted(n.Key.Literal.Data)] = true
+		} else if b, ok := n.Value.Binding.(*js.Var); ok {
+			v.Members[string(b.Data)] = true
+		}
+	case *js.Var:
+		v.use(n)
+	case *js.IfStmt, *js.CondExpr, *js.CaseClause, *js.ForInStmt, *js.ForOfStmt, *js.WhileStmt:
+		v.maybe = v.maybe || !skips(n)
+	case *js.BinaryExpr:
+		v.maybe = v.maybe || n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken
+	case *js.ReturnStmt:
+		v.returns(n.Value)
+	case *js.FuncDecl:
+		v = v.function(cmpName(n.Name))
+	case *js.ArrowFunc:
+		v = v.function("")
+	case *js.VarDecl:
+		return v.declaration(n)
+	case *js.ClassDecl:
+		v.class = cmpName(n.Name)
+		extends, _ := v.eval(n.Extends)
+		v.Classes[v.class] = extends
+	case *js.MethodDecl:
+		switch name := unquoted(n.Name.Literal.Data); {
+		case v.class == "": // of an object
+			return v.function(name)
+		case name == "constructor":
+			v.in, v.maybe = v.class, false
+		case n.Static:
+			v.in, v.maybe = v.class+"."+name, false
+		default:
+			v.in, v.maybe = v.class+"#"+name, false
+		}
+	case *js.CallExpr:
+		v.call(n.X, n.Args.List, "()")
+		v.callee = n.X
+	case *js.NewExpr:
+		if n.Args != nil {
+			v.call(n.X, n.Args.List, "new")
+			v.callee = n.X
+		}
+	}
+	return v
+}
+
+// Exit implements [js.IVisitor].
+func (visitor) Exit(js.INode) {}
+
+// function returns the visitor of a function's body.
+func (v visitor) function(name string) visitor {
+	if v.in == "" {
+		v.in = name
+	} else {
+		v.maybe = true
+	}
+	return v
+}
+
+// declaration visits the functions that constants are, by their names.
+func (v visitor) declaration(n *js.VarDecl) js.IVisitor {
+	for i := range n.List {
+		name, named := n.List[i].Binding.(*js.Var)
+		inner := v
+		if named && v.in == "" && isFunction(n.List[i].Default) {
+			inner.in = string(name.Data)
+			if f, ok := n.List[i].Default.(*js.ArrowFunc); ok {
+				js.Walk(inner, &f.Params)
+				js.Walk(inner, &f.Body)
+				continue
+			}
+		}
+		js.Walk(inner, &n.List[i])
+	}
+	return nil
+}
+
+// skips reports whether a condition is the option with which the framework's classes do not create
+// what they are about.
+func skips(n js.INode) bool {
+	s, ok := n.(*js.IfStmt)
+	return ok && strings.Contains(s.Cond.String(), "skip")
+}
+
+// returns keeps what a function returns if that is a new object.
+func (v visitor) returns(x js.IExpr) {
+	switch y := x.(type) {
+	case *js.CondExpr:
+		v.returns(y.X)
+		v.returns(y.Y)
+	case *js.GroupExpr:
+		v.returns(y.X)
+	case *js.NewExpr, *js.CallExpr, *js.UnaryExpr, *js.Var:
+		if value, ok := v.eval(x); ok && v.in != "" && len(value.Ops) > 0 {
+			if known, again := v.Returns[v.in]; again && !known.equal(value) {
+				value = Value{} // more than one
+			}
+			v.Returns[v.in] = value
+		}
+	}
+}
+
+// use keeps what is used without being called.
+func (v visitor) use(x js.IExpr) {
+	if value, ok := v.eval(x); ok && value.Spec != "" && len(v.Used) < maxCalls {
+		v.Used = append(v.Used, value)
+	}
+}
+
+func (v visitor) call(x js.IExpr, args []js.Arg, op string) {
+	value, ok := v.eval(x)
+	if dot, is := x.(*js.DotExpr); !ok && is && v.class != "" {
+		if l, is := dot.X.(*js.LiteralExpr); is && l.TokenType == js.ThisToken {
+			value, ok = Value{Name: v.class, Ops: []string{"new", "." + memberName(dot)}}, true
+		}
+	}
+	if !ok || len(v.Calls) >= maxCalls {
+		return
+	}
+	c := Call{Value: value.Then(op), In: v.in, Maybe: v.maybe}
+	for _, arg := range args {
+		if object, ok := arg.Value.(*js.ObjectExpr); ok && op == "new" && strings.Contains(object.String(), "skip:") {
+			return // it creates nothing
+		}
+	}
+	name := x
+	if len(args) > 0 {
+		name = args[0].Value
+		c.Names, c.Parts = v.strings(name), v.parts(name)
+	}
+	part := first(name)
+	if part == nil {
+		part = first(x)
+	}
+	if part != nil {
+		c.At = v.offset(part)
+	}
+	v.Calls = append(v.Calls, c)
+}
+
+// parts returns the strings that a computed string begins and ends with.
+func (v visitor) parts(x js.IExpr) (parts [2]string) {
+	switch x := x.(type) {
+	case *js.TemplateExpr:
+		if len(x.List) > 0 {
+			parts = [2]string{strings.TrimSuffix(unquoted(x.List[0].Value), "${"), strings.TrimPrefix(unquoted(x.Tail), "}")}
+		}
+	case *js.BinaryExpr:
+		if x.Op == js.AddToken {
+			if left := v.strings(x.X); left != nil {
+				parts[0] = left[0]
+			}
+			if right := v.strings(x.Y); right != nil {
+				parts[1] = right[0]
+			}
+		}
+	}
+	return parts
+}
+
+// first returns a name or literal near the start of an expression, to find it in the source.
+func first(x js.IExpr) []byte {
+	switch x := x.(type) {
+	case *js.Var:
+		return x.Data
+	case *js.LiteralExpr:
+		return x.Data
+	case *js.TemplateExpr:
+		if len(x.List) > 0 {
+			return x.List[0].Value
+		}
+		return x.Tail
+	case *js.DotExpr:
+		return first(x.Y)
+	case *js.GroupExpr:
+		return first(x.X)
+	case *js.CommaExpr:
+		return first(x.List[len(x.List)-1])
+	case *js.CallExpr:
+		return first(x.X)
+	case *js.CondExpr:
+		return first(x.Cond)
+	case *js.BinaryExpr:
+		return first(x.X)
+	case *js.UnaryExpr:
+		return first(x.X)
+	case *js.IndexExpr:
+		return first(x.X)
+	}
+	return nil
+}
