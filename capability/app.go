@@ -149,6 +149,11 @@ func (a *App) loadManifests() error {
 		plugins = append(plugins, string(match[1]))
 	}
 	a.Manifests.inlined = plugins
+	for _, plugin := range plugins { // an official one of the same name is another
+		if m := a.Manifests.Get(plugin); m != nil && m.official {
+			delete(a.Manifests.byKey, plugin)
+		}
+	}
 	if a.Manifests.Get(AppManifest) != nil {
 		return nil
 	}

@@ -112,8 +112,8 @@ type SourceCommand struct {
 	Place Place // of the function
 }
 
-// SourceCommands returns the commands of the application's own that its folder src defines, sorted by
-// name, nil if none is found or if there is too much source to be sure. The source is read once.
+// SourceCommands returns the commands of the application's own that its folder src defines, sorted
+// by name, nil if none is found or if there is too much source to be sure. The source is read once.
 func (a *App) SourceCommands() []SourceCommand {
 	if a.reader == nil || a.dir == "" {
 		return nil

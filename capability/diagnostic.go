@@ -79,8 +79,10 @@ type Source struct{ text *syntax.Document }
 // NewSource returns the source of a file.
 func NewSource(name string, text []byte) *Source { return &Source{syntax.Text(name, text)} }
 
-// Diagnostic returns a diagnostic about the bytes from start up to end, within the text.
+// Diagnostic returns a diagnostic about the bytes from start up to end.
 func (s *Source) Diagnostic(start, end int, code Code, severity Severity, message string) Diagnostic {
+	size := len(s.text.Source())
+	start, end = min(start, size), min(end, size)
 	return Diagnostic{Code: code, Severity: severity, Message: message, text: s.text, File: s.text.Name(),
 		at: syntax.Span{Start: start, End: end}, Start: positionAt(s.text, start), End: positionAt(s.text, end)}
 }

@@ -108,11 +108,11 @@ func (c *checker) report(code capability.Code, make func(capability.Severity) ca
 }
 
 // at adds a diagnostic about a call, with the other places of the same.
-func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []Call) {
+func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []Call, related ...capability.Place) {
 	c.report(code, func(s capability.Severity) capability.Diagnostic {
 		first := places[0]
 		d := c.sources[first.file].Diagnostic(first.offset, first.offset+first.length, code, s, message)
-		d.Fix = fix
+		d.Fix, d.Related = fix, related
 		for _, other := range places[1:min(len(places), maxPlaces)] {
 			place := other.Place
 			place.Message = "It is called here too."
@@ -146,20 +146,22 @@ func grouped(known []Call, wanted func(Call) bool) (groups [][]Call) {
 // denied reports calls that no capability allows on any platform.
 func (c *checker) denied(known []Call) {
 	for _, calls := range grouped(known, func(call Call) bool {
-		return !slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return allowed(p, call) })
+		return !slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowed(p, call) })
 	}) {
 		call, policy := calls[0], c.policies[0]
 		where := ""
 		if call.Windows != nil {
-			where = " for the window " + words.Join(call.Windows)
+			var labels []string
+			for _, label := range call.Windows {
+				labels = append(labels, fmt.Sprintf("%q", label))
+			}
+			where = " for the window " + words.Join(labels)
 		}
 		if denials := policy.Denials(call.Command); len(denials) > 0 {
 			v := denials[0].Entry().Value()
 			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", called(call),
-				denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls)
-			last := &c.found[len(c.found)-1]
-			last.Related = append(last.Related, capability.Place{File: v.File(), Start: v.Position(),
-				Message: "It is denied here."})
+				denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
+				capability.Place{File: v.File(), Start: v.Position(), Message: "It is denied here."})
 			continue
 		}
 		message := fmt.Sprintf("%s is called, but no capability grants it%s", called(call), where)
@@ -179,7 +181,7 @@ func called(call Call) string {
 
 // allowed reports whether the application's own pages may call a command in some window, or in one
 // of those that the call is made from. What cannot be explained counts as allowed.
-func allowed(p *capability.Policy, call Call) bool {
+func (c *checker) allowed(p *capability.Policy, call Call) bool {
 	command := call.Command
 	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() {
 		return true
@@ -192,6 +194,10 @@ func allowed(p *capability.Policy, call Call) bool {
 	}
 	if len(p.Denials(command)) > 0 {
 		return false
+	}
+	if plugin := command.Plugin(); plugin != "" && c.manifests.Get(plugin) == nil && c.manifests.Get("core:"+plugin) == nil &&
+		slices.ContainsFunc(p.Commands(), func(other capability.Command) bool { return other.Plugin() == plugin }) {
+		return true // one of its permissions may allow more than its name says
 	}
 	if call.Windows == nil {
 		return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
@@ -210,6 +216,10 @@ func (c *checker) grant(call Call, policy *capability.Policy) (*capability.Fix, 
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
 	window := c.window(call)
+	if desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux}); desktop.Explain(call.Command,
+		capability.Caller{Window: window}).AddTo != "" {
+		policy = desktop // rather than to a capability for phones
+	}
 	x := policy.Explain(call.Command, capability.Caller{Window: window})
 	if len(x.Offers) == 0 {
 		return nil, "; no permission that is known allows it."
@@ -274,38 +284,48 @@ func (c *checker) reportComputed() {
 	}
 }
 
-// localhost reports windows with pages of a local server that are nothing but remote pages.
+// localhost reports windows with pages of a local server, which are remote pages since release
+// 2.11.1.
 func (c *checker) localhost() {
-	report := func(v capability.Value, label, address, what string) {
-		origin, err := capability.ParseOrigin(address)
-		if err != nil || slices.ContainsFunc(c.policies, func(p *capability.Policy) bool {
-			return p.AppOpen(origin) || len(p.Callable(capability.Caller{Window: label, Origin: origin})) > 0
-		}) {
-			return
-		}
-		c.report(codeLocalhost, func(s capability.Severity) capability.Diagnostic {
-			return capability.NewDiagnostic(v, codeLocalhost, s, fmt.Sprintf("%s is a remote page, and no capability for the "+
-				`window %q names it, so it may call no command; add "remote": {"urls": [%q]} to one.`, what, label,
-				strings.TrimSuffix(address, "/")))
-		})
+	if v := c.app.Version; v != (capability.Version{}) && slices.Compare([]int{v.Major, v.Minor, v.Patch},
+		[]int{2, 11, 1}) < 0 {
+		return
 	}
 	for _, config := range c.app.Configs("") {
-		own := []string{config.Root().Get("build").Get("devUrl").Text(),
-			config.Root().Get("build").Get("frontendDist").Text()}
+		build := config.Root().Get("build")
 		for w := range config.Root().Get("app").Get("windows").Items() {
 			address := w.Get("url")
-			isOwn := slices.ContainsFunc(own, func(u string) bool {
-				return u != "" && strings.HasPrefix(address.Text()+"/", strings.TrimSuffix(u, "/")+"/")
-			})
-			for _, prefix := range []string{"http://localhost", "http://127.0.0.1", "https://localhost"} {
-				if strings.HasPrefix(address.Text(), prefix) && !isOwn {
-					report(address, textOr(w.Get("label"), "main"), address.Text(), address.Text())
-				}
+			text := address.Text()
+			isOwn := func(u string) bool { return u != "" && strings.HasPrefix(text+"/", strings.TrimSuffix(u, "/")+"/") }
+			if isLocalServer(text) && !isOwn(build.Get("devUrl").Text()) && !isOwn(build.Get("frontendDist").Text()) {
+				c.remotePage(address, text+" is")
 			}
 		}
 	}
-	_, served := c.app.PluginVersions["localhost"]
-	if config := c.app.Config; served && config != nil {
-		report(config.Root(), c.window(Call{}), "http://localhost:1430", "What the plugin localhost serves")
+	if _, served := c.app.PluginVersions["localhost"]; served && c.app.Config != nil {
+		c.remotePage(c.app.Config.Root(), "What the plugin localhost serves, http://localhost with a port, is")
 	}
+}
+
+func isLocalServer(pattern string) bool {
+	_, host, _ := strings.Cut(pattern, "://")
+	if end := strings.IndexAny(host, ":/"); end >= 0 {
+		host = host[:end]
+	}
+	return host == "localhost" || host == "127.0.0.1" || host == "*"
+}
+
+func (c *checker) remotePage(v capability.Value, what string) {
+	for _, target := range c.app.Targets("") {
+		capabilities, _ := c.app.Capabilities(target)
+		for _, one := range capabilities {
+			if slices.ContainsFunc(one.Remote, func(u string) bool { return isLocalServer(u) || !strings.Contains(u, "://") }) {
+				return
+			}
+		}
+	}
+	c.report(codeLocalhost, func(s capability.Severity) capability.Diagnostic {
+		return capability.NewDiagnostic(v, codeLocalhost, s, what+` a remote page, and no capability names it, so it may call no `+
+			`command; add it to "remote": {"urls": […]} of the capability for its window.`)
+	})
 }

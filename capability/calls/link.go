@@ -47,7 +47,11 @@ func (r *reader) link() {
 	for _, m := range r.graph.Modules {
 		maps.Copy(r.names, m.Members)
 		maps.Copy(r.names, m.Strings)
-		maps.Copy(r.strings, m.Strings)
+		for text := range m.Strings {
+			if _, command, ok := strings.Cut(text, "|"); ok { // of a plugin that is a part of the application
+				r.names[command] = true
+			}
+		}
 		for _, spec := range m.Imports {
 			r.imports[spec] = true
 		}
@@ -113,12 +117,14 @@ func (f *Frontend) calls(app *capability.App) (known []Call, computed []computed
 			}
 			t.Kind = script.Export
 			call := Call{file: file, offset: c.At, Windows: windows[file]}
-			start := f.sources[file].Diagnostic(c.At, c.At, "", 0, "")
-			call.Place = capability.Place{File: start.File, Start: start.Start, Message: t.Name}
+			call.length = len(t.Name[strings.LastIndexAny(t.Name, "#.")+1:])
+			at := f.at(file, c.At)
+			call.Place = capability.Place{File: at.File, Start: at.Start, Message: t.Name}
 			if t == script.Invoke && op == "()" {
 				for _, name := range c.Names {
 					if command, err := parseInvoked(name); err == nil {
-						call.Command, call.length = command, len(name)+2
+						call.Command, call.offset, call.length = command, c.NameAt, len(name)+2
+						call.Place.Start = f.at(file, call.offset).Start
 						known = append(known, call)
 					}
 				}
@@ -135,6 +141,11 @@ func (f *Frontend) calls(app *capability.App) (known []Call, computed []computed
 		}
 	}
 	return known, computed
+}
+
+// at returns a diagnostic that has the place of an offset of a module.
+func (f *Frontend) at(file string, offset int) capability.Diagnostic {
+	return f.sources[file].Diagnostic(offset, offset, "", capability.Off, "")
 }
 
 // computedCall is a call by a computed name.
@@ -158,8 +169,8 @@ func parseInvoked(name string) (capability.Command, error) {
 	return command, err
 }
 
-// windows returns the labels of the windows whose pages lead to modules, empty unless the windows of
-// the configuration have pages of their own that are all known.
+// windows returns the labels of the windows whose pages lead to modules, empty unless the windows
+// of the configuration have pages of their own that are all known.
 func (f *Frontend) windows(app *capability.App) map[string][]string {
 	all := make(map[string][]string)
 	if app.Config == nil {
@@ -216,7 +227,7 @@ func (f *Frontend) reachable(page string) map[string]bool {
 			queue = append(queue, f.graph.Find(file, spec))
 		}
 		for _, src := range m.Sources {
-			queue = append(queue, script.Local(file, "./"+src, func(f2 string) bool { return f.graph.Modules[f2] != nil }))
+			queue = append(queue, f.graph.Find(file, "./"+src))
 		}
 		for _, v := range m.Used {
 			queue = append(queue, f.graph.Find(file, v.Spec))

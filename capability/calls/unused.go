@@ -14,11 +14,11 @@ import (
 // whole reports whether the frontend is known so well that what was not found in it is not there:
 // all of it was read, and it calls something.
 func (c *checker) whole() bool {
-	return len(c.Unread) == 0 && len(c.Foreign) == 0 && len(c.called) > 0
+	return len(c.Unread) == 0 && len(c.called) > 0
 }
 
-// unusedGrants reports entries of capabilities of which no command may be called. Entries of plugins
-// whose packages are not known are left out, and so are those that a set repeats.
+// unusedGrants reports entries of capabilities of which no command may be called. Entries of
+// plugins whose packages are not known are left out, and so are those that a set repeats.
 func (c *checker) unusedGrants() {
 	seen := make(map[capability.Place]bool)
 	for _, target := range c.app.Targets("") {
@@ -34,9 +34,10 @@ func (c *checker) unusedGrants() {
 				if !c.unused(entry.Identifier) {
 					continue
 				}
+				message := fmt.Sprintf("No source of the frontend calls a command that %s allows; if nothing else does, "+
+					"remove it.", entry.Identifier)
 				c.report(codeUnusedGrant, func(s capability.Severity) capability.Diagnostic {
-					d := capability.NewDiagnostic(v, codeUnusedGrant, s, fmt.Sprintf(
-						"No source of the frontend calls a command that %s allows; if nothing else does, remove it.", entry.Identifier))
+					d := capability.NewDiagnostic(v, codeUnusedGrant, s, message)
 					if fix := capability.RemoveItems("Remove it", v); fix != nil {
 						fix.Guess = true
 						d.Fix = fix
@@ -52,7 +53,7 @@ func (c *checker) unusedGrants() {
 func (c *checker) unused(identifier string) bool {
 	plugin, _ := capability.SplitIdentifier(identifier)
 	core := plugin == "core" || strings.HasPrefix(plugin, "core:")
-	if plugin != "" && !core && !packages().plugins[plugin] {
+	if core && len(c.Foreign) > 0 || plugin != "" && !core && !packages().plugins[plugin] {
 		return false
 	}
 	expansions, complete := c.manifests.Expand(identifier)
@@ -70,7 +71,7 @@ func (c *checker) unused(identifier string) bool {
 func (c *checker) mayBeCalled(command capability.Command) bool {
 	name := command.String()
 	_, short, _ := strings.Cut(name, "|")
-	if slices.Contains(c.called, command) || c.strings[name] || c.strings[short] || c.implied(command) ||
+	if slices.Contains(c.called, command) || c.names[name] || c.names[short] || c.implied(command) ||
 		slices.ContainsFunc(c.computed, func(call computedCall) bool { return call.may(name) }) {
 		return true
 	}
@@ -114,21 +115,32 @@ func (c *checker) implied(command capability.Command) bool {
 	if !c.imports[spec] {
 		return false
 	}
-	return slices.ContainsFunc([]string{"requestPermission", "sendNotification", "checkPermissions", "requestPermissions",
-		"addPluginListener"}, func(name string) bool { return c.names[name] })
+	return any("requestPermission", "sendNotification", "checkPermissions", "requestPermissions", "addPluginListener")
 }
 
 // unusedCommands reports the application's own commands that the frontend does not name.
 func (c *checker) unusedCommands() {
+	var last *capability.Diagnostic // the functions of a name are one command, each for a platform
 	for _, command := range c.app.SourceCommands() {
-		if c.strings[command.Name] || c.names[command.Name] || c.rust[command.Name] < 2 ||
+		if c.names[command.Name] || c.rust[command.Name] < 2 ||
 			slices.ContainsFunc(c.computed, func(call computedCall) bool { return call.may(command.Name) }) {
 			continue
 		}
+		message := fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)
+		if last != nil && last.Message == message {
+			place := command.Place
+			place.Message = "It is defined here too."
+			last.Related = append(last.Related, place)
+			continue
+		}
+		n := len(c.found)
 		c.report(codeUnusedCode, func(s capability.Severity) capability.Diagnostic {
 			return capability.Diagnostic{Code: codeUnusedCode, Severity: s, File: command.Place.File,
-				Start: command.Place.Start, Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)}
+				Start: command.Place.Start, Message: message}
 		})
+		if len(c.found) > n {
+			last = &c.found[n]
+		}
 	}
 }
 
@@ -157,7 +169,7 @@ func (r *reader) readRust(app *capability.App) error {
 		}
 	}
 	files, err := r.walk(root, func(base string) bool { return path.Ext(base) == ".rs" },
-		func(base string) bool { return base == "target" })
+		func(name string) bool { return path.Base(name) == "target" })
 	if err != nil || len(files) == 0 {
 		return err
 	}

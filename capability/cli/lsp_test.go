@@ -271,3 +271,27 @@ func TestEditorSendsTooMuch(t *testing.T) {
 		require.Equal(t, []string{"duplicate-permission"}, lspCodes(e.open(file, fixable)))
 	}
 }
+
+// The findings about calls are shown at the call, with a fix in the capability's file.
+func TestEditorShowsCalls(t *testing.T) {
+	t.Parallel()
+	dir := calling(t)
+	e := newEditor(t)
+	e.call("initialize", map[string]any{}, nil)
+	file := filepath.Join(dir, "src", "main.ts")
+	ds := e.open(file, "import { invoke } from '@tauri-apps/api/core'\n\ninvoke('plugin:fs|write_text_file')\n")
+	require.Contains(t, lspCodes(ds), "call-denied")
+	require.Equal(t, lspRange{lspPosition{2, 7}, lspPosition{2, 34}}, ds[slices.Index(lspCodes(ds), "call-denied")].Range)
+	var actions []struct {
+		Title string
+		Edit  struct{ Changes map[string][]lspEdit }
+	}
+	e.call("textDocument/codeAction", map[string]any{"textDocument": at(file, 0, 0)["textDocument"],
+		"range": lspRange{lspPosition{2, 8}, lspPosition{2, 8}}}, &actions)
+	require.Len(t, actions, 1)
+	require.Equal(t, "Add fs:allow-write-text-file", actions[0].Title)
+	for uri, edits := range actions[0].Edit.Changes {
+		require.True(t, strings.HasSuffix(uri, "/src-tauri/capabilities/main.json"), uri)
+		require.Equal(t, []lspEdit{{lspRange{lspPosition{3, 56}, lspPosition{3, 56}}, `, "fs:allow-write-text-file"`}}, edits)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -210,5 +211,44 @@ func TestPlatformConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 		require.Equal(t, want, strings.Contains(string(out), "Cargo.toml"), "%s: %s", text, out)
 		code, found, errs := run("check", "-platform", "windows", dir)
 		require.Equal(t, want, code == cli.ExitClean, "%s: %s%s", text, found, errs)
+	}
+}
+
+// The real command line accepts every grant that calls -fix writes, into a configuration as JSON
+// and as TOML; here one for each command that a function of the packages calls.
+func TestGrantsAreAcceptedByTheRealCommandLine(t *testing.T) {
+	t.Parallel()
+	script := os.Getenv("TAURI_CLI")
+	if script == "" {
+		t.Skip("TAURI_CLI does not name the tauri.js of the npm package @tauri-apps/cli")
+	}
+	table, err := os.ReadFile(filepath.Join("..", "calls", "calls.tsv"))
+	require.NoError(t, err)
+	source := "import { invoke } from '@tauri-apps/api/core'\n"
+	commands := make(map[string]bool)
+	for _, name := range regexp.MustCompile(`plugin:[a-z-]+\|[a-z_]+`).FindAllString(string(table), -1) {
+		if !commands[name] {
+			source += "invoke('" + name + "')\n"
+		}
+		commands[name] = true
+	}
+	for name, text := range map[string]string{
+		"tauri.conf.json": `{"productName": "x", "version": "0.1.0", "identifier": "com.example.x", "app": {"security": ` +
+			`{"capabilities": [{"identifier": "m", "windows": ["main"], "permissions": []}]}}}`,
+		"Tauri.toml": "productName = \"x\"\nversion = \"0.1.0\"\nidentifier = \"com.example.x\"\n" +
+			"[[app.security.capabilities]]\nidentifier = \"m\"\nwindows = [\"main\"]\npermissions = []\n"} {
+		dir := project(t, map[string]string{"src-tauri/" + name: text, "src/a.js": source, "package.json": "{}"})
+		_, out, errs := run("calls", "-fix", dir)
+		require.NotContains(t, out, "call-denied", errs)
+		code, out, _ := run("check", dir)
+		require.Equal(t, cli.ExitClean, code, out)
+		written, err := os.ReadFile(filepath.Join(dir, "src-tauri", name))
+		require.NoError(t, err)
+		require.Equal(t, len(commands), strings.Count(string(written), ":allow-"), "%s", written)
+		require.NotContains(t, string(written), "*")
+		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
+		command.Dir = dir
+		theirs, _ := command.CombinedOutput()
+		require.Contains(t, string(theirs), "Cargo.toml", "%s", theirs) // it read the configuration and went on
 	}
 }

@@ -173,8 +173,8 @@ func (r *rules) accepted(found capability.Diagnostics, now time.Time) (left capa
 	return left
 }
 
-// notes returns what is to be said after the check, by some of all rules, of all projects that share
-// these: which are out of date, and how many findings they accepted.
+// notes returns what is to be said after the check, by some of all rules, of all projects that
+// share these: which are out of date, and how many findings they accepted.
 func (r *rules) notes(known []capability.Rule) (notes []string) {
 	for i, g := range r.Ignore {
 		switch {

@@ -82,8 +82,9 @@ func (o SARIFOptions) fix(d capability.Diagnostic) object {
 		}
 		replacements = append(replacements, replacement)
 	}
+	file := o.file(cmp.Or(d.Fix.File, d.File))
 	return object{"description": object{"text": d.Fix.Title},
-		"artifactChanges": []object{{"artifactLocation": o.file(cmp.Or(d.Fix.File, d.File)), "replacements": replacements}}}
+		"artifactChanges": []object{{"artifactLocation": file, "replacements": replacements}}}
 }
 
 func sarifLevel(s capability.Severity) string {

@@ -50,8 +50,9 @@ func (v Value) equal(w Value) bool {
 // Call is a call of a value, or "new" of one.
 type Call struct {
 	Value
-	// At is the offset of the call's first argument, or of the called name if it has none.
-	At int
+	// At is the offset of what is called, NameAt that of the first argument if it is a string, else
+	// At.
+	At, NameAt int
 	// Names are the strings that the first argument may be. Without one it is computed: then Parts
 	// are the strings that it begins and ends with.
 	Names []string
@@ -80,7 +81,11 @@ type analysis struct {
 	imports map[string]Value
 	locals  map[string]*js.Var // declared at the top of the file
 	inits   map[*js.Var]bound
-	offset  func(part []byte) int
+	called  map[*js.Var]int       // where the search for the next call of a variable begins
+	code    []byte                // that the compiler made of the source
+	base    int                   // the offset of the script in its file
+	indexOf func(part []byte) int // of a part of the code in it
+	offset  func(part []byte) int // of it in the file
 	depth   int
 }
 
@@ -98,6 +103,7 @@ func (a *analysis) declare(tree *js.AST) {
 			}
 			for _, alias := range s.List {
 				if name := cmpBytes(alias.Name, alias.Binding); len(alias.Binding) > 0 {
+					a.Members[name] = true
 					a.imports[string(alias.Binding)] = Value{Spec: spec, Name: name}
 				}
 			}

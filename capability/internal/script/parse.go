@@ -103,15 +103,21 @@ func (m *Module) script(source []byte, offset int, loader api.Loader) error {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return errors.New(text)
 	}
+	if len(tree.List) == 0 {
+		return nil // only types
+	}
 	places, err := sourcemap.Parse("", out.Map)
 	if err != nil {
 		return err
 	}
 	lines, outLines := lineStarts(source), lineStarts(code)
 	a := &analysis{Module: m, inits: make(map[*js.Var]bound), imports: make(map[string]Value),
-		locals: make(map[string]*js.Var)}
+		locals: make(map[string]*js.Var), called: make(map[*js.Var]int), code: code, base: offset}
+	a.indexOf = func(part []byte) int { // the parser's parts are of the code
+		return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(code))))
+	}
 	a.offset = func(part []byte) int {
-		at := int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(code))))
+		at := a.indexOf(part)
 		line := sort.SearchInts(outLines, at+1) // one-based
 		if at < 0 || at >= len(code) {
 			return offset
@@ -152,9 +158,9 @@ func utf16Bytes(text []byte, units int) int {
 // page reads the scripts of a page or component.
 func (m *Module) page(source []byte, ext string) error {
 	component := ext != ".html"
-	lexer := html.NewLexer(parse.NewInputBytes(append(slices.Clip(source), 0)[:len(source)]))
+	input := parse.NewInputBytes(append(slices.Clip(source), 0)[:len(source)])
+	lexer := html.NewLexer(input)
 	loader, src, script := api.LoaderJSX, "", false
-	at := 0
 	for {
 		token, text := lexer.Next()
 		switch token {
@@ -184,7 +190,8 @@ func (m *Module) page(source []byte, ext string) error {
 			}
 		case html.TextToken:
 			if script {
-				if err := m.script(source[at:at+len(text)], at, loader); err != nil {
+				at := input.Offset() - len(text)
+				if err := m.script(source[at:input.Offset()], at, loader); err != nil {
 					return err
 				}
 			} else if component {
@@ -192,7 +199,6 @@ func (m *Module) page(source []byte, ext string) error {
 			}
 			script = false
 		}
-		at += len(text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
@@ -165,19 +166,52 @@ func (v visitor) call(x js.IExpr, args []js.Arg, op string) {
 			return // it creates nothing
 		}
 	}
-	name := x
+	c.At = v.place(x)
+	c.NameAt = c.At
 	if len(args) > 0 {
-		name = args[0].Value
+		name := args[0].Value
 		c.Names, c.Parts = v.strings(name), v.parts(name)
-	}
-	part := first(name)
-	if part == nil {
-		part = first(x)
-	}
-	if part != nil {
-		c.At = v.offset(part)
+		if part := first(name); part != nil {
+			c.NameAt = v.offset(part)
+		}
 	}
 	v.Calls = append(v.Calls, c)
+}
+
+// place returns the offset of what is called. A variable has that of its first use only: the next
+// one that is called is searched for, as calls are visited in about their order.
+func (v visitor) place(x js.IExpr) int {
+	part := first(x)
+	name, ok := x.(*js.Var)
+	if part != nil && !ok {
+		return v.offset(part)
+	}
+	if !ok {
+		return v.base
+	}
+	of := variable(name)
+	at, again := v.called[of]
+	if !again {
+		at = v.indexOf(of.Data)
+	}
+	for at >= 0 && at < len(v.code) {
+		i := bytes.Index(v.code[at:], of.Data)
+		if i < 0 {
+			break
+		}
+		start := at + i
+		at = start + len(of.Data)
+		if at < len(v.code) && bytes.IndexByte([]byte("(?`"), v.code[at]) >= 0 && (start == 0 || !isLetter(v.code[start-1])) {
+			v.called[of] = at
+			return v.offset(v.code[start:at])
+		}
+	}
+	v.called[of] = len(v.code)
+	return v.offset(of.Data)
+}
+
+func isLetter(c byte) bool {
+	return c == '_' || c == '$' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // parts returns the strings that a computed string begins and ends with.
@@ -200,12 +234,13 @@ func (v visitor) parts(x js.IExpr) (parts [2]string) {
 	return parts
 }
 
-// first returns a name or literal near the start of an expression, to find it in the source.
+// first returns a literal or the name of a member at the start of an expression, to find it in the
+// source; nil if there is none.
 func first(x js.IExpr) []byte {
 	switch x := x.(type) {
-	case *js.Var:
-		return x.Data
 	case *js.LiteralExpr:
+		return x.Data
+	case js.LiteralExpr:
 		return x.Data
 	case *js.TemplateExpr:
 		if len(x.List) > 0 {
@@ -221,12 +256,8 @@ func first(x js.IExpr) []byte {
 	case *js.CallExpr:
 		return first(x.X)
 	case *js.CondExpr:
-		return first(x.Cond)
+		return first(x.X)
 	case *js.BinaryExpr:
-		return first(x.X)
-	case *js.UnaryExpr:
-		return first(x.X)
-	case *js.IndexExpr:
 		return first(x.X)
 	}
 	return nil

@@ -7,8 +7,8 @@
 // build of each minor release.
 //
 // One that contains node_modules with the newest npm packages adds the commands that the packages
-// of plugins call, and the day: npm install @tauri-apps/plugin-fs and so on. It also writes the table
-// of the functions of these packages and of @tauri-apps/api.
+// of plugins call, and the day: npm install @tauri-apps/plugin-fs and so on. It also writes the
+// table of the functions of these packages and of @tauri-apps/api.
 package main
 
 import (

@@ -83,8 +83,15 @@ func TestPackagesAddToTheTable(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "dist-js"), 0o755))
 	for name, text := range map[string]string{"plugins.tsv": "# Of 2026-01-01.\n# Rows.\ncli\tnewest\t-\t2.4.1\n" +
 		"cli\tcommand\tcli_matches\t-\nfs\tnewest\t-\t2.0.0\n",
-		filepath.Join(folder, "package.json"):        `{"version": "2.5.0"}`,
-		filepath.Join(folder, "dist-js", "index.js"): "invoke('plugin:cli|cli_matches'); invoke('plugin:cli|ask')"} {
+		filepath.Join(folder, "package.json"): `{"version": "2.5.0"}`,
+		"calls/calls.tsv":                     "# Of 2026-01-01.\n# Rows.\nold\t-\t-\t-\n",
+		"node_modules/@tauri-apps/api/core.js": "async function invoke(a) { return window.__TAURI_INTERNALS__.invoke(a) }\n" +
+			"class Resource { async close() { return invoke('plugin:resources|close') } }\nexport { Resource, invoke }",
+		filepath.Join(folder, "dist-js", "index.js"): "import { Resource, invoke as i } from '@tauri-apps/api/core';\n" +
+			"class Form extends Resource { async send(a) { if (a) { await i('plugin:cli|cli_matches') } return i('plugin:cli|ask') }\n" +
+			"static async make() { return new Form(await i('plugin:cli|ask')) } }\n" +
+			"const make = () => Form.make();\nexport { Form, make }"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	require.NoError(t, run(".", time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)))
@@ -92,6 +99,15 @@ func TestPackagesAddToTheTable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "# Of 2026-11-24.\n# Rows.\ncli\tnewest\t-\t2.5.0\ncli\tcommand\task\t-\n"+
 		"cli\tcommand\tcli_matches\t-\nfs\tnewest\t-\t2.0.0\n", string(text))
+
+	text, err = os.ReadFile("calls/calls.tsv")
+	require.NoError(t, err)
+	const cli, form = "@tauri-apps/plugin-cli\t", "@tauri-apps/plugin-cli#Form\t"
+	require.Equal(t, "# Of 2026-11-24.\n# Rows.\n@tauri-apps/api/core\tResource\t-\t-\n"+
+		"@tauri-apps/api/core\tResource#close\t-\tplugin:resources|close\n@tauri-apps/api/core\tinvoke\t-\t-\n"+
+		cli+"Form\t-\t-\n"+cli+"Form#close\t-\tplugin:resources|close\n"+
+		cli+"Form#send\t-\tplugin:cli|ask,plugin:cli|cli_matches?\n"+cli+"Form.make\t"+form+"plugin:cli|ask\n"+
+		cli+"make\t"+form+"plugin:cli|ask\n", string(text))
 }
 
 // A table that is older than 60 days no longer knows the newest releases. It is one of the long
@@ -100,11 +116,13 @@ func TestTheTableIsNotOld(t *testing.T) {
 	if !longtest.Wanted() {
 		t.Skip("LONG_TESTS is not set")
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "plugins.tsv"))
-	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(text), day)
-	of, _, _ := strings.Cut(rest, ".")
-	made, err := time.Parse(time.DateOnly, of)
-	require.NoError(t, err)
-	require.Less(t, time.Since(made), 60*24*time.Hour, "run command tables with the newest packages")
+	for _, table := range []string{"plugins.tsv", "calls/calls.tsv"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", table))
+		require.NoError(t, err)
+		_, rest, _ := strings.Cut(string(text), day)
+		of, _, _ := strings.Cut(rest, ".")
+		made, err := time.Parse(time.DateOnly, of)
+		require.NoError(t, err)
+		require.Less(t, time.Since(made), 60*24*time.Hour, "run command tables with the newest packages")
+	}
 }

@@ -1,0 +1,276 @@
+package calls_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/calls"
+)
+
+// frontend returns an application with files beside its capability "main", which grants the core's
+// default commands of windows and events.
+func frontend(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	all := map[string]string{
+		"src-tauri/tauri.conf.json": `{"identifier": "com.example.app"}`,
+		"src-tauri/capabilities/main.json": `{"identifier": "main", "windows": ["main"],
+  "permissions": ["core:window:default", "core:event:default"]}`,
+		"package.json": `{}`,
+	}
+	for name, text := range files {
+		all[name] = text
+	}
+	for name, text := range all {
+		if text != "" {
+			fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+	}
+	return fsys
+}
+
+func load(t testing.TB, fsys fstest.MapFS) (*capability.App, *calls.Frontend) {
+	t.Helper()
+	app, err := capability.LoadApp(fsys, capability.AppOptions{Dir: "src-tauri"})
+	require.NoError(t, err)
+	f, err := calls.Read(context.Background(), fsys, app, calls.Options{})
+	require.NoError(t, err)
+	return app, f
+}
+
+// findings returns what is found by a rule: "file:line:column command" of calls, and else the
+// message.
+func findings(t testing.TB, files map[string]string, code capability.Code) []string {
+	t.Helper()
+	app, f := load(t, frontend(files))
+	require.Empty(t, f.Unread)
+	found := []string{}
+	for _, d := range calls.Check(app, f, nil) {
+		if d.Code == code {
+			found = append(found, d.Place()+" "+d.Message)
+		}
+	}
+	return found
+}
+
+// Calls are followed from the names of packages to the place of the call, and nothing else is taken
+// for one.
+func TestDeniedCalls(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/denied.txt")
+	require.NoError(t, err)
+	for _, section := range strings.Split(string(text), "\n=== ")[1:] {
+		header, source, _ := strings.Cut(section, "\n")
+		about := strings.Split(header, "; ")
+		name, file, want := about[0], about[1], about[2]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := findings(t, map[string]string{"src/" + file: source}, "call-denied")
+			at, command, called := strings.Cut(want, " ")
+			if !called {
+				require.Empty(t, got)
+				return
+			}
+			require.NotEmpty(t, got)
+			require.True(t, strings.HasPrefix(got[0], "src/"+file+":"+at+" "), "%s: %s", at, got[0])
+			message := strings.Replace(got[0], ", is called", " is called", 1)
+			require.Contains(t, message, command+" is called, but no capability grants it")
+		})
+	}
+}
+
+// Modules of the project are followed by paths, aliases and what they export again.
+func TestModulesAreFollowed(t *testing.T) {
+	t.Parallel()
+	const use = "import {call, w} from '@/lib';\ncall('plugin:fs|stat'); w.minimize(); me().center()\nimport me from './me.js'"
+	got := findings(t, map[string]string{
+		"src/pages/a.tsx":  strings.ReplaceAll(use, "./me.js", "../me.js"),
+		"src/lib/index.ts": "export * from './more'; export {w} from './window'",
+		"src/lib/more.ts":  "export {invoke as call} from '@tauri-apps/api/core'; export * from '@tauri-apps/api/path'",
+		"src/lib/window.ts": "import {getCurrentWindow} from '@tauri-apps/api/window';\n" +
+			"export const w = getCurrentWindow()",
+		"src/me.ts": "import {getCurrentWindow} from '@tauri-apps/api/window';\n" +
+			"export default function me() { return getCurrentWindow() }",
+		"tsconfig.json": `{"compilerOptions": {"paths": {"@/*": ["./src/*"]}, /* a comment */}}`,
+	}, "call-denied")
+	require.Len(t, got, 3)
+	for i, command := range []string{"plugin:fs|stat", "plugin:window|minimize", "plugin:window|center"} {
+		require.True(t, strings.HasPrefix(got[i], "src/pages/a.tsx:2:"), got[i])
+		require.Contains(t, got[i], command)
+	}
+}
+
+// A finding says which permission grants the command, in which file, and its fix writes just that.
+func TestFixes(t *testing.T) {
+	t.Parallel()
+	const lines = "{\"identifier\": \"m\", \"windows\": [\"ma*\"], \"permissions\": [\n\t\"core:event:default\""
+	const toml = "identifier = \"m\"\nwindows = [\"main\"]\npermissions = [\n  \"core:event:default\","
+	const line = `{"identifier": "m", "windows": ["main"], "permissions": [`
+	const json5 = "{identifier: 'm', windows: ['main'], permissions: [{identifier: 'fs:scope', allow: []},"
+	const added, stat, closing = `"fs:allow-stat", "core:window:allow-close"`, `"fs:allow-stat"`, `"core:window:allow-close"`
+	for name, c := range map[string]struct{ file, was, want string }{
+		"one line": {"main.json", line + `"core:event:default"]}`, line + `"core:event:default", ` + added + "]}"},
+		"lines":    {"main.json", lines + "\n]}", lines + ",\n\t" + stat + ",\n\t" + closing + "\n]}"},
+		"empty":    {"main.json", line + "]}", line + added + "]}"},
+		"JSON5":    {"main.json5", json5 + " ]}", json5 + " " + added + ", ]}"},
+		"TOML":     {"main.toml", toml + " # a\n]\n", toml + "\n  " + stat + ",\n  " + closing + ", # a\n]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fsys := frontend(map[string]string{"src-tauri/capabilities/main.json": "",
+				"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\ninvoke('plugin:fs|stat'); invoke('plugin:window|close')"})
+			file := "src-tauri/capabilities/" + c.file
+			fsys[file] = &fstest.MapFile{Data: []byte(c.was)}
+			for range 3 {
+				app, f := load(t, fsys)
+				found := calls.Check(app, f, map[capability.Code]capability.Severity{"grant-unused": capability.Off})
+				for _, d := range found {
+					require.Contains(t, d.Message, `to the capability "m" in `+file)
+				}
+				text, _ := app.Documents[0].Fixed(found)
+				fsys[file] = &fstest.MapFile{Data: []byte(text)}
+			}
+			require.Equal(t, c.want, string(fsys[file].Data))
+			app, f := load(t, fsys)
+			require.Empty(t, app.Documents[0].Check())
+			require.NotContains(t, fmt.Sprint(calls.Check(app, f, nil)), "call-denied")
+		})
+	}
+}
+
+// What no part of the frontend may call is reported of grants and of commands, unless a part is not
+// known.
+func TestUnused(t *testing.T) {
+	t.Parallel()
+	const rust = "#[tauri::command]\nfn greet() {}\n#[tauri::command]\npub async fn leave() {}\n" +
+		"fn main() { builder.invoke_handler(tauri::generate_handler![greet, leave]) }"
+	files := func(text string) map[string]string {
+		return map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n" +
+			"import {readText} from '@tauri-apps/plugin-clipboard-manager';\n" + text,
+			"src-tauri/src/main.rs": rust,
+			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["main"], "permissions":
+["core:default", "fs:allow-stat", "fs:scope", "opener:default", "clipboard-manager:allow-read-text", "usb:allow-x"]}`}
+	}
+	for name, c := range map[string]struct {
+		text             string
+		grants, commands int
+	}{
+		"all":       {"invoke('greet'); invoke('plugin:fs|stat'); f('leave'); const a = '_blank'; readText()", 0, 0},
+		"none":      {"invoke('greet')", 2, 1},
+		"kept":      {"invoke('greet'); const f = invoke; f('leave'); f('plugin:fs|stat')", 1, 0},
+		"in a list": {"invoke('greet'); for (const c of ['leave', 'plugin:fs|stat']) invoke(c)", 1, 0},
+		"composed":  {"invoke('greet'); invoke(`lea${x}`); invoke('plugin:fs|' + y)", 1, 0},
+		"packages":  {"invoke('greet'); import {stat} from '@tauri-apps/plugin-fs'; export const s = stat", 1, 1},
+		"nothing":   {"", 0, 0},
+	} {
+		require.Len(t, findings(t, files(c.text), "grant-unused"), c.grants, name)
+		require.Len(t, findings(t, files(c.text), "command-unused"), c.commands, name)
+	}
+	vue := files("invoke('greet')")
+	vue["src/b.vue"] = "<script setup>import {stat} from '@tauri-apps/plugin-fs'</script>" +
+		"<template><p @click=\"stat('x')\" data-command='leave' target='_blank'/></template>"
+	require.Empty(t, findings(t, vue, "grant-unused"))
+	require.Empty(t, findings(t, vue, "command-unused"))
+
+	foreign := files("invoke('greet')")
+	foreign["package.json"] = `{"dependencies": {"@a/b": "workspace:*"}}`
+	foreign["packages/b/package.json"] = `{"name": "@a/b"}`
+	foreign["packages/b/index.js"] = "invoke('plugin:fs|stat'); go('leave', '_blank')"
+	require.Empty(t, findings(t, foreign, "grant-unused"))
+	require.Empty(t, findings(t, foreign, "command-unused"))
+	foreign["packages/b/package.json"] = `{"name": "@a/c"}`
+	app, f := load(t, frontend(foreign))
+	require.Equal(t, []calls.Unread{{File: "@a/b", Reason: "the package is not in the repository"}}, f.Unread)
+	require.Empty(t, calls.Check(app, f, nil))
+}
+
+// A name that the Rust sources do not have is not registered, whatever registers commands there.
+func TestUnregistered(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n" +
+		"invoke('greet'); invoke('gret'); invoke('by_macro'); invoke('elsewhere')",
+		"src-tauri/src/main.rs": "#[tauri::command]\nfn greet() {}\nmake!(by_macro);",
+		"Cargo.toml":            "[workspace]", "crates/x/lib.rs": "fn elsewhere() {}"}
+	require.Equal(t, []string{"src/a.ts:2:25 gret is called, but no Rust source of the application has a function or a " +
+		`text of this name; did you mean "greet"?`}, findings(t, files, "call-unregistered"))
+	delete(files, "src-tauri/src/main.rs")
+	delete(files, "crates/x/lib.rs")
+	require.Empty(t, findings(t, files, "call-unregistered"))
+}
+
+// Windows with pages of their own are judged by themselves.
+func TestWindowsWithPages(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"src-tauri/tauri.conf.json": `{"app": {"windows": [{}, {"label": "help", "url": "help.html?a#b"}]}}`,
+		"index.html":                "<script type=module src='/src/main.ts'></script>",
+		"help.html":                 "<script type=module src='src/help.ts'></script>",
+		"src/main.ts":               "import {close, title} from './shared'; close(); title()",
+		"src/help.ts":               "import {w} from './shared'; import {t} from './help/more'; w.close(); t()",
+		"src/help/more.ts": "import {getCurrentWindow} from '@tauri-apps/api/window';\n" +
+			"export const t = () => getCurrentWindow().title()",
+		"src/shared.ts": "import {getCurrentWindow} from '@tauri-apps/api/window';\n" +
+			"export const w = getCurrentWindow(); export const close = () => w.show(), title = () => w.title()",
+	}
+	found := findings(t, files, "call-denied")
+	require.Len(t, found, 3)
+	require.Contains(t, found[0], "src/help.ts:1:62 close, which is plugin:window|close, is called, but no capability "+
+		`grants it for the window "help"`)
+	require.Contains(t, found[1], "src/help/more.ts:2:43 title")
+	require.Contains(t, found[2], "src/shared.ts:2:67 show")
+	require.NotContains(t, found[2], "for the window \"help\"; ") // any of both may call it
+}
+
+func TestLocalServers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config, capability, lock string
+		want                     int
+	}{
+		"window":     {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}`, "", "", 1},
+		"named":      {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}`, `"remote": {"urls": ["http://localhost:*"]},`, "", 0},
+		"own server": {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}, "build": {"devUrl": "http://localhost:3000"}`, "", "", 0},
+		"older":      {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}`, "", "tauri 2.11.0", 0},
+		"plugin":     {"", "", "tauri-plugin-localhost 2.0.0", 1},
+		"none":       {`"app": {"windows": [{"url": "https://localhost.example.com"}]}`, "", "", 0},
+	} {
+		lock := ""
+		if c.lock != "" {
+			name, version, _ := strings.Cut(c.lock, " ")
+			lock = "[[package]]\nname = \"tauri\"\nversion = \"2.12.0\"\n[[package]]\nname = \"" + name + "\"\nversion = \"" +
+				version + "\"\n"
+		}
+		config := strings.TrimSuffix(`{"identifier": "x", `+c.config, ", ") + "}"
+		require.Len(t, findings(t, map[string]string{"src-tauri/tauri.conf.json": config, "src-tauri/Cargo.lock": lock,
+			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["*"], ` + c.capability + `"permissions": []}`},
+			"localhost-not-remote"), c.want, name)
+	}
+}
+
+// Computed names are listed with their place; what is denied explicitly cannot be granted; plugins
+// of which nothing is known are not judged.
+func TestOtherFindings(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n  invoke(name); invoke(`a${b}`); " +
+		"invoke('plugin:window|close'); invoke('plugin:usb|x'); invoke('plugin:pty|x')",
+		"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["main"], "permissions": ["core:default",
+"core:window:allow-close", "core:window:deny-close", "usb:allow-y"]}`}
+	require.Equal(t, []string{"src/a.ts:2:3 The name of the command is computed, so whether it is granted is not checked.",
+		"src/a.ts:2:17 The name of the command is computed, so whether it is granted is not checked."},
+		findings(t, files, "call-computed"))
+	require.Equal(t, []string{`src/a.ts:2:41 plugin:window|close is called, but core:window:deny-close in the capability "m" ` +
+		"denies it to all windows.", "src/a.ts:2:96 plugin:pty|x is called, but no capability grants it; no permission that is " +
+		"known allows it."}, findings(t, files, "call-denied"))
+	app, f := load(t, frontend(files))
+	found := calls.Check(app, f, map[capability.Code]capability.Severity{"call-denied": capability.Off,
+		"call-computed": capability.Warning})
+	require.Len(t, found, 2)
+	require.Equal(t, capability.Warning, found[0].Severity)
+	require.Len(t, calls.Rules(), 6)
+}
