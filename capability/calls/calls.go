@@ -108,7 +108,8 @@ func (c *checker) report(code capability.Code, make func(capability.Severity) ca
 }
 
 // at adds a diagnostic about a call, with the other places of the same.
-func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []Call, related ...capability.Place) {
+func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []Call,
+	related ...capability.Place) {
 	c.report(code, func(s capability.Severity) capability.Diagnostic {
 		first := places[0]
 		d := c.sources[first.file].Diagnostic(first.offset, first.offset+first.length, code, s, message)
@@ -159,8 +160,8 @@ func (c *checker) denied(known []Call) {
 		}
 		if denials := policy.Denials(call.Command); len(denials) > 0 {
 			v := denials[0].Entry().Value()
-			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", called(call),
-				denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
+			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.",
+				called(call), denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
 				capability.Place{File: v.File(), Start: v.Position(), Message: "It is denied here."})
 			continue
 		}
@@ -195,7 +196,8 @@ func (c *checker) allowed(p *capability.Policy, call Call) bool {
 	if len(p.Denials(command)) > 0 {
 		return false
 	}
-	if plugin := command.Plugin(); plugin != "" && c.manifests.Get(plugin) == nil && c.manifests.Get("core:"+plugin) == nil &&
+	plugin := command.Plugin()
+	if plugin != "" && c.manifests.Get(plugin) == nil && c.manifests.Get("core:"+plugin) == nil &&
 		slices.ContainsFunc(p.Commands(), func(other capability.Command) bool { return other.Plugin() == plugin }) {
 		return true // one of its permissions may allow more than its name says
 	}
@@ -216,8 +218,8 @@ func (c *checker) grant(call Call, policy *capability.Policy) (*capability.Fix, 
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
 	window := c.window(call)
-	if desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux}); desktop.Explain(call.Command,
-		capability.Caller{Window: window}).AddTo != "" {
+	desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
+	if desktop.Explain(call.Command, capability.Caller{Window: window}).AddTo != "" {
 		policy = desktop // rather than to a capability for phones
 	}
 	x := policy.Explain(call.Command, capability.Caller{Window: window})
@@ -230,7 +232,8 @@ func (c *checker) grant(call Call, policy *capability.Policy) (*capability.Fix, 
 		return x.AddTo != "" && other.Identifier == x.AddTo
 	})
 	if i < 0 {
-		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q, which there is not.", offer, window)
+		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q; there is none.", offer,
+			window)
 	}
 	list := capabilities[i].Value().Get("permissions")
 	advice := fmt.Sprintf("; add %q to the capability %q in %s.", offer, x.AddTo, list.File())
@@ -262,8 +265,8 @@ func (c *checker) unregistered(known []Call) {
 	for _, calls := range grouped(known, func(call Call) bool {
 		return call.Command.Plugin() == "" && c.rust[call.Command.String()] == 0
 	}) {
-		message := fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this name",
-			calls[0].Command)
+		message := fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this "+
+			"name", calls[0].Command)
 		var own []string
 		for _, command := range c.app.SourceCommands() {
 			own = append(own, command.Name)
@@ -296,7 +299,9 @@ func (c *checker) localhost() {
 		for w := range config.Root().Get("app").Get("windows").Items() {
 			address := w.Get("url")
 			text := address.Text()
-			isOwn := func(u string) bool { return u != "" && strings.HasPrefix(text+"/", strings.TrimSuffix(u, "/")+"/") }
+			isOwn := func(u string) bool {
+				return u != "" && strings.HasPrefix(text+"/", strings.TrimSuffix(u, "/")+"/")
+			}
 			if isLocalServer(text) && !isOwn(build.Get("devUrl").Text()) && !isOwn(build.Get("frontendDist").Text()) {
 				c.remotePage(address, text+" is")
 			}
@@ -319,13 +324,15 @@ func (c *checker) remotePage(v capability.Value, what string) {
 	for _, target := range c.app.Targets("") {
 		capabilities, _ := c.app.Capabilities(target)
 		for _, one := range capabilities {
-			if slices.ContainsFunc(one.Remote, func(u string) bool { return isLocalServer(u) || !strings.Contains(u, "://") }) {
+			if slices.ContainsFunc(one.Remote, func(u string) bool {
+				return isLocalServer(u) || !strings.Contains(u, "://")
+			}) {
 				return
 			}
 		}
 	}
 	c.report(codeLocalhost, func(s capability.Severity) capability.Diagnostic {
-		return capability.NewDiagnostic(v, codeLocalhost, s, what+` a remote page, and no capability names it, so it may call no `+
-			`command; add it to "remote": {"urls": […]} of the capability for its window.`)
+		return capability.NewDiagnostic(v, codeLocalhost, s, what+` a remote page, and no capability names it, so it `+
+			`may call no command; add it to "remote": {"urls": […]} of the capability for its window.`)
 	})
 }

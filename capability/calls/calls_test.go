@@ -88,11 +88,13 @@ func TestDeniedCalls(t *testing.T) {
 // Modules of the project are followed by paths, aliases and what they export again.
 func TestModulesAreFollowed(t *testing.T) {
 	t.Parallel()
-	const use = "import {call, w} from '@/lib';\ncall('plugin:fs|stat'); w.minimize(); me().center()\nimport me from './me.js'"
+	const use = "import {call, w} from '@/lib';\ncall('plugin:fs|stat'); w.minimize(); me().center()\n" +
+		"import me from './me.js'"
 	got := findings(t, map[string]string{
 		"src/pages/a.tsx":  strings.ReplaceAll(use, "./me.js", "../me.js"),
 		"src/lib/index.ts": "export * from './more'; export {w} from './window'",
-		"src/lib/more.ts":  "export {invoke as call} from '@tauri-apps/api/core'; export * from '@tauri-apps/api/path'",
+		"src/lib/more.ts": "export {invoke as call} from '@tauri-apps/api/core';\n" +
+			"export * from '@tauri-apps/api/path'",
 		"src/lib/window.ts": "import {getCurrentWindow} from '@tauri-apps/api/window';\n" +
 			"export const w = getCurrentWindow()",
 		"src/me.ts": "import {getCurrentWindow} from '@tauri-apps/api/window';\n" +
@@ -113,7 +115,8 @@ func TestFixes(t *testing.T) {
 	const toml = "identifier = \"m\"\nwindows = [\"main\"]\npermissions = [\n  \"core:event:default\","
 	const line = `{"identifier": "m", "windows": ["main"], "permissions": [`
 	const json5 = "{identifier: 'm', windows: ['main'], permissions: [{identifier: 'fs:scope', allow: []},"
-	const added, stat, closing = `"fs:allow-stat", "core:window:allow-close"`, `"fs:allow-stat"`, `"core:window:allow-close"`
+	const stat, closing = `"fs:allow-stat"`, `"core:window:allow-close"`
+	const added = stat + ", " + closing
 	for name, c := range map[string]struct{ file, was, want string }{
 		"one line": {"main.json", line + `"core:event:default"]}`, line + `"core:event:default", ` + added + "]}"},
 		"lines":    {"main.json", lines + "\n]}", lines + ",\n\t" + stat + ",\n\t" + closing + "\n]}"},
@@ -124,7 +127,8 @@ func TestFixes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fsys := frontend(map[string]string{"src-tauri/capabilities/main.json": "",
-				"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\ninvoke('plugin:fs|stat'); invoke('plugin:window|close')"})
+				"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n" +
+					"invoke('plugin:fs|stat'); invoke('plugin:window|close')"})
 			file := "src-tauri/capabilities/" + c.file
 			fsys[file] = &fstest.MapFile{Data: []byte(c.was)}
 			for range 3 {
@@ -197,8 +201,8 @@ func TestUnregistered(t *testing.T) {
 		"invoke('greet'); invoke('gret'); invoke('by_macro'); invoke('elsewhere')",
 		"src-tauri/src/main.rs": "#[tauri::command]\nfn greet() {}\nmake!(by_macro);",
 		"Cargo.toml":            "[workspace]", "crates/x/lib.rs": "fn elsewhere() {}"}
-	require.Equal(t, []string{"src/a.ts:2:25 gret is called, but no Rust source of the application has a function or a " +
-		`text of this name; did you mean "greet"?`}, findings(t, files, "call-unregistered"))
+	require.Equal(t, []string{"src/a.ts:2:25 gret is called, but no Rust source of the application has a function " +
+		`or a text of this name; did you mean "greet"?`}, findings(t, files, "call-unregistered"))
 	delete(files, "src-tauri/src/main.rs")
 	delete(files, "crates/x/lib.rs")
 	require.Empty(t, findings(t, files, "call-unregistered"))
@@ -220,8 +224,8 @@ func TestWindowsWithPages(t *testing.T) {
 	}
 	found := findings(t, files, "call-denied")
 	require.Len(t, found, 3)
-	require.Contains(t, found[0], "src/help.ts:1:62 close, which is plugin:window|close, is called, but no capability "+
-		`grants it for the window "help"`)
+	require.Contains(t, found[0], "src/help.ts:1:62 close, which is plugin:window|close, is called, but no "+
+		`capability grants it for the window "help"`)
 	require.Contains(t, found[1], "src/help/more.ts:2:43 title")
 	require.Contains(t, found[2], "src/shared.ts:2:67 show")
 	require.NotContains(t, found[2], "for the window \"help\"; ") // any of both may call it
@@ -229,26 +233,28 @@ func TestWindowsWithPages(t *testing.T) {
 
 func TestLocalServers(t *testing.T) {
 	t.Parallel()
+	const window = `"app": {"windows": [{"url": "http://localhost:3000/x"}]}`
 	for name, c := range map[string]struct {
 		config, capability, lock string
 		want                     int
 	}{
-		"window":     {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}`, "", "", 1},
-		"named":      {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}`, `"remote": {"urls": ["http://localhost:*"]},`, "", 0},
-		"own server": {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}, "build": {"devUrl": "http://localhost:3000"}`, "", "", 0},
-		"older":      {`"app": {"windows": [{"url": "http://localhost:3000/x"}]}`, "", "tauri 2.11.0", 0},
+		"window":     {window, "", "", 1},
+		"named":      {window, `"remote": {"urls": ["http://localhost:*"]},`, "", 0},
+		"own server": {window + `, "build": {"devUrl": "http://localhost:3000"}`, "", "", 0},
+		"older":      {window, "", "tauri 2.11.0", 0},
 		"plugin":     {"", "", "tauri-plugin-localhost 2.0.0", 1},
 		"none":       {`"app": {"windows": [{"url": "https://localhost.example.com"}]}`, "", "", 0},
 	} {
 		lock := ""
 		if c.lock != "" {
 			name, version, _ := strings.Cut(c.lock, " ")
-			lock = "[[package]]\nname = \"tauri\"\nversion = \"2.12.0\"\n[[package]]\nname = \"" + name + "\"\nversion = \"" +
-				version + "\"\n"
+			lock = "[[package]]\nname = \"tauri\"\nversion = \"2.12.0\"\n" +
+				"[[package]]\nname = \"" + name + "\"\nversion = \"" + version + "\"\n"
 		}
 		config := strings.TrimSuffix(`{"identifier": "x", `+c.config, ", ") + "}"
 		require.Len(t, findings(t, map[string]string{"src-tauri/tauri.conf.json": config, "src-tauri/Cargo.lock": lock,
-			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["*"], ` + c.capability + `"permissions": []}`},
+			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["*"], ` + c.capability +
+				`"permissions": []}`},
 			"localhost-not-remote"), c.want, name)
 	}
 }
@@ -257,16 +263,17 @@ func TestLocalServers(t *testing.T) {
 // of which nothing is known are not judged.
 func TestOtherFindings(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n  invoke(name); invoke(`a${b}`); " +
+	files := map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n" +
+		"  invoke(name); invoke(`a${b}`); " +
 		"invoke('plugin:window|close'); invoke('plugin:usb|x'); invoke('plugin:pty|x')",
 		"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["main"], "permissions": ["core:default",
 "core:window:allow-close", "core:window:deny-close", "usb:allow-y"]}`}
-	require.Equal(t, []string{"src/a.ts:2:3 The name of the command is computed, so whether it is granted is not checked.",
-		"src/a.ts:2:17 The name of the command is computed, so whether it is granted is not checked."},
+	const computed = " The name of the command is computed, so whether it is granted is not checked."
+	require.Equal(t, []string{"src/a.ts:2:3" + computed, "src/a.ts:2:17" + computed},
 		findings(t, files, "call-computed"))
-	require.Equal(t, []string{`src/a.ts:2:41 plugin:window|close is called, but core:window:deny-close in the capability "m" ` +
-		"denies it to all windows.", "src/a.ts:2:96 plugin:pty|x is called, but no capability grants it; no permission that is " +
-		"known allows it."}, findings(t, files, "call-denied"))
+	require.Equal(t, []string{"src/a.ts:2:41 plugin:window|close is called, but core:window:deny-close in the " +
+		`capability "m" denies it to all windows.`, "src/a.ts:2:96 plugin:pty|x is called, but no capability grants " +
+		"it; no permission that is known allows it."}, findings(t, files, "call-denied"))
 	app, f := load(t, frontend(files))
 	found := calls.Check(app, f, map[capability.Code]capability.Severity{"call-denied": capability.Off,
 		"call-computed": capability.Warning})

@@ -366,7 +366,8 @@ func (r *reader) packages(folders []string) (files []string, err error) {
 				}
 				files = append(files, more...)
 				queue = append(queue, r.manifest(folder))
-			case strings.Contains(name, "tauri") && !packages().packages[name] && !strings.HasPrefix(name, "@tauri-apps/"):
+			case strings.Contains(name, "tauri") && !packages().packages[name] &&
+				!strings.HasPrefix(name, "@tauri-apps/"):
 				r.Foreign = append(r.Foreign, name)
 			}
 			seen[name] = true

@@ -34,8 +34,8 @@ func (c *checker) unusedGrants() {
 				if !c.unused(entry.Identifier) {
 					continue
 				}
-				message := fmt.Sprintf("No source of the frontend calls a command that %s allows; if nothing else does, "+
-					"remove it.", entry.Identifier)
+				message := fmt.Sprintf("No source of the frontend calls a command that %s allows; if nothing else "+
+					"does, remove it.", entry.Identifier)
 				c.report(codeUnusedGrant, func(s capability.Severity) capability.Diagnostic {
 					d := capability.NewDiagnostic(v, codeUnusedGrant, s, message)
 					if fix := capability.RemoveItems("Remove it", v); fix != nil {

@@ -19,7 +19,8 @@ func calling(t *testing.T) string {
 		"src/main.ts": "import { invoke } from '@tauri-apps/api/core'\n\n" +
 			"invoke('plugin:fs|write_text_file')\ninvoke('gret')\ninvoke(name)\ninvoke('greet')",
 		"src/large.min.js": "", "node_modules/a/a.ts": "<<<", "src-tauri/target/b.js": "<<<",
-		"src-tauri/tauri.conf.json": "{\n  \"app\": {\"windows\": [\n    {\"label\": \"other\", \"url\": \"http://localhost:3000\"}]}}",
+		"src-tauri/tauri.conf.json": "{\"app\": {\"windows\": [\n  {\"label\": \"other\", " +
+			"\"url\": \"http://localhost:3000\"}]}}",
 		"src-tauri/capabilities/main.json": "{\n  \"identifier\": \"main\",\n  \"windows\": [\"*\"],\n" +
 			"  \"permissions\": [\"core:event:default\", \"dialog:default\"]\n}",
 		"src-tauri/src/main.rs": "#[tauri::command]\nfn greet() {}\n\n#[tauri::command]\nfn leave() {}\n" +
@@ -38,8 +39,9 @@ func TestCalls(t *testing.T) {
 	for _, d := range found {
 		codes[d.Code] = filepath.Base(d.File)
 	}
-	require.Equal(t, map[string]string{"call-denied": "main.ts", "call-unregistered": "main.ts", "call-computed": "main.ts",
-		"grant-unused": "main.json", "command-unused": "main.rs", "localhost-not-remote": "tauri.conf.json"}, codes)
+	require.Equal(t, map[string]string{"call-denied": "main.ts", "call-unregistered": "main.ts",
+		"call-computed": "main.ts", "grant-unused": "main.json", "command-unused": "main.rs",
+		"localhost-not-remote": "tauri.conf.json"}, codes)
 
 	for _, format := range []string{"text", "sarif", "github"} {
 		code, out, errs = run("calls", "-format", format, dir)
@@ -55,7 +57,8 @@ func TestCalls(t *testing.T) {
 
 	// Rules of the project are for both commands, each says only of its own that they are not used.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "capability.toml"),
-		[]byte("[[ignore]]\nrule = \"call-unregistered\"\nreason = \"a\"\n[[ignore]]\nrule = \"no-windows\"\nreason = \"b\"\n"), 0o600))
+		[]byte("[[ignore]]\nrule = \"call-unregistered\"\nreason = \"a\"\n"+
+			"[[ignore]]\nrule = \"no-windows\"\nreason = \"b\"\n"), 0o600))
 	code, _, errs = run("calls", dir)
 	require.Equal(t, cli.ExitClean, code)
 	require.NotContains(t, errs, "no-windows")

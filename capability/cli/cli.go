@@ -84,7 +84,8 @@ func (c *command) listFlag(values *[]string, name, usage string) {
 // commands returns the commands by their names.
 func commands() map[string]func(*command, []string) (int, error) {
 	return map[string]func(*command, []string) (int, error){
-		"check": check, "calls": checkCalls, "explain": explain, "who": who, "diff": diff, "version": version, "lsp": serveEditor,
+		"check": check, "calls": checkCalls, "explain": explain, "who": who, "diff": diff, "version": version,
+		"lsp": serveEditor,
 	}
 }
 

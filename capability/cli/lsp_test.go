@@ -281,7 +281,8 @@ func TestEditorShowsCalls(t *testing.T) {
 	file := filepath.Join(dir, "src", "main.ts")
 	ds := e.open(file, "import { invoke } from '@tauri-apps/api/core'\n\ninvoke('plugin:fs|write_text_file')\n")
 	require.Contains(t, lspCodes(ds), "call-denied")
-	require.Equal(t, lspRange{lspPosition{2, 7}, lspPosition{2, 34}}, ds[slices.Index(lspCodes(ds), "call-denied")].Range)
+	denied := ds[slices.Index(lspCodes(ds), "call-denied")]
+	require.Equal(t, lspRange{lspPosition{2, 7}, lspPosition{2, 34}}, denied.Range)
 	var actions []struct {
 		Title string
 		Edit  struct{ Changes map[string][]lspEdit }

@@ -233,8 +233,8 @@ func TestGrantsAreAcceptedByTheRealCommandLine(t *testing.T) {
 		commands[name] = true
 	}
 	for name, text := range map[string]string{
-		"tauri.conf.json": `{"productName": "x", "version": "0.1.0", "identifier": "com.example.x", "app": {"security": ` +
-			`{"capabilities": [{"identifier": "m", "windows": ["main"], "permissions": []}]}}}`,
+		"tauri.conf.json": `{"productName": "x", "version": "0.1.0", "identifier": "com.example.x", "app": {` +
+			`"security": {"capabilities": [{"identifier": "m", "windows": ["main"], "permissions": []}]}}}`,
 		"Tauri.toml": "productName = \"x\"\nversion = \"0.1.0\"\nidentifier = \"com.example.x\"\n" +
 			"[[app.security.capabilities]]\nidentifier = \"m\"\nwindows = [\"main\"]\npermissions = []\n"} {
 		dir := project(t, map[string]string{"src-tauri/" + name: text, "src/a.js": source, "package.json": "{}"})

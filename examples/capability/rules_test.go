@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write RULES.md")
 // RULES.md, which SARIF logs link to, describes every rule; -update writes it.
 func TestRulesAreDocumented(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Rules of capability\n\nAn error means that the build refuses the files, or that a call fails. `-rule CODE=LEVEL` or " +
-		"`capability.toml` sets another level.\n")
+	b.WriteString("# Rules of capability\n\nAn error means that the build refuses the files, or that a call fails. " +
+		"`-rule CODE=LEVEL` or `capability.toml` sets another level.\n")
 	for _, r := range slices.Concat(lint.Rules(), calls.Rules()) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s (%s)\n", r.Code, r.Summary, r.Severity)
 	}

@@ -178,7 +178,8 @@ func (m *Module) page(source []byte, ext string) error {
 				src = value
 			case script && key == "lang" && (value == "ts" || value == "tsx"):
 				loader = Extensions["."+value]
-			case script && key == "type" && value != "" && value != "module" && !strings.HasSuffix(value, "javascript"):
+			case script && key == "type" && value != "" && value != "module" &&
+				!strings.HasSuffix(value, "javascript"):
 				script = false // data
 			default:
 				m.Strings[key] = true

@@ -201,7 +201,8 @@ func (v visitor) place(x js.IExpr) int {
 		}
 		start := at + i
 		at = start + len(of.Data)
-		if at < len(v.code) && bytes.IndexByte([]byte("(?`"), v.code[at]) >= 0 && (start == 0 || !isLetter(v.code[start-1])) {
+		whole := start == 0 || !isLetter(v.code[start-1])
+		if whole && at < len(v.code) && strings.IndexByte("(?`", v.code[at]) >= 0 {
 			v.called[of] = at
 			return v.offset(v.code[start:at])
 		}
@@ -219,7 +220,8 @@ func (v visitor) parts(x js.IExpr) (parts [2]string) {
 	switch x := x.(type) {
 	case *js.TemplateExpr:
 		if len(x.List) > 0 {
-			parts = [2]string{strings.TrimSuffix(unquoted(x.List[0].Value), "${"), strings.TrimPrefix(unquoted(x.Tail), "}")}
+			parts[0] = strings.TrimSuffix(unquoted(x.List[0].Value), "${")
+			parts[1] = strings.TrimPrefix(unquoted(x.Tail), "}")
 		}
 	case *js.BinaryExpr:
 		if x.Op == js.AddToken {

@@ -94,7 +94,8 @@ func (c *caller) rows(spec, name string, t script.Target, public map[script.Targ
 		slices.Sort(list)
 		returned := c.returned(of, public)
 		if member == "" || list != nil || returned != "" {
-			rows = append(rows, []string{spec, name + member, cmp.Or(returned, "-"), cmp.Or(strings.Join(list, ","), "-")})
+			rows = append(rows, []string{spec, name + member, cmp.Or(returned, "-"),
+				cmp.Or(strings.Join(list, ","), "-")})
 		}
 	}
 	return rows

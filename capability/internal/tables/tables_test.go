@@ -87,8 +87,10 @@ func TestPackagesAddToTheTable(t *testing.T) {
 		"calls/calls.tsv":                     "# Of 2026-01-01.\n# Rows.\nold\t-\t-\t-\n",
 		"node_modules/@tauri-apps/api/core.js": "async function invoke(a) { return window.__TAURI_INTERNALS__.invoke(a) }\n" +
 			"class Resource { async close() { return invoke('plugin:resources|close') } }\nexport { Resource, invoke }",
-		filepath.Join(folder, "dist-js", "index.js"): "import { Resource, invoke as i } from '@tauri-apps/api/core';\n" +
-			"class Form extends Resource { async send(a) { if (a) { await i('plugin:cli|cli_matches') } return i('plugin:cli|ask') }\n" +
+		filepath.Join(folder, "dist-js", "index.js"): "import { Resource, invoke as i } from " +
+			"'@tauri-apps/api/core';\n" +
+			"class Form extends Resource {\n" +
+			"async send(a) { if (a) { await i('plugin:cli|cli_matches') } return i('plugin:cli|ask') }\n" +
 			"static async make() { return new Form(await i('plugin:cli|ask')) } }\n" +
 			"const make = () => Form.make();\nexport { Form, make }"} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
