@@ -68,6 +68,11 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	if app.Err("") != nil || slices.ContainsFunc(c.policies, (*capability.Policy).TooLarge) {
 		return nil // check reports it
 	}
+	// A list that a build is given may activate others, so what those grant that are not active
+	// counts.
+	all := *app
+	all.Config, all.PlatformConfigs = nil, nil
+	c.inactive, _ = all.Resolve(capability.ResolveOptions{})
 	var known []Call
 	known, c.computed = f.calls(app)
 	for _, call := range known {
@@ -91,6 +96,7 @@ type checker struct {
 	manifests  *capability.Manifests
 	severities map[capability.Code]capability.Severity
 	policies   []*capability.Policy // of each target
+	inactive   *capability.Policy   // of all capability files
 	called     []capability.Command
 	computed   []computedCall
 	found      capability.Diagnostics
@@ -147,7 +153,9 @@ func grouped(known []Call, wanted func(Call) bool) (groups [][]Call) {
 // denied reports calls that no capability allows on any platform.
 func (c *checker) denied(known []Call) {
 	for _, calls := range grouped(known, func(call Call) bool {
-		return !slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowed(p, call) })
+		return !slices.ContainsFunc(append(slices.Clip(c.policies), c.inactive), func(p *capability.Policy) bool {
+			return c.allowed(p, call)
+		})
 	}) {
 		call, policy := calls[0], c.policies[0]
 		where := ""

@@ -259,6 +259,17 @@ func TestLocalServers(t *testing.T) {
 	}
 }
 
+// A capability that the configuration does not list may be activated by the build.
+func TestInactiveCapabilities(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"src/a.ts": "import {stat} from '@tauri-apps/plugin-fs';\nstat('x')",
+		"src-tauri/tauri.conf.json":         `{"app": {"security": {"capabilities": ["main"]}}}`,
+		"src-tauri/capabilities/other.json": `{"identifier": "o", "windows": ["x"], "permissions": ["fs:allow-stat"]}`}
+	require.Empty(t, findings(t, files, "call-denied"))
+	files["src-tauri/capabilities/other.json"] = ""
+	require.Len(t, findings(t, files, "call-denied"), 1)
+}
+
 // Computed names are listed with their place; what is denied explicitly cannot be granted; plugins
 // of which nothing is known are not judged.
 func TestOtherFindings(t *testing.T) {

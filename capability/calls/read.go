@@ -239,7 +239,7 @@ func (r *reader) read(file string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, plain(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	switch {
 	case err != nil:

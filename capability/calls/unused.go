@@ -83,21 +83,24 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 }
 
 // implied reports whether a command may be called by what a plugin or the framework adds to pages:
-// regions to drag a window by, links, dialogs and notifications of the web, and functions without
-// commands of their own.
+// regions to drag a window by, hot keys, links, dialogs and notifications of the web, and functions
+// without commands of their own.
 func (c *checker) implied(command capability.Command) bool {
 	any := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return c.names[name] })
 	}
 	plugin := command.Plugin()
+	_, short, _ := strings.Cut(command.String(), "|")
 	switch plugin {
 	case "window":
-		return any("data-tauri-drag-region") && (strings.HasSuffix(command.String(), "start_dragging") ||
-			strings.HasSuffix(command.String(), "internal_toggle_maximize"))
-	case "webview":
-		return strings.HasSuffix(command.String(), "internal_toggle_devtools")
+		drag := short == "start_dragging" || short == "internal_toggle_maximize"
+		return any("data-tauri-drag-region") && drag || short == "start_resize_dragging"
+	case "webview": // by its hot keys
+		return short == "internal_toggle_devtools" || short == "set_webview_zoom" || short == "print" && any("print")
+	case "app":
+		return short == "register_listener" || short == "remove_listener"
 	case "opener", "shell":
-		if any("_blank", "target", "href") && strings.Contains(command.String(), "open") {
+		if any("_blank", "target", "href") && strings.Contains(short, "open") {
 			return true
 		}
 	case "dialog":

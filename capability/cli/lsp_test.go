@@ -293,6 +293,7 @@ func TestEditorShowsCalls(t *testing.T) {
 	require.Equal(t, "Add fs:allow-write-text-file", actions[0].Title)
 	for uri, edits := range actions[0].Edit.Changes {
 		require.True(t, strings.HasSuffix(uri, "/src-tauri/capabilities/main.json"), uri)
-		require.Equal(t, []lspEdit{{lspRange{lspPosition{3, 56}, lspPosition{3, 56}}, `, "fs:allow-write-text-file"`}}, edits)
+		end := lspPosition{3, 56}
+		require.Equal(t, []lspEdit{{lspRange{end, end}, `, "fs:allow-write-text-file"`}}, edits)
 	}
 }

@@ -50,10 +50,10 @@ func (g *Graph) resolve(file string, v Value, depth int) (t Target, ok bool) {
 	if depth > maxLinks {
 		return t, false
 	}
-	switch {
-	case v.Spec == "":
+	switch v.Spec {
+	case "":
 		t, ok = Target{Spec: file, Name: v.Name}, v.Name != ""
-	case v.Spec == Global:
+	case Global:
 		t, ok = global(Target{Spec: Global, Name: v.Name}), true
 	default:
 		t, ok = g.imported(file, v.Spec, v.Name, depth)

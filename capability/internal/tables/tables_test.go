@@ -85,8 +85,10 @@ func TestPackagesAddToTheTable(t *testing.T) {
 		"cli\tcommand\tcli_matches\t-\nfs\tnewest\t-\t2.0.0\n",
 		filepath.Join(folder, "package.json"): `{"version": "2.5.0"}`,
 		"calls/calls.tsv":                     "# Of 2026-01-01.\n# Rows.\nold\t-\t-\t-\n",
-		"node_modules/@tauri-apps/api/core.js": "async function invoke(a) { return window.__TAURI_INTERNALS__.invoke(a) }\n" +
-			"class Resource { async close() { return invoke('plugin:resources|close') } }\nexport { Resource, invoke }",
+		"node_modules/@tauri-apps/api/core.js": "async function invoke(a) { " +
+			"return window.__TAURI_INTERNALS__.invoke(a) }\n" +
+			"class Resource { async close() { return invoke('plugin:resources|close') } }\n" +
+			"export { Resource, invoke }",
 		filepath.Join(folder, "dist-js", "index.js"): "import { Resource, invoke as i } from " +
 			"'@tauri-apps/api/core';\n" +
 			"class Form extends Resource {\n" +
