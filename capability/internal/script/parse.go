@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -73,7 +74,9 @@ func Parse(name string, source []byte) (*Module, error) {
 // begin something nested, such as operators, brackets and the spaces after keywords.
 func marks(source []byte) (n int) {
 	word := false
-	for _, r := range string(source) {
+	for at := 0; at < len(source); {
+		r, size := utf8.DecodeRune(source[at:])
+		at += size
 		letter := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 		space := unicode.IsSpace(r) || r == '\uFEFF'
 		if space && word || !space && !letter && !strings.ContainsRune(")]};,\"'", r) {
@@ -146,13 +149,13 @@ func lineStarts(text []byte) []int {
 
 // utf16Bytes returns how many bytes a number of UTF-16 units at the start of a text has.
 func utf16Bytes(text []byte, units int) int {
-	for i, r := range string(text) {
-		if units <= 0 || r == '\n' {
-			return i
-		}
+	at := 0
+	for at < len(text) && units > 0 && text[at] != '\n' {
+		r, size := utf8.DecodeRune(text[at:])
+		at += size
 		units -= utf16.RuneLen(r)
 	}
-	return len(text)
+	return at
 }
 
 // page reads the scripts of a page or component.
