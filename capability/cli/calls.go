@@ -30,8 +30,8 @@ func checkCalls(c *command, args []string) (int, error) {
 				c.note("%s is not read: %s", file.File, file.Reason)
 			}
 			if len(f.Foreign) > 0 {
-				c.note("what is granted of the core but never called is not reported, because these packages may call it: %s",
-					strings.Join(f.Foreign, ", "))
+				c.note("what is granted of the core but never called is not reported, because these packages may call "+
+					"it: %s", strings.Join(f.Foreign, ", "))
 			}
 			c.files += len(f.Files)
 		}
