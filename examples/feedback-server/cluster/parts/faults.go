@@ -42,6 +42,7 @@ func Faults() []Fault {
 		one("worker", func(c *Cluster) []*process { return c.workers }),
 		one("etcd member", func(c *Cluster) []*process { return c.etcd }),
 		{"node cut off", (*Cluster).cutOff},
+		{"node cut off from the others", (*Cluster).cutApart},
 		one("proxy", func(c *Cluster) []*process { return []*process{c.proxy} }),
 	}
 }
@@ -104,8 +105,7 @@ func (c *Cluster) switchover(ctx context.Context, _ time.Duration) error {
 	return c.awaitOther(ctx, leader)
 }
 
-// freezePatroni stops Patroni, while its PostgreSQL goes on. Its server must end before another
-// leads.
+// freezePatroni stops Patroni, while its PostgreSQL goes on. Its watch must end the server.
 func (c *Cluster) freezePatroni(ctx context.Context, down time.Duration) error {
 	leader, _, err := c.roles(ctx)
 	if err != nil {
@@ -117,8 +117,17 @@ func (c *Cluster) freezePatroni(ctx context.Context, down time.Duration) error {
 	if err := c.awaitOther(ctx, leader); err != nil {
 		return err
 	}
-	if leader.running() {
-		return fmt.Errorf("%s still runs without Patroni, while another server leads", leader.name)
+	if err := c.refuses(ctx, leader); err != nil {
+		return err
+	}
+	err = await(ctx, func(context.Context) error { // on a busy machine later than the other one leads
+		if leader.running() {
+			return fmt.Errorf("%s still runs without Patroni", leader.name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return c.restart(ctx, leader, down)
 }
@@ -143,22 +152,49 @@ func (c *Cluster) freezeWatch(ctx context.Context, _ time.Duration) error {
 	return errors.Join(leader.signalFirstChild(syscall.SIGCONT), leader.signal(syscall.SIGCONT))
 }
 
-// cutOff disconnects the leader's node with all that runs on it, until another server leads.
+// cutOff disconnects the leader's node, with all that runs on it.
 func (c *Cluster) cutOff(ctx context.Context, _ time.Duration) error {
+	return c.disconnect(ctx, func(node int, cut bool) error {
+		state := "up"
+		if cut {
+			state = "down"
+		}
+		return exec.CommandContext(ctx, "ip", "link", "set", fmt.Sprint("node", node), state).Run()
+	})
+}
+
+// cutApart disconnects the leader's node from the other nodes, but not from the proxy: clients still
+// reach a leader whose standbys do not.
+func (c *Cluster) cutApart(ctx context.Context, _ time.Duration) error {
+	return c.disconnect(ctx, func(node int, cut bool) error {
+		action := "del"
+		if cut {
+			action = "add"
+		}
+		var failed error
+		for other := 1; other <= nodes; other++ {
+			if other != node {
+				failed = errors.Join(failed, exec.CommandContext(ctx, "ip", "-n", fmt.Sprint("node", node),
+					"route", action, "blackhole", host(other)).Run())
+			}
+		}
+		return failed
+	})
+}
+
+// disconnect disconnects the leader's node until another server leads.
+func (c *Cluster) disconnect(ctx context.Context, set func(node int, cut bool) error) error {
 	leader, _, err := c.roles(ctx)
 	if err != nil {
 		return err
 	}
-	link := func(state string) error {
-		return exec.CommandContext(ctx, "ip", "link", "set", fmt.Sprint("node", leader.node), state).Run()
-	}
-	if err := link("down"); err != nil {
+	if err := set(leader.node, true); err != nil {
 		return err
 	}
 	if err := c.awaitOther(ctx, leader); err != nil {
 		return err
 	}
-	if err := link("up"); err != nil {
+	if err := set(leader.node, false); err != nil {
 		return err
 	}
 	return c.refuses(ctx, leader)
