@@ -18,8 +18,8 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// DeviceStarted is the answer to the start of a sign-in by a code.
-type DeviceStarted struct {
+// deviceStarted is the answer to the start of a sign-in by a code.
+type deviceStarted struct {
 	DeviceCode string    `json:"device_code" doc:"A secret of the page; it is never shown."`
 	Code       string    `json:"code" example:"BCDFGH" doc:"To show. Six letters, valid once."`
 	QR         string    `json:"qr" doc:"The text sign-in:CODE as a QR code: a data address of an SVG image."`
@@ -27,18 +27,18 @@ type DeviceStarted struct {
 	Interval   int       `json:"interval_seconds" doc:"How long to wait between two requests for the session."`
 }
 
-// DeviceCodeBody has the secret of the page that a sign-in was started for.
-type DeviceCodeBody struct {
+// deviceCodeBody has the secret of the page that a sign-in was started for.
+type deviceCodeBody struct {
 	DeviceCode string `json:"device_code" maxLength:"128" doc:"From the start of the sign-in."`
 }
 
-// CodeBody has the code that a page shows.
-type CodeBody struct {
+// codeBody has the code that a page shows.
+type codeBody struct {
 	Code string `json:"code" maxLength:"64" doc:"Six letters; case, spaces and hyphens do not matter."`
 }
 
-// DeviceAsking is the device that shows a code.
-type DeviceAsking struct {
+// deviceAsking is the device that shows a code.
+type deviceAsking struct {
 	Device      string    `json:"device" doc:"Browser and system, as the browser tells them."`
 	Address     string    `json:"address" doc:"The network address of the device."`
 	SameAddress bool      `json:"same_address" doc:"Whether it is that of this request, as in one building."`
@@ -46,13 +46,13 @@ type DeviceAsking struct {
 	ExpiresAt   time.Time `json:"expires_at" doc:"When its code expires."`
 }
 
-// SessionList is all sessions of a user.
-type SessionList struct {
-	Items []SessionItem `json:"items" nullable:"false"`
+// sessionList is all sessions of a user.
+type sessionList struct {
+	Items []sessionItem `json:"items" nullable:"false"`
 }
 
-// SessionItem is a session in a list.
-type SessionItem struct {
+// sessionItem is a session in a list.
+type sessionItem struct {
 	ID        string    `json:"session_id" doc:"It does not sign in."`
 	Device    string    `json:"device" doc:"Browser and system; empty for a sign-in by the platform."`
 	Current   bool      `json:"current" doc:"Whether this request belongs to it."`
@@ -67,15 +67,15 @@ type startInput struct {
 	UserAgent string `header:"User-Agent" hidden:"true"`
 }
 
-type codeInput struct{ Body CodeBody }
+type codeInput struct{ Body codeBody }
 
-type deviceSessionInput struct{ Body DeviceCodeBody }
+type deviceSessionInput struct{ Body deviceCodeBody }
 
 type deviceSessionOutput struct {
 	Status       int
 	CacheControl string        `header:"Cache-Control"`
 	SetCookie    []http.Cookie `header:"Set-Cookie"`
-	Body         *LoginState
+	Body         *loginState
 }
 
 // answer is an answer that is not cached.
@@ -152,7 +152,7 @@ func (o *operations) requireStartRate(ctx huma.Context, next func(huma.Context))
 	next(ctx)
 }
 
-func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[DeviceStarted], error) {
+func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[deviceStarted], error) {
 	d, secret, err := o.service.StartDevice(ctx, browser(in.UserAgent), clientOf(ctx))
 	if err != nil {
 		return nil, refusal(err)
@@ -161,7 +161,7 @@ func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[D
 	if err != nil {
 		return nil, refusal(err)
 	}
-	return &answer[DeviceStarted]{"no-store", DeviceStarted{
+	return &answer[deviceStarted]{"no-store", deviceStarted{
 		DeviceCode: secret, Code: d.Code, QR: image, ExpiresAt: d.ExpiresAt, Interval: pollSeconds,
 	}}, nil
 }
@@ -183,12 +183,12 @@ func (o *operations) deviceLogin(ctx context.Context, in *deviceSessionInput) (*
 	}
 	return &deviceSessionOutput{
 		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.devices.of(login)},
-		Body: &LoginState{UserID: login.UserID, Method: auth.MethodSession,
-			Session: &LoginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}},
+		Body: &loginState{UserID: login.UserID, Method: auth.MethodSession,
+			Session: &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}},
 	}, nil
 }
 
-func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[DeviceAsking], error) {
+func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[deviceAsking], error) {
 	d, err := o.service.Device(ctx, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
@@ -196,7 +196,7 @@ func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[Dev
 	if err != nil {
 		return nil, codeRefusal(err)
 	}
-	return &answer[DeviceAsking]{"no-store", DeviceAsking{
+	return &answer[deviceAsking]{"no-store", deviceAsking{
 		Device: d.Name, Address: d.Address, SameAddress: d.Address == clientOf(ctx),
 		CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
 	}}, nil
@@ -222,19 +222,19 @@ func codeRefusal(err error) error {
 	return refusal(err)
 }
 
-func (o *operations) sessions(ctx context.Context, _ *struct{}) (*answer[SessionList], error) {
+func (o *operations) sessions(ctx context.Context, _ *struct{}) (*answer[sessionList], error) {
 	sessions, err := o.service.Sessions(ctx, principal(ctx).UserID)
 	if err != nil {
 		return nil, refusal(err)
 	}
-	list := SessionList{Items: []SessionItem{}}
+	list := sessionList{Items: []sessionItem{}}
 	for _, s := range sessions {
-		list.Items = append(list.Items, SessionItem{
+		list.Items = append(list.Items, sessionItem{
 			ID: hex.EncodeToString(s.TokenHash[:]), Device: s.Device, Current: s.TokenHash == principal(ctx).Session,
 			CreatedAt: s.CreatedAt, ExpiresAt: s.ExpiresAt,
 		})
 	}
-	return &answer[SessionList]{"no-store", list}, nil
+	return &answer[sessionList]{"no-store", list}, nil
 }
 
 func (o *operations) endSession(ctx context.Context, in *struct {

@@ -14,28 +14,28 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// LoginBody is the body of a sign-in.
-type LoginBody struct {
+// loginBody is the body of a sign-in.
+type loginBody struct {
 	Code string `json:"code" minLength:"1" doc:"The one-time login code from the platform."`
 }
 
-// LoginAnswer is the answer to a sign-in.
-type LoginAnswer struct {
+// loginAnswer is the answer to a sign-in.
+type loginAnswer struct {
 	Token     string    `json:"token" doc:"The session token. It is shown this once."`
 	TokenType string    `json:"token_type" enum:"Bearer" doc:"How to send the token."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
 	UserID    uuid.UUID `json:"teacher_id" format:"uuid" doc:"Who signed in."`
 }
 
-// LoginState is the sender of a request and the session.
-type LoginState struct {
+// loginState is the sender of a request and the session.
+type loginState struct {
 	UserID  uuid.UUID     `json:"teacher_id" format:"uuid" doc:"Who is signed in."`
 	Method  auth.Method   `json:"method" enum:"session,development" doc:"How the request was authenticated."`
-	Session *LoginSession `json:"session" doc:"The session; null for the development header."`
+	Session *loginSession `json:"session" doc:"The session; null for the development header."`
 }
 
-// LoginSession is a session in answers.
-type LoginSession struct {
+// loginSession is a session in answers.
+type loginSession struct {
 	_         struct{}  `nullable:"true"`
 	CreatedAt time.Time `json:"created_at" doc:"When the user signed in."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
@@ -48,22 +48,22 @@ const tag = "Sign-in"
 // JSON may escape.
 const maxLoginBody = 8 << 10
 
-type loginInput struct{ Body LoginBody }
+type loginInput struct{ Body loginBody }
 
 type loginOutput struct {
 	CacheControl string `header:"Cache-Control"`
-	Body         LoginAnswer
+	Body         loginAnswer
 }
 
 type meOutput struct {
 	CacheControl string `header:"Cache-Control"`
-	Body         LoginState
+	Body         loginState
 }
 
 type cookieOutput struct {
 	CacheControl string      `header:"Cache-Control"`
 	SetCookie    http.Cookie `header:"Set-Cookie"`
-	Body         LoginState
+	Body         loginState
 }
 
 type logoutOutput struct {
@@ -247,11 +247,11 @@ func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOu
 	if err != nil {
 		return nil, err
 	}
-	session := &LoginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
+	session := &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
 	return &cookieOutput{
 		CacheControl: "no-store",
 		SetCookie:    *o.cookie.of(login),
-		Body:         LoginState{UserID: login.UserID, Method: auth.MethodSession, Session: session},
+		Body:         loginState{UserID: login.UserID, Method: auth.MethodSession, Session: session},
 	}, nil
 }
 
@@ -262,7 +262,7 @@ func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, e
 	}
 	return &loginOutput{
 		CacheControl: "no-store",
-		Body: LoginAnswer{
+		Body: loginAnswer{
 			Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
 		},
 	}, nil
@@ -270,9 +270,9 @@ func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, e
 
 func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	p := principal(ctx)
-	state := LoginState{UserID: p.UserID, Method: p.Method}
+	state := loginState{UserID: p.UserID, Method: p.Method}
 	if p.Method == auth.MethodSession {
-		state.Session = &LoginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
+		state.Session = &loginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
 	}
 	return &meOutput{CacheControl: "no-store", Body: state}, nil
 }

@@ -44,7 +44,8 @@ func (c *consumer) write(t *testing.T, name, text string) {
 }
 
 // published returns a module outside of the checkout that requires the last commit, which a proxy
-// serves. Its version has the time and the hash of the commit, so the cache of modules has no other.
+// serves. Its version has the time and the hash of the commit, so the cache of modules has no
+// other.
 func published(t *testing.T) *consumer {
 	t.Helper()
 	checkout, err := filepath.Abs(root)
@@ -55,7 +56,8 @@ func published(t *testing.T) *consumer {
 	c.version = "v0.0.0-" + stamp
 	proxy := filepath.Join(t.TempDir(), path, "@v", c.version)
 	var archive bytes.Buffer
-	require.NoError(t, zip.CreateFromVCS(&archive, module.Version{Path: path, Version: c.version}, checkout, "HEAD", ""))
+	version := module.Version{Path: path, Version: c.version}
+	require.NoError(t, zip.CreateFromVCS(&archive, version, checkout, "HEAD", ""))
 	cache := c.run(t, nil, "go", "env", "GOMODCACHE")
 	t.Cleanup(func() {
 		_ = os.RemoveAll(filepath.Join(cache, path+"@"+c.version))
