@@ -113,8 +113,16 @@ func (db *DB) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.T
 	return err
 }
 
+// once commits even if ctx ends meanwhile. PostgreSQL would otherwise cancel its wait for a
+// synchronous standby and show a row that only it may have; a caller who repeats the request would
+// find it, and lose it with this server.
 func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	tx, err := db.W.BeginTx(ctx, nil)
+	conn, err := db.W.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return err
 	}

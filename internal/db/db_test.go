@@ -114,3 +114,44 @@ func TestCanceledCallerDoesNotMeanUnavailable(t *testing.T) {
 		require.False(t, db.IsUnavailable(err), "%v", err)
 	})
 }
+
+// A request that is abandoned while its commit waits for the synchronous standby has not happened
+// until the standby has it: its repetition must not find it.
+func TestAnAbandonedCommitStillWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Settings: map[string]string{
+		"synchronous_commit": "on", "synchronous_standby_names": "nobody",
+	}})
+	local, err := sql.Open("pgx", server.URL()+"&synchronous_commit=local")
+	require.NoError(t, err)
+	defer local.Close()
+	_, err = local.Exec("create table t (id bigint)")
+	require.NoError(t, err)
+	d, err := db.Open(server.URL())
+	require.NoError(t, err)
+	defer d.Close()
+
+	ctx, abandon := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- d.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "insert into t values (1)")
+			return err
+		})
+	}()
+	var waiting int
+	wait := func() bool {
+		const sql = "select coalesce(max(pid), 0) from pg_stat_activity where wait_event = 'SyncRep'"
+		return local.QueryRow(sql).Scan(&waiting) == nil && waiting != 0
+	}
+	require.Eventually(t, wait, time.Minute, 10*time.Millisecond)
+	abandon()
+	require.Never(t, func() bool { return !wait() }, 500*time.Millisecond, 20*time.Millisecond)
+	var visible bool
+	require.NoError(t, local.QueryRow("select exists (select from t)").Scan(&visible))
+	require.False(t, visible)
+
+	_, err = local.Exec("select pg_cancel_backend($1)", waiting) // what the standby's return would do
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+}
