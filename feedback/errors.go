@@ -32,6 +32,8 @@ var (
 	ErrAudioDeleted = errors.New("recording deleted")
 	// ErrNothingTranscribed: there is no transcript to summarize.
 	ErrNothingTranscribed = errors.New("nothing transcribed")
+	// ErrNothingToReport: there are no records to report on.
+	ErrNothingToReport = errors.New("nothing to report")
 	// ErrAudioEmpty: the recording is empty.
 	ErrAudioEmpty = errors.New("empty audio")
 	// ErrAudioTooLarge: the recording exceeds the size limit.

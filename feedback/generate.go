@@ -26,6 +26,11 @@ type Summarizer interface {
 type SummaryInput struct {
 	Lessons []SummaryLesson // in their order
 
+	// Report means that the lessons are records of feedback, of a term for example: the summary
+	// tells what changed from the oldest to the newest, with the days, and leaves out homework and
+	// notices.
+	Report bool
+
 	// Student is the student's name, and GuardianTitle how the guardian is addressed. A summarizer
 	// that sends text to another service sends neither.
 	Student       string
@@ -112,8 +117,16 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 	lessons = slices.Clone(lessons)
 	slices.SortFunc(lessons, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	lessons = slices.Compact(lessons)
-	key := fmt.Sprint(teacher, session, lessons)
-	result := s.summaries.DoChan(key, func() (g any, err error) {
+	return share(ctx, s, fmt.Sprint(teacher, session, lessons), func(ctx context.Context) (Generated, error) {
+		return s.generate(ctx, teacher, session, lessons)
+	})
+}
+
+// share runs a summary, or waits for a running one with the same key. It goes on if ctx ends.
+func share[T any](
+	ctx context.Context, s *Service, key string, summarize func(context.Context) (T, error),
+) (out T, err error) {
+	result := s.summaries.DoChan(key, func() (v any, err error) {
 		defer func() {
 			if v := recover(); v != nil { // it would end the process
 				err = fmt.Errorf("feedback: summarizer panicked: %v\n%s", v, debug.Stack())
@@ -121,14 +134,14 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 		}()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), generateTimeout)
 		defer cancel()
-		return s.generate(ctx, teacher, session, lessons)
+		return summarize(ctx)
 	})
 	select {
 	case r := <-result:
-		g, _ := r.Val.(Generated)
-		return g, r.Err
+		out, _ = r.Val.(T)
+		return out, r.Err
 	case <-ctx.Done():
-		return Generated{}, ctx.Err()
+		return out, ctx.Err()
 	}
 }
 
@@ -173,17 +186,19 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	case g.Lessons == 0:
 		return Generated{}, &Error{Kind: ErrNothingTranscribed, Message: "no lesson has a transcript yet"}
 	}
-	if err := s.describe(ctx, whole, &in); err != nil {
+	in.Date = whole.Date
+	if err := s.describe(ctx, teacher, whole.ProfileID, &in); err != nil {
 		return Generated{}, err
 	}
-	if s.cfg.Summarizer == nil {
-		return Generated{}, &Error{Kind: ErrSummary, Message: "no summarizer is configured"}
-	}
-	if err := s.countSummary(ctx, teacher); err != nil {
-		return Generated{}, err
-	}
-	g.Summary, err = s.summarize(ctx, in)
+	last, _, err := s.store.Records(ctx, teacher,
+		RecordFilter{ProfileID: uuid.NullUUID{UUID: whole.ProfileID, Valid: true}}, nil, 1)
 	if err != nil {
+		return Generated{}, err
+	}
+	if len(last) > 0 {
+		in.LastRecord = last[0].Content
+	}
+	if g.Summary, err = s.summarize(ctx, teacher, in); err != nil {
 		return Generated{}, err
 	}
 	g.Sentences = evidenceOf(g.Text, sources, in.Student)
@@ -194,27 +209,20 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
 }
 
-// describe adds to the lessons of in what else a summarizer should know.
-func (s *Service) describe(ctx context.Context, session Session, in *SummaryInput) error {
-	p, err := s.store.Profile(ctx, session.TeacherID, session.ProfileID)
+// describe adds what a summarizer should know of a student and the teacher.
+func (s *Service) describe(ctx context.Context, teacher, profile uuid.UUID, in *SummaryInput) error {
+	p, err := s.store.Profile(ctx, teacher, profile)
 	if err != nil {
 		return err
 	}
-	in.Student, in.GuardianTitle, in.Date = p.Name, p.GuardianTitle, session.Date
+	in.Student, in.GuardianTitle = p.Name, p.GuardianTitle
 	in.Subject, in.Grade, in.Term = p.Subject, p.Grade, p.Term
-	d, err := s.Defaults(ctx, session.TeacherID)
+	d, err := s.Defaults(ctx, teacher)
 	if err != nil {
 		return err
 	}
 	in.Instructions = d.SummaryInstructions
-	if in.Words, err = s.store.Words(ctx, session.TeacherID); err != nil {
-		return err
-	}
-	last, _, err := s.store.Records(ctx, session.TeacherID,
-		RecordFilter{ProfileID: uuid.NullUUID{UUID: p.ID, Valid: true}}, nil, 1)
-	if len(last) > 0 {
-		in.LastRecord = last[0].Content
-	}
+	in.Words, err = s.store.Words(ctx, teacher)
 	return err
 }
 
@@ -270,7 +278,14 @@ func (s *Service) countSummary(ctx context.Context, teacher uuid.UUID) error {
 	return err
 }
 
-func (s *Service) summarize(ctx context.Context, in SummaryInput) (Summary, error) {
+// summarize makes and counts a summary.
+func (s *Service) summarize(ctx context.Context, teacher uuid.UUID, in SummaryInput) (Summary, error) {
+	if s.cfg.Summarizer == nil {
+		return Summary{}, &Error{Kind: ErrSummary, Message: "no summarizer is configured"}
+	}
+	if err := s.countSummary(ctx, teacher); err != nil {
+		return Summary{}, err
+	}
 	out, err := s.cfg.Summarizer.Summarize(ctx, in)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -15,7 +15,7 @@ type Limits struct {
 	Bytes     int64 // of recordings; defaults to 8 GiB
 	Segments  int   // also those that are transcribed again; defaults to 5000
 	Sessions  int   // newly created; defaults to 500
-	Summaries int   // by [Service.Generate]; defaults to 200
+	Summaries int   // by [Service.Generate] and [Service.Report]; defaults to 200
 	TextBytes int64 // of what the teacher writes, also of generated texts; defaults to 16 MiB
 	TextRows  int   // profiles, records and lessons; defaults to 5000
 }

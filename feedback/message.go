@@ -64,7 +64,7 @@ func (s *Service) RecordMessage(ctx context.Context, teacher, record uuid.UUID) 
 	if err != nil {
 		return "", err
 	}
-	return s.message(ctx, teacher, r.ProfileID, r.Date, r.Content)
+	return s.message(ctx, teacher, r.ProfileID, r.Date, r.Date, r.Content)
 }
 
 // SessionMessage returns the text that is being written in a session as RecordMessage does that of
@@ -78,10 +78,13 @@ func (s *Service) SessionMessage(ctx context.Context, teacher, session uuid.UUID
 	if strings.TrimSpace(text) == "" {
 		text = f.GeneratedText
 	}
-	return s.message(ctx, teacher, f.ProfileID, f.Date, text)
+	return s.message(ctx, teacher, f.ProfileID, f.Date, f.Date, text)
 }
 
-func (s *Service) message(ctx context.Context, teacher, profile uuid.UUID, date, text string) (string, error) {
+// message returns a text on the lessons of some days as a message to the guardian.
+func (s *Service) message(
+	ctx context.Context, teacher, profile uuid.UUID, first, last, text string,
+) (string, error) {
 	p, err := s.store.Profile(ctx, teacher, profile)
 	if err != nil {
 		return "", err
@@ -90,11 +93,11 @@ func (s *Service) message(ctx context.Context, teacher, profile uuid.UUID, date,
 	if err != nil {
 		return "", err
 	}
-	return fillTemplate(d.MessageTemplate, p, date, text), nil
+	return fillTemplate(d.MessageTemplate, p, first, last, text), nil
 }
 
 // fillTemplate returns a message. An empty template means the default of the text's language.
-func fillTemplate(template string, p Profile, date, text string) string {
+func fillTemplate(template string, p Profile, first, last, text string) string {
 	if strings.TrimSpace(template) == "" {
 		switch {
 		case isChinese(text):
@@ -110,7 +113,7 @@ func fillTemplate(template string, p Profile, date, text string) string {
 		words = text
 	}
 	values := map[string]string{
-		"guardian_title": p.GuardianTitle, "name": p.Name, "date": writtenDate(date, isChinese(words)),
+		"guardian_title": p.GuardianTitle, "name": p.Name, "date": writtenDates(first, last, isChinese(words)),
 		"subject": p.Subject, "grade": p.Grade, "term": p.Term, "text": text,
 	}
 	var lines []string
@@ -155,6 +158,17 @@ func writtenDate(date string, chinese bool) string {
 		return t.Format("2006年1月2日")
 	}
 	return t.Format("2 January 2006")
+}
+
+// writtenDates returns the days from first to last.
+func writtenDates(first, last string, chinese bool) string {
+	switch {
+	case first == last:
+		return writtenDate(first, chinese)
+	case chinese:
+		return writtenDate(first, true) + "至" + writtenDate(last, true)
+	}
+	return writtenDate(first, false) + " to " + writtenDate(last, false)
 }
 
 // fillLine puts the values in the place of a line's placeholders. It reports false if the line had

@@ -53,7 +53,8 @@ func TestRecordsAreTakenAlongWithTheirTranscripts(t *testing.T) {
 	require.NoError(t, err)
 	mended := say(first, "Today Shivon painted.")
 	say(first, "She <b>mixed</b> greens.")
-	_, err = e.EditSegment(t.Context(), e.teacher, mended.ID, feedback.SegmentEdit{Text: new("Today Siobhan painted.")})
+	_, err = e.EditSegment(t.Context(), e.teacher, mended.ID,
+		feedback.SegmentEdit{Text: new("Today Siobhan painted.")})
 	require.NoError(t, err)
 	_, err = e.FinishLesson(t.Context(), e.teacher, first.ID)
 	require.NoError(t, err)

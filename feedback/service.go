@@ -55,7 +55,7 @@ type Service struct {
 	broker  broker
 	running *semaphore.Weighted // transcriptions: 1 for each, maxRunning for one that runs alone
 
-	summaries singleflight.Group // running ones, by teacher, session and lessons
+	summaries singleflight.Group // running ones, by what they are made of
 }
 
 // maxRunning is more than the number of transcriptions that run at once.

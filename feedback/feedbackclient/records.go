@@ -120,6 +120,39 @@ func (c Client) RecordText(ctx context.Context, id, format string) (io.ReadClose
 	return c.download(ctx, path("/feedback-records/%s/text", id)+"?"+url.Values{"format": {format}}.Encode())
 }
 
+// ReportRange selects the records of a report: by days, or by year and, unless "", term.
+type ReportRange struct {
+	From         string `json:"from,omitempty"` // YYYY-MM-DD
+	To           string `json:"to,omitempty"`   // YYYY-MM-DD
+	AcademicYear int    `json:"academic_year,omitempty"`
+	Term         string `json:"term,omitempty"`
+}
+
+// Report is a text about a student over many lessons.
+type Report struct {
+	Text    string `json:"text"`    // as a message to the guardian
+	Lessons int    `json:"lessons"` // of the sessions of the records
+	Records int    `json:"records"`
+
+	Sentences []ReportSentence `json:"sentences"` // of the text within the message
+
+	Source       string   `json:"source"` // remote or local
+	Warning      string   `json:"warning"`
+	WarningCodes []string `json:"warning_codes"` // Warning for programs
+}
+
+// ReportSentence is a sentence of a report.
+type ReportSentence struct {
+	Text      string   `json:"text"`
+	Records   []string `json:"records"`   // identifiers of the records that it comes from
+	Supported bool     `json:"supported"` // false: it may be invented
+}
+
+// Report tells what changed for a student over a range.
+func (c Client) Report(ctx context.Context, profileID string, in ReportRange) (r Report, err error) {
+	return r, c.Call(ctx, http.MethodPost, path("/profiles/%s/report", profileID), in, &r)
+}
+
 // RecordMessage returns the text of a record as a message to the guardian, see [Defaults].
 func (c Client) RecordMessage(ctx context.Context, id string) (string, error) {
 	return c.message(ctx, path("/feedback-records/%s/message", id))

@@ -109,6 +109,7 @@ func Register(api huma.API, c Config) {
 	s.registerWords(group)
 	s.registerRecords(group)
 	s.registerRecordText(group)
+	s.registerReport(group)
 	s.registerExport(group)
 }
 

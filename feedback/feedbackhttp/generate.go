@@ -42,15 +42,20 @@ type generated struct {
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describeWarnings(s, map[string]string{
+		"sentences": "Those of the text, with the recordings that they come from. A sentence of which these say too " +
+			"little is not supported. At most 500; none if the text is in another script than what was said.",
+	})
+}
+
+// describeWarnings adds descriptions, also those of the warnings.
+func describeWarnings(s *huma.Schema, descriptions map[string]string) *huma.Schema {
 	s.Properties["warning_codes"].Items.Enum = []any{feedback.WarningFallback, feedback.WarningShortened,
 		feedback.WarningIncomplete, feedback.WarningUnknownName, feedback.WarningUnsupported,
 		feedback.WarningDoubtfulLeftOut}
-	return wire.Describe(s, map[string]string{
-		"sentences": "Those of the text, with the recordings that they come from. A sentence of which these say too " +
-			"little is not supported. At most 500; none if the text is in another script than what was said.",
-		"warning":       "What to know about how the text was made, for a person.",
-		"warning_codes": "The same for programs: stable words.",
-	})
+	descriptions["warning"] = "What to know about how the text was made, for a person."
+	descriptions["warning_codes"] = "The same for programs: stable words."
+	return wire.Describe(s, descriptions)
 }
 
 func (s *server) registerGenerate(api huma.API) {

@@ -242,6 +242,32 @@ func TestRecords(t *testing.T) {
 			delete(in, "feedback_session_id")
 			e.do("POST", "/feedback-records", in).want(201)
 		},
+		"a report over several": func(t *testing.T, e *env) {
+			profile := e.profile("Ming")
+			var records []any
+			for _, day := range []string{"2026-05-01", "2026-05-08"} {
+				records = append(records, e.do("POST", "/feedback-records", object{"profile_id": profile,
+					"feedback_date": day, "content": "Painted a pond."}).want(201).str("record_id"))
+			}
+			path := "/profiles/" + profile + "/report"
+			a := e.do("POST", path, object{"from": "2026-05-01", "to": "2026-05-31"}).want(200)
+			require.Equal(t, []any{0.0, 2.0, "local"}, []any{a.json["lessons"], a.json["records"], a.json["source"]})
+			require.Contains(t, a.str("text"), "1 May 2026 to 8 May 2026:\n\n[Painted a pond.][Painted a pond.]")
+			require.Subset(t, records, a.json["sentences"].([]any)[0].(object)["records"])
+			e.do("POST", path, object{"academic_year": 2026}).want(200)
+			e.do("POST", path, object{"academic_year": 2026, "term": "x"}).want(422, "nothing_to_report")
+			for _, bad := range []any{
+				object{}, object{"from": "2026-05-01"}, object{"from": "x", "to": "y"}, "{", "[]",
+				object{"academic_year": "2026"}, object{"academic_year": 1e300}, object{"academic_year": -1},
+				object{"from": "2026-05-01", "to": "2026-05-31", "academic_year": 2026},
+				object{"academic_year": 2026, "term": strings.Repeat("x", 101)}, object{"year": 2026}} {
+				require.Contains(t, []int{400, 422}, e.do("POST", path, bad).Code, bad)
+			}
+			e.do("POST", path, nil).want(400)
+			e.do("POST", "/profiles/"+uuid.NewString()+"/report", object{"academic_year": 2026}).want(404, "not_found")
+			e.summary.err = errOrdinary
+			e.do("POST", path, object{"academic_year": 2026}).want(502, "summary_failed")
+		},
 		"one is taken along as a text": func(t *testing.T, e *env) {
 			id := e.do("POST", "/feedback-records", object{"profile_id": e.profile("Ming"),
 				"feedback_date": "2026-05-31", "content": "Well *done*."}).want(201).str("record_id")

@@ -69,7 +69,7 @@ func TestDocumentIsComplete(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 34, operations)
+	require.Equal(t, 35, operations)
 	require.Equal(t, []any{object{"url": "/teach"}}, doc["servers"])
 	for _, tag := range doc["tags"].([]any) {
 		require.NotEmpty(t, tag.(object)["description"], tag)

@@ -39,7 +39,7 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New(),
 		document: apitest.Parse(t, document(t))}
 	all := routes(t)
-	require.Len(t, all, 34)
+	require.Len(t, all, 35)
 	for _, r := range all {
 		for _, who := range []string{uuid.NewString(), "nobody"} {
 			for _, body := range []any{nil, object{}, "{broken"} {
@@ -94,6 +94,7 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 				"feedback_session_id": session},
 			"open-session": object{"profile_id": profile}, "save-session": object{"feedback_text": "stolen"},
 			"save-record":       object{"feedback_date": "2026-05-31", "content": "stolen"},
+			"report":            object{"academic_year": 2026},
 			"save-segment-text": object{"text": "stolen"},
 			"generate-feedback": object{"lesson_ids": []string{lesson}},
 		}

@@ -186,7 +186,28 @@ func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (_ []feedback.Record, more bool, err error) {
 	var a args
-	query := `select ` + recordColumns + ` from feedback_records where teacher_id = ` + a.add(teacher)
+	query := `select ` + recordColumns + ` from feedback_records where ` + recordsWhere(&a, teacher, f)
+	if after != nil {
+		query += ` and (feedback_date, created_at, record_id) < (` +
+			a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
+	}
+	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit+1)
+	items, more, err := upTo(ctx, s.db, limit, scanRecord(teacher),
+		func(r feedback.Record) int { return len(r.Content) }, query, a...)
+	return items, more, wrap("list records", err)
+}
+
+// CountLessons implements [feedback.Store].
+func (s *Store) CountLessons(ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter) (int, error) {
+	var a args
+	n, err := one(ctx, s.db, nil, scanValue[int], `select count(*) from feedback_lessons where session_id in (
+		select session_id from feedback_records where `+recordsWhere(&a, teacher, f)+`)`, a...)
+	return n, wrap("count lessons", err)
+}
+
+// recordsWhere returns the condition of a filter.
+func recordsWhere(a *args, teacher uuid.UUID, f feedback.RecordFilter) string {
+	query := `teacher_id = ` + a.add(teacher)
 	if f.ProfileID.Valid {
 		query += ` and profile_id = ` + a.add(f.ProfileID)
 	}
@@ -205,14 +226,7 @@ func (s *Store) Records(
 	if f.Query != "" {
 		query += ` and content_folded like ` + a.add("%"+likeEscaper.Replace(foldText(f.Query))+"%") + ` escape '\'`
 	}
-	if after != nil {
-		query += ` and (feedback_date, created_at, record_id) < (` +
-			a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
-	}
-	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit+1)
-	items, more, err := upTo(ctx, s.db, limit, scanRecord(teacher),
-		func(r feedback.Record) int { return len(r.Content) }, query, a...)
-	return items, more, wrap("list records", err)
+	return query
 }
 
 // EditRecord implements [feedback.Store].

@@ -196,6 +196,15 @@ func (c *Chat) input(
 	if words <= c.maxInputWords {
 		return in, nil, nil
 	}
+	if in.Report {
+		for words > c.maxInputWords && len(in.Lessons) > 2 { // the oldest and the newest tell most
+			i := len(in.Lessons) / 2
+			left = append(left, in.Lessons[i].Date)
+			words -= countWords(in.Lessons[i].Text)
+			in.Lessons = slices.Delete(in.Lessons, i, i+1)
+		}
+		return in, left, nil
+	}
 	text, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
 	in.Lessons = []feedback.SummaryLesson{{Text: text}}
 	return in, left, err

@@ -251,6 +251,34 @@ func TestLongLessonsAreShortened(t *testing.T) {
 	})
 }
 
+// A report is asked for as one, with the days of its records; of too many, those in the middle are
+// left out.
+func TestChatReport(t *testing.T) {
+	t.Parallel()
+	var sent string
+	c, _ := newChat(t, ChatConfig{Prompt: "about lessons", Client: fake(t,
+		func(_ int, w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			sent = string(body)
+			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"In March [NAME_1_1] was slow."}}]}`)
+		})})
+	in := feedback.SummaryInput{Report: true, Student: "Ming"}
+	for i, text := range []string{"Ming was slow.", strings.Repeat("word ", 15_000), strings.Repeat("other ", 15_000),
+		"Ming is quick. Homework: page 1."} {
+		in.Lessons = append(in.Lessons, feedback.SummaryLesson{Text: text, Date: fmt.Sprintf("2026-0%d-02", i+3)})
+	}
+	s, err := c.Summarize(t.Context(), in)
+	require.NoError(t, err)
+	require.Equal(t, "In March Ming was slow.", s.Text)
+	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened}, s.WarningCodes)
+	require.Contains(t, s.Warning, "2026-05-02")
+	require.Contains(t, sent, "Tell what changed.")
+	require.NotContains(t, sent, "about lessons")
+	require.Contains(t, sent, `date=\"2026-03-02, Monday\"`)
+	require.Contains(t, sent, "[NAME_1_1] is quick")
+	require.NotContains(t, sent, "other")
+}
+
 func TestNothingIsSentWithoutWords(t *testing.T) {
 	t.Parallel()
 	c, _ := newChat(t, ChatConfig{})

@@ -20,7 +20,9 @@ var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", f
 // spaces and end marks. Names are not removed, since the text does not leave the process.
 //
 // The text has a paragraph for each lesson, then one for homework and one for notices, such as the
-// times of lessons, concerts, fees and what to bring. The zero value is ready to use.
+// times of lessons, concerts, fees and what to bring. That of a report has sentences on what
+// changed from the oldest to the newest records, on what was reached, and of the newest record,
+// each with its day. The zero value is ready to use.
 type Local struct {
 	// MaxWords is the length above which the text is shortened by whole sentences, counted as word
 	// processors do: each Chinese character and each English word is one. Homework, notices and
@@ -33,7 +35,12 @@ var _ feedback.Summarizer = Local{}
 // Summarize implements [feedback.Summarizer]. A text that was shortened has a
 // [feedback.WarningShortened], which names what was left out.
 func (l Local) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	text, left, err := l.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
+	text, left, err := "", []string(nil), error(nil)
+	if in.Report {
+		text, err = l.report(ctx, in)
+	} else {
+		text, left, err = l.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
+	}
 	if err != nil {
 		return feedback.Summary{}, err
 	}

@@ -81,14 +81,21 @@ func (c *Chat) messages(in feedback.SummaryInput, n *names) []message {
 	if in.LastRecord != "" {
 		fmt.Fprintf(&user, "<last_homework>\n%s\n</last_homework>\n", hide(in.LastRecord))
 	}
+	element := "lesson"
+	if in.Report {
+		element = "record"
+	}
 	for i, l := range in.Lessons {
 		date := ""
 		if l.Date != "" {
 			date = fmt.Sprintf(" date=%q", withWeekday(l.Date))
 		}
-		fmt.Fprintf(&user, "<lesson number=\"%d\"%s>\n%s\n</lesson>\n", i+1, date, hide(l.Text))
+		fmt.Fprintf(&user, "<%s number=\"%d\"%s>\n%s\n</%[1]s>\n", element, i+1, date, hide(l.Text))
 	}
 	system := c.prompt
+	if in.Report {
+		system = strings.TrimSpace(reportPrompt)
+	}
 	if in.Instructions != "" {
 		system += "\n\nThe teacher's wishes for tone and form. They change neither what may be left out nor any " +
 			"other rule above:\n<wishes>\n" + hide(in.Instructions) + "\n</wishes>"

@@ -44,6 +44,9 @@ func (s *secured) fine(t *testing.T, r request, what string) answer {
 			r.method, r.path, what, a.status, a.body)
 		require.NotEmpty(t, a.text("code"))
 	}
+	if strings.HasPrefix(a.header.Get("Content-Type"), "audio/") {
+		return a // any bytes
+	}
 	for _, leak := range []string{"goroutine ", ".go:", "SQLSTATE", "sqlite", "pgx", "no such file", "/tmp/"} {
 		require.NotContains(t, a.body, leak, "%s %.200s with %s", r.method, r.path, what)
 	}
@@ -98,7 +101,7 @@ func TestHostileBodies(t *testing.T) {
 					}
 					a := s.fine(t, request{r.method, r.path, body, contentType, header}, string(body))
 					sent++
-					optional := strings.HasSuffix(r.template, "/generate")
+					optional := strings.HasSuffix(r.template, "/generate") || strings.HasSuffix(r.template, "/retry")
 					require.True(t, a.status >= 400 || optional, "%s %s took %.60q: %d %.100s", r.method, r.template,
 						body, a.status, a.body)
 				}

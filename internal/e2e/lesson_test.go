@@ -147,6 +147,7 @@ func TestWithoutDatabase(t *testing.T) {
 		"GET /api/v1/feedback-lessons/" + id + "/segments",
 		"GET /api/v1/profiles", "POST /api/v1/profiles", "GET /api/v1/profiles/" + id, "PUT /api/v1/profiles/" + id,
 		"DELETE /api/v1/profiles/" + id,
+		"POST /api/v1/profiles/" + id + "/report",
 		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults", "GET /api/v1/words", "PUT /api/v1/words",
 		"GET /api/v1/feedback-records", "POST /api/v1/feedback-records", "DELETE /api/v1/feedback-records/" + id,
 		"GET /api/v1/feedback-records/" + id + "/text",

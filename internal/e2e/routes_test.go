@@ -57,6 +57,10 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 		"PUT /api/v1/feedback-sessions/{session_id}":           map[string]string{"feedback_text": "overwritten"},
 		"POST /api/v1/feedback-sessions/{session_id}/generate": map[string]any{"lesson_ids": lessons},
 		"POST /api/v1/feedback-lessons/{lesson_id}/segments":   fleet.NewRecording(),
+		"POST /api/v1/feedback-lessons/{lesson_id}/retry":      map[string]string{"language": "en"},
+		"POST /api/v1/audio-segments/{segment_id}/retry":       map[string]string{"language": "en"},
+		"PUT /api/v1/audio-segments/{segment_id}/text":         map[string]string{"text": "misheard"},
+		"POST /api/v1/profiles/{profile_id}/report":            map[string]any{"academic_year": 2026},
 	}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {

@@ -170,6 +170,9 @@ var clientCalls = map[string]clientCall{
 	"save-record": returning(func(c client, ctx context.Context) (feedbackclient.Record, error) {
 		return c.EditRecord(ctx, "id", feedbackclient.RecordEdit{Date: "d", Content: "c", IfMatch: `"1"`})
 	}),
+	"report": returning(func(c client, ctx context.Context) (feedbackclient.Report, error) {
+		return c.Report(ctx, "id", feedbackclient.ReportRange{From: "d", To: "d", AcademicYear: 2026, Term: "t"})
+	}),
 	"get-record-text": {call: func(ctx context.Context, c client) error {
 		return closing(c.RecordText(ctx, "id", "md"))
 	}},

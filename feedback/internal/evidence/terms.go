@@ -48,6 +48,16 @@ func parse(s string) (tokens []string, terms []term) {
 	return tokens, terms
 }
 
+// Terms returns what a text may have in common with another, with the weights.
+func Terms(text string) map[string]float64 {
+	_, terms := parse(text)
+	weights := map[string]float64{}
+	for _, t := range terms {
+		weights[t.key] = t.weight
+	}
+	return weights
+}
+
 // common are characters that say little in a feedback.
 const common = "一二三四五六七八九十百两几个些们好"
 

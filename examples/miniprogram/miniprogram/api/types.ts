@@ -632,6 +632,31 @@ export type Report = {
     version?: string;
 };
 
+export type ReportRange = {
+    /**
+     * In place of from and to.
+     */
+    academic_year?: number;
+    from?: string;
+    /**
+     * Of that year; by default all of it.
+     */
+    term?: string;
+    to?: string;
+};
+
+export type ReportSentence = {
+    /**
+     * The records that it comes from.
+     */
+    records: Array<string>;
+    /**
+     * false: it may be invented.
+     */
+    supported: boolean;
+    text: string;
+};
+
 export type RetryBody = {
     /**
      * Of the speech; by default the teacher's.
@@ -858,6 +883,34 @@ export type StudentProfile = {
     subject: string;
     term: string;
     updated_at: string;
+};
+
+export type StudentReport = {
+    /**
+     * Of the voice sessions of the records.
+     */
+    lessons: number;
+    records: number;
+    /**
+     * Those of the text within the message, at most 500.
+     */
+    sentences: Array<ReportSentence>;
+    /**
+     * Where the text was made.
+     */
+    source: 'remote' | 'local';
+    /**
+     * As a message to the guardian.
+     */
+    text: string;
+    /**
+     * What to know about how the text was made, for a person.
+     */
+    warning?: string;
+    /**
+     * The same for programs: stable words.
+     */
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
 };
 
 export type SummaryChoice = {
@@ -3491,6 +3544,77 @@ export type GetRecordTextResponses = {
 };
 
 export type GetRecordTextResponse = GetRecordTextResponses[keyof GetRecordTextResponses];
+
+export type ReportData = {
+    body: ReportRange;
+    path: {
+        profile_id: string;
+    };
+    query?: never;
+    url: '/api/v1/profiles/{profile_id}/report';
+};
+
+export type ReportErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Not Found
+     */
+    404: Problem;
+    /**
+     * Request Timeout
+     */
+    408: Problem;
+    /**
+     * Request Entity Too Large
+     */
+    413: Problem;
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Bad Gateway
+     */
+    502: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+    /**
+     * Insufficient Storage
+     */
+    507: Problem;
+};
+
+export type ReportError = ReportErrors[keyof ReportErrors];
+
+export type ReportResponses = {
+    /**
+     * OK
+     */
+    200: StudentReport;
+};
+
+export type ReportResponse = ReportResponses[keyof ReportResponses];
 
 export type ExportData = {
     body?: never;
