@@ -58,4 +58,8 @@ if [ "$(id -u)" = 0 ]; then # PostgreSQL refuses to run as root
 	as="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups"
 fi
 cd "$dir"
+$as unshare --user --net true || {
+	echo 'User namespaces are not allowed here: by sysctl, AppArmor or a container.' >&2
+	exit 1
+}
 $as unshare --user --map-current-user --keep-caps --net --mount sh nodes.sh cluster "$@" "$dir"

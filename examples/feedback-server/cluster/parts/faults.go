@@ -163,8 +163,8 @@ func (c *Cluster) cutOff(ctx context.Context, _ time.Duration) error {
 	})
 }
 
-// cutApart disconnects the leader's node from the other nodes, but not from the proxy: clients still
-// reach a leader whose standbys do not.
+// cutApart disconnects the leader's node from the other nodes, but not from the proxy: clients
+// still reach a leader whose standbys do not.
 func (c *Cluster) cutApart(ctx context.Context, _ time.Duration) error {
 	return c.disconnect(ctx, func(node int, cut bool) error {
 		action := "del"
