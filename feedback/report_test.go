@@ -64,7 +64,8 @@ func TestReportOfATerm(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, feedback.SummaryInput{Report: true, Student: "Ming", GuardianTitle: "Ms Li", Subject: "Piano",
 		Grade: "2", Term: "spring", Date: "2026-04-01", Lessons: []feedback.SummaryLesson{
-			{Text: records[0].Content, Date: "2026-03-01"}, {Text: records[1].Content, Date: "2026-04-01"}}}, heard.heard)
+			{Text: records[0].Content, Date: "2026-03-01"},
+			{Text: records[1].Content, Date: "2026-04-01"}}}, heard.heard)
 
 	for _, none := range []feedback.ReportRange{{AcademicYear: 2025}, {AcademicYear: 2026, Term: "Spring"},
 		{From: "2027-01-01", To: "2027-01-01"}} {

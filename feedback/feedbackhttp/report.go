@@ -47,9 +47,9 @@ func (s *server) registerReport(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/profiles/{profile_id}/report", OperationID: "report",
 		Tags: []string{recordsTag}, Summary: "Report what changed over a term", Metadata: lasting,
-		Description: "One text over the student's records of a range of days, or of an academic year or a term: what " +
-			"was and what is, with the days, without homework and notices. Nothing is saved. It counts as a generated " +
-			"text of the day (429). Without records: 422 nothing_to_report.",
+		Description: "One text over the student's records of a range of days, or of an academic year or a term: " +
+			"what was and what is, with the days, without homework and notices. Nothing is saved. It counts as " +
+			"a generated text of the day (429). Without records: 422 nothing_to_report.",
 		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusBadGateway}),
 	}), func(ctx context.Context, in *struct {
 		ID   wire.ID `path:"profile_id"`

@@ -28,7 +28,8 @@ func year(stages, once, rest []string) (records []feedback.SummaryLesson) {
 			}
 		}
 		text = append(text, rest[i%len(rest)], rest[(i+3)%len(rest)])
-		records = append(records, feedback.SummaryLesson{Text: strings.Join(text, " "), Date: day.Format(time.DateOnly)})
+		records = append(records,
+			feedback.SummaryLesson{Text: strings.Join(text, " "), Date: day.Format(time.DateOnly)})
 		day = day.AddDate(0, 0, 7)
 	}
 	return records
@@ -105,7 +106,8 @@ func TestReportsOfFewRecords(t *testing.T) {
 	report := func(texts ...string) (string, error) {
 		in := feedback.SummaryInput{Report: true}
 		for i, text := range texts {
-			in.Lessons = append(in.Lessons, feedback.SummaryLesson{Text: text, Date: "2026-05-0" + string(rune('1'+i))})
+			in.Lessons = append(in.Lessons,
+				feedback.SummaryLesson{Text: text, Date: "2026-05-0" + string(rune('1'+i))})
 		}
 		s, err := Local{}.Summarize(t.Context(), in)
 		return s.Text, err
@@ -124,6 +126,7 @@ func TestReportsOfFewRecords(t *testing.T) {
 	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Local{}.Summarize(ctx, feedback.SummaryInput{Report: true, Lessons: []feedback.SummaryLesson{{Text: "a"}}})
+	_, err = Local{}.Summarize(ctx,
+		feedback.SummaryInput{Report: true, Lessons: []feedback.SummaryLesson{{Text: "a"}}})
 	require.ErrorIs(t, err, context.Canceled)
 }
