@@ -103,13 +103,13 @@ type checker struct {
 }
 
 // report adds a diagnostic unless its rule is off.
-func (c *checker) report(code capability.Code, make func(capability.Severity) capability.Diagnostic) {
+func (c *checker) report(code capability.Code, diagnostic func(capability.Severity) capability.Diagnostic) {
 	severity, ok := c.severities[code]
 	if !ok {
 		severity = rules[slices.IndexFunc(rules[:], func(r capability.Rule) bool { return r.Code == code })].Severity
 	}
 	if severity != capability.Off {
-		c.found = append(c.found, make(severity))
+		c.found = append(c.found, diagnostic(severity))
 	}
 }
 

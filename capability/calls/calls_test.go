@@ -12,6 +12,7 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/calls"
+	"lessonkit.example/internal/longtest"
 )
 
 // frontend returns an application with files beside its capability "main", which grants the core's
@@ -291,4 +292,44 @@ func TestOtherFindings(t *testing.T) {
 	require.Len(t, found, 2)
 	require.Equal(t, capability.Warning, found[0].Severity)
 	require.Len(t, calls.Rules(), 6)
+}
+
+// One source that takes too long ends the reading, however many there are, and so does the context.
+func TestReadingEnds(t *testing.T) {
+	files := map[string]string{}
+	for i := range 100 {
+		files[fmt.Sprintf("src/%d.ts", i)] = "f()"
+	}
+	fsys := frontend(files)
+	app, err := capability.LoadApp(fsys, capability.AppOptions{Dir: "src-tauri"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = calls.Read(ctx, fsys, app, calls.Options{})
+	require.ErrorIs(t, err, context.Canceled)
+
+	for i := range 70 { // more than 64 MiB of what each file may have
+		fsys[fmt.Sprintf("src/large%d.ts", i)] = &fstest.MapFile{Data: []byte(strings.Repeat(" ", 1<<20))}
+	}
+	_, err = calls.Read(context.Background(), fsys, app, calls.Options{})
+	require.ErrorContains(t, err, "the sources have more than 67108864 bytes")
+	_, err = calls.Read(context.Background(), fsys, app, calls.Options{Folders: []string{"none"}})
+	require.ErrorContains(t, err, "none: file does not exist")
+
+	deep := "src" + strings.Repeat("/a", 70) + "/b.ts"
+	_, err = calls.Read(context.Background(), frontend(map[string]string{deep: "f()"}), app, calls.Options{})
+	require.ErrorContains(t, err, "is in more than 64 folders in each other")
+
+	large := frontend(map[string]string{"src/a.ts": "f()"})
+	large["src/large.js"] = &fstest.MapFile{Data: make([]byte, 100<<20)}
+	_, f := load(t, large)
+	require.Equal(t, []calls.Unread{{File: "src/large.js", Reason: "it has 104857600 bytes; at most 1048576 are read"}},
+		f.Unread)
+	if longtest.Wanted() { // what cannot be stopped goes on up to the end of the test program
+		for i := range 100 {
+			files[fmt.Sprintf("src/%d.ts", i)] = strings.Repeat("a?(b):c=>", 60)
+		}
+		_, err = calls.Read(context.Background(), frontend(files), app, calls.Options{})
+		require.ErrorContains(t, err, "it takes too long to parse")
+	}
 }

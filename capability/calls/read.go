@@ -78,7 +78,7 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 			return nil, err
 		}
 	}
-	shared, err := r.packages(folders)
+	shared, err := r.dependencies(folders)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,8 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 			delete(r.graph.Modules, file) // what it uses is known now; which application runs it is not
 		}
 	}
-	return r.Frontend, r.readRust(app)
+	r.readRust(app)
+	return r.Frontend, nil
 }
 
 type reader struct {
@@ -260,19 +261,16 @@ func (r *reader) read(file string, most int64) ([]byte, error) {
 
 var errTooMuch = fmt.Errorf("the sources have more than %d bytes; name the folder of the frontend", limit.Bytes)
 
-// workers parse at the same time. One that has met a file that takes too long ends, because what
-// parses that file goes on.
+// workers parse at the same time.
 const workers = 4
 
-// parse reads files.
+// parse reads files. It fails at the first one that takes too long, because what parses that goes
+// on.
 func (r *reader) parse(ctx context.Context, files []string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	next := make(chan string)
-	failed := make(chan error, workers)
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() { failed <- r.parseEach(ctx, next) })
-	}
-	go func() { // ends when all files are taken, or when nobody takes one
+	go func() {
 		defer close(next)
 		for _, file := range files {
 			select {
@@ -282,39 +280,43 @@ func (r *reader) parse(ctx context.Context, files []string) error {
 			}
 		}
 	}()
-	var err error
+	var group sync.WaitGroup
 	for range workers {
-		err = errors.Join(err, <-failed)
+		group.Go(func() {
+			for file := range next {
+				if err := r.parseFile(file); err != nil {
+					cancel(err)
+				}
+			}
+		})
 	}
 	group.Wait()
 	slices.Sort(r.Files)
 	slices.SortFunc(r.Unread, func(a, b Unread) int { return strings.Compare(a.File, b.File) })
-	return errors.Join(err, ctx.Err())
+	return context.Cause(ctx)
 }
 
-func (r *reader) parseEach(ctx context.Context, files <-chan string) error {
-	for file := range files {
-		text, err := r.read(file, script.MaxBytes)
-		if errors.Is(err, errTooMuch) {
-			for range files { // let the sender end
-			}
-			return err
-		}
-		var m *script.Module
-		if err == nil && ctx.Err() == nil {
-			m, err = script.Parse(file, text)
-		}
-		r.mu.Lock()
-		if err != nil {
-			r.Unread = append(r.Unread, Unread{r.name(file), err.Error()})
-		} else if m != nil {
-			r.Files = append(r.Files, r.name(file))
-			r.graph.Modules[file] = m
-			if len(m.Calls) > 0 {
-				r.sources[file] = capability.NewSource(r.name(file), text)
-			}
-		}
-		r.mu.Unlock()
+func (r *reader) parseFile(file string) error {
+	text, err := r.read(file, script.MaxBytes)
+	var m *script.Module
+	if err == nil {
+		m, err = script.Parse(file, text)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case errors.Is(err, errTooMuch):
+		return err
+	case errors.Is(err, script.ErrTime):
+		return fmt.Errorf("%s: %w", r.name(file), err)
+	case err != nil:
+		r.Unread = append(r.Unread, Unread{r.name(file), err.Error()})
+		return nil
+	}
+	r.Files = append(r.Files, r.name(file))
+	r.graph.Modules[file] = m
+	if len(m.Calls) > 0 {
+		r.sources[file] = capability.NewSource(r.name(file), text)
 	}
 	return nil
 }
@@ -332,9 +334,9 @@ func (r *reader) manifest(folder string) (m manifest) {
 	return m
 }
 
-// packages finds the packages that the frontend depends on: those of plugins that are not official,
-// and the scripts of those that are in the same repository.
-func (r *reader) packages(folders []string) (files []string, err error) {
+// dependencies finds the packages that the frontend depends on: those of plugins that are not
+// official, and the scripts of those that are in the same repository.
+func (r *reader) dependencies(folders []string) (files []string, err error) {
 	var queue []manifest
 	for _, folder := range folders {
 		queue = append(queue, r.manifest(r.above(path.Join(folder, "x"), "package.json", folder)))

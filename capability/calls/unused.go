@@ -86,7 +86,7 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 // regions to drag a window by, hot keys, links, dialogs and notifications of the web, and functions
 // without commands of their own.
 func (c *checker) implied(command capability.Command) bool {
-	any := func(names ...string) bool {
+	uses := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return c.names[name] })
 	}
 	plugin := command.Plugin()
@@ -94,21 +94,21 @@ func (c *checker) implied(command capability.Command) bool {
 	switch plugin {
 	case "window":
 		drag := short == "start_dragging" || short == "internal_toggle_maximize"
-		return any("data-tauri-drag-region") && drag || short == "start_resize_dragging"
+		return uses("data-tauri-drag-region") && drag || short == "start_resize_dragging"
 	case "webview": // by its hot keys
-		return short == "internal_toggle_devtools" || short == "set_webview_zoom" || short == "print" && any("print")
+		return short == "internal_toggle_devtools" || short == "set_webview_zoom" || short == "print" && uses("print")
 	case "app":
 		return short == "register_listener" || short == "remove_listener"
 	case "opener", "shell":
-		if any("_blank", "target", "href") && strings.Contains(short, "open") {
+		if uses("_blank", "target", "href") && strings.Contains(short, "open") {
 			return true
 		}
 	case "dialog":
-		if any("alert", "confirm", "prompt") {
+		if uses("alert", "confirm", "prompt") {
 			return true
 		}
 	case "notification":
-		if any("Notification") {
+		if uses("Notification") {
 			return true
 		}
 	case "resources", "event":
@@ -118,7 +118,7 @@ func (c *checker) implied(command capability.Command) bool {
 	if !c.imports[spec] {
 		return false
 	}
-	return any("requestPermission", "sendNotification", "checkPermissions", "requestPermissions", "addPluginListener")
+	return uses("requestPermission", "sendNotification", "checkPermissions", "requestPermissions", "addPluginListener")
 }
 
 // unusedCommands reports the application's own commands that the frontend does not name.
@@ -148,8 +148,9 @@ func (c *checker) unusedCommands() {
 }
 
 // readRust counts in the Rust sources of the workspace the names of commands that are called or
-// defined. Whatever names a command, a function, a list or a text, may register it.
-func (r *reader) readRust(app *capability.App) error {
+// defined. Whatever names a command, a function, a list or a text, may register it. If there is too
+// much or some cannot be read, nothing is known.
+func (r *reader) readRust(app *capability.App) {
 	wanted := make(map[string]int)
 	for _, m := range r.graph.Modules {
 		for _, c := range m.Calls {
@@ -174,12 +175,13 @@ func (r *reader) readRust(app *capability.App) error {
 	files, err := r.walk(root, func(base string) bool { return path.Ext(base) == ".rs" },
 		func(name string) bool { return path.Base(name) == "target" })
 	if err != nil || len(files) == 0 {
-		return err
+		return
 	}
+	r.bytes = 0 // the limit is for each of the frontend and the Rust sources
 	for _, file := range files {
 		text, err := r.read(file, limit.Bytes)
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.name(file), err)
+			return
 		}
 		for word := range strings.FieldsFuncSeq(string(text), func(c rune) bool {
 			return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
@@ -190,5 +192,4 @@ func (r *reader) readRust(app *capability.App) error {
 		}
 	}
 	r.rust = wanted
-	return nil
 }

@@ -39,15 +39,16 @@ func checkCalls(c *command, args []string) (int, error) {
 	})
 }
 
-// frontend reads the sources of a project's frontend.
+// frontend reads the sources of a project's frontend, with a disk of its own: what it may read is
+// not to be written.
 func (c *command) frontend(p *project) (*calls.Frontend, error) {
-	o := calls.Options{Name: shownName}
+	o, d := calls.Options{Name: shownName}, &disk{}
 	for _, folder := range c.sources {
-		c.disk.allow(folder)
+		d.allow(folder)
 		o.Folders = append(o.Folders, nameOnDisk(folder))
 	}
 	if p.root != "" {
-		c.disk.allow(filepath.Join(p.root, ".."))
+		d.allow(filepath.Join(p.root, ".."))
 	}
-	return calls.Read(context.Background(), &c.disk, p.App, o)
+	return calls.Read(context.Background(), d, p.App, o)
 }

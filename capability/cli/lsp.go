@@ -74,8 +74,11 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 			}
 		}
 		w.projects[root] = p
-		if w.frontends[root], err = w.frontend(p); err != nil {
-			return nil, nil, err
+		if f, known := w.frontends[root]; !known || f != nil { // one that could not be read is not tried again
+			w.frontends[root], err = w.frontend(p)
+		}
+		if err != nil {
+			w.note("calls are not checked: %s", err)
 		}
 	}
 	now := *p.App

@@ -102,7 +102,7 @@ func (a *analysis) declare(tree *js.AST) {
 				a.imports[string(s.Default)] = Value{Spec: spec, Name: "default"}
 			}
 			for _, alias := range s.List {
-				if name := cmpBytes(alias.Name, alias.Binding); len(alias.Binding) > 0 {
+				if name := nameOr(alias.Name, alias.Binding); len(alias.Binding) > 0 {
 					a.Members[name] = true
 					a.imports[string(alias.Binding)] = Value{Spec: spec, Name: name}
 				}
@@ -120,7 +120,7 @@ func (a *analysis) declare(tree *js.AST) {
 	}
 }
 
-func cmpBytes(name, or []byte) string {
+func nameOr(name, or []byte) string {
 	if len(name) == 0 {
 		name = or
 	}
@@ -132,18 +132,18 @@ func (a *analysis) export(s *js.ExportStmt) {
 		spec := unquoted(s.Module)
 		a.Imports = append(a.Imports, spec)
 		for _, alias := range s.List {
-			switch name := cmpBytes(alias.Name, alias.Binding); {
+			switch name := nameOr(alias.Name, alias.Binding); {
 			case name == "*" && (len(alias.Binding) == 0 || string(alias.Binding) == "*"):
 				a.Stars = append(a.Stars, spec)
 			default:
-				a.Exports[cmpBytes(alias.Binding, alias.Name)] = Value{Spec: spec, Name: name}
+				a.Exports[nameOr(alias.Binding, alias.Name)] = Value{Spec: spec, Name: name}
 			}
 		}
 		return
 	}
 	for _, alias := range s.List {
-		local := cmpBytes(alias.Name, alias.Binding)
-		a.Exports[cmpBytes(alias.Binding, alias.Name)] = a.named(local)
+		local := nameOr(alias.Name, alias.Binding)
+		a.Exports[nameOr(alias.Binding, alias.Name)] = a.named(local)
 	}
 	switch d := s.Decl.(type) {
 	case *js.VarDecl:
@@ -153,11 +153,11 @@ func (a *analysis) export(s *js.ExportStmt) {
 			}
 		}
 	case *js.FuncDecl:
-		if name := cmpName(d.Name); s.Default || name != "" {
+		if name := nameOf(d.Name); s.Default || name != "" {
 			a.Exports[exportName(s, name)] = Value{Name: name}
 		}
 	case *js.ClassDecl:
-		a.Exports[exportName(s, cmpName(d.Name))] = Value{Name: cmpName(d.Name)}
+		a.Exports[exportName(s, nameOf(d.Name))] = Value{Name: nameOf(d.Name)}
 	case nil:
 	default:
 		if v, ok := a.eval(d); ok && s.Default {
@@ -173,7 +173,7 @@ func exportName(s *js.ExportStmt, name string) string {
 	return name
 }
 
-func cmpName(v *js.Var) string {
+func nameOf(v *js.Var) string {
 	if v == nil {
 		return ""
 	}

@@ -55,13 +55,13 @@ func (v visitor) Enter(n js.INode) js.IVisitor {
 	case *js.ReturnStmt:
 		v.returns(n.Value)
 	case *js.FuncDecl:
-		v = v.function(cmpName(n.Name))
+		v = v.function(nameOf(n.Name))
 	case *js.ArrowFunc:
 		v = v.function("")
 	case *js.VarDecl:
 		return v.declaration(n)
 	case *js.ClassDecl:
-		v.class = cmpName(n.Name)
+		v.class = nameOf(n.Name)
 		extends, _ := v.eval(n.Extends)
 		v.Classes[v.class] = extends
 	case *js.MethodDecl:
