@@ -323,8 +323,8 @@ func TestReadingEnds(t *testing.T) {
 	large := frontend(map[string]string{"src/a.ts": "f()"})
 	large["src/large.js"] = &fstest.MapFile{Data: make([]byte, 100<<20)}
 	_, f := load(t, large)
-	require.Equal(t, []calls.Unread{{File: "src/large.js", Reason: "it has 104857600 bytes; at most 1048576 are read"}},
-		f.Unread)
+	require.Equal(t, []calls.Unread{{File: "src/large.js",
+		Reason: "it has 104857600 bytes; at most 1048576 are read"}}, f.Unread)
 	if longtest.Wanted() { // what cannot be stopped goes on up to the end of the test program
 		for i := range 100 {
 			files[fmt.Sprintf("src/%d.ts", i)] = strings.Repeat("a?(b):c=>", 60)

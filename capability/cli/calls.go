@@ -26,12 +26,15 @@ func checkCalls(c *command, args []string) (int, error) {
 				return nil, err
 			}
 			read[p.root] = f
+			if len(f.Files) == 0 {
+				c.note("no source of a frontend is found; name its folder with -source")
+			}
 			for _, file := range f.Unread {
 				c.note("%s is not read: %s", file.File, file.Reason)
 			}
 			if len(f.Foreign) > 0 {
-				c.note("what is granted of the core but never called is not reported, because these packages may call "+
-					"it: %s", strings.Join(f.Foreign, ", "))
+				c.note("what is granted of the core but never called is not reported, because these packages may "+
+					"call it: %s", strings.Join(f.Foreign, ", "))
 			}
 			c.files += len(f.Files)
 		}

@@ -72,6 +72,7 @@ func TestCalls(t *testing.T) {
 	require.Contains(t, errs, "b.ts is not read: ")
 	code, out, errs = run("calls", "-source", filepath.Join(dir, "src-tauri"), dir)
 	require.Equal(t, cli.ExitClean, code, out+errs)
+	require.Contains(t, errs, "no source of a frontend is found")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "src-tauri", "capabilities", "main.json"), []byte("{"), 0o600))
 	code, _, errs = run("calls", dir)
 	require.Equal(t, cli.ExitUsage, code)
