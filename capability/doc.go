@@ -20,8 +20,9 @@
 // correction is mechanical, a fix. [Resolve] combines capabilities with the manifests of plugins
 // into a [Policy].
 //
-// Package lint reports likely mistakes and risks, capdiff compares what two sets of files grant,
-// and report prints diagnostics for people and programs.
+// Package lint reports likely mistakes and risks, calls compares what the frontend calls with what
+// is granted, capdiff compares what two sets of files grant, and report prints diagnostics for
+// people and programs.
 //
 // A diagnostic has severity [Error] if the framework's build refuses the files; what is likely a
 // mistake or a risk is a [Warning] or [Info].

@@ -309,7 +309,7 @@ func TestReadingEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	for i := range 70 { // more than 64 MiB of what each file may have
-		fsys[fmt.Sprintf("src/large%d.ts", i)] = &fstest.MapFile{Data: []byte(strings.Repeat(" ", 1<<20))}
+		fsys[fmt.Sprintf("src/large%d.ts", i)] = &fstest.MapFile{Data: []byte(strings.Repeat("(", 1<<20))}
 	}
 	_, err = calls.Read(context.Background(), fsys, app, calls.Options{})
 	require.ErrorContains(t, err, "the sources have more than 67108864 bytes")
