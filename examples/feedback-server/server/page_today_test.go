@@ -170,3 +170,29 @@ func TestEveryViewFitsEveryScreen(t *testing.T) {
 		}
 	}
 }
+
+// The records of a term become one text, which the teacher changes and sends.
+func TestTermIsReported(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	for i, content := range []string{
+		"Ming was unsure how to mix greens.", "Ming mixed two greens with some help.",
+		"Ming now mixes her own greens with confidence.",
+	} {
+		_, err := c.SaveRecord(t.Context(), p.ID, "", fmt.Sprintf("2026-03-%02d", i+1), content)
+		require.NoError(t, err)
+	}
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.showStudent(url, p.ID)
+	b.waitText("with confidence.")
+	b.eval(copies + `""`)
+	b.clickButton("Report on the term")
+	b.waitText("Made from the records: 3.")
+	b.screenshot("report")
+	b.do(chromedp.SendKeys(chromedp.CSS(".past textarea"), " See you in September."))
+	b.do(chromedp.Click(chromedp.CSS(".past .primary")))
+	b.waitText("Copied.")
+	require.Contains(t, b.eval(`copied`), "greens")
+	require.Contains(t, b.eval(`copied`), "See you in September.")
+}

@@ -334,7 +334,7 @@ type RecordList = (query: Fields, name: (r: FeedbackRecord) => string, heading: 
 type RemoveRecord = (item: HTMLElement, path: string, title: string) => Promise<void>;
 type EditRecord = (item: HTMLElement, path: string) => Promise<void>;
 type SavedCard = (record: FeedbackRecord) => HTMLElement;
-type SendButton = (path: string, of: string) => HTMLButtonElement;
+type SendButton = (read: () => Promise<string>, of: string) => HTMLButtonElement;
 
 /** Fills main. The function that it returns ends it. */
 type View = (main: HTMLElement, student?: string) => Promise<Leave>;

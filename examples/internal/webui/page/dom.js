@@ -1,4 +1,4 @@
-// Elements, texts in the reader's language, messages and questions.
+// Elements, texts in the reader's language, messages, questions and waiting.
 
 /** @type {Record<Key, string>} */
 let texts;
@@ -185,4 +185,19 @@ export function ask(question, yes, no = t("cancel")) {
 		document.body.append(dialog);
 		dialog.showModal();
 	});
+}
+
+/** @param {number} ms */
+export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** @type {WaitForEvent} */
+export async function happens(target, name, end) {
+	if (end?.aborted) return;
+	const listening = new AbortController();
+	const { signal } = listening;
+	await new Promise((resolve) => {
+		target.addEventListener(name, resolve, { signal });
+		end?.addEventListener("abort", resolve, { signal });
+	});
+	listening.abort();
 }

@@ -1,6 +1,6 @@
 // Records the microphone in segments that decode alone.
 
-import { delay, happens } from "./events.js";
+import { delay, happens } from "./dom.js";
 
 // Safari's webm did not always play; others cannot record AAC.
 const types = ["audio/mp4;codecs=mp4a.40.2", "audio/webm;codecs=opus", "audio/ogg;codecs=opus"];

@@ -1,8 +1,7 @@
 // Recording lessons, and what of them waits.
 
 import { account, Problem, request } from "../api.js";
-import { announce, button, duration, explain, h, minutes, once, say, t, today, write } from "../dom.js";
-import { delay } from "../events.js";
+import { announce, button, delay, duration, explain, h, minutes, once, say, t, today, write } from "../dom.js";
 import { append, changed, create, hold, newLesson, outbox, own, put, wake } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
 import { isWaiting } from "../work.js";

@@ -1,8 +1,7 @@
 // Saved feedback: by month, found by student and words, sent, edited, printed.
 
 import { messageOf, request, students } from "../api.js";
-import { button, byId, copy, dayName, explain, field, form, h, once, say, t, today } from "../dom.js";
-import { delay } from "../events.js";
+import { button, byId, copy, dayName, delay, explain, field, form, h, once, say, t, today } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** @type {View} */
@@ -89,7 +88,7 @@ export function recordList(query, name, heading) {
 		const path = "feedback-records/" + r.record_id;
 		const item = h("li.entry", {});
 		item.append(h("details", { open }, h("summary", {}, h("span.title", {}, title), h("span.text", {}, r.content))),
-			h("div.row", {}, sendButton(path, title),
+			h("div.row", {}, sendButton(() => messageOf(path), title),
 				button(t("edit"), () => edit(item, path), { of: title }),
 				button(t("print"), () => {
 					item.classList.add("printed");
@@ -177,15 +176,15 @@ export function recordList(query, name, heading) {
 /** A record that was saved now. @type {SavedCard} */
 export const savedCard = (record) => h("section.card.saved", { "aria-label": t("recordSaved") },
 	h("p.done", { role: "status" }, t("recordSaved")), h("p.text.folded", {}, record.content),
-	h("div.row", {}, sendButton("feedback-records/" + record.record_id, "")));
+	h("div.row", {}, sendButton(() => messageOf("feedback-records/" + record.record_id), "")));
 
-/** Sends what the guardian gets of a record or a session, or copies it. @type {SendButton} */
-export function sendButton(path, of) {
+/** Sends what the guardian gets, or copies it. @type {SendButton} */
+export function sendButton(read, of) {
 	const message = h("p.text.notice", { hidden: true });
 	const canShare = "share" in navigator;
 	const b = button(t(canShare ? "send" : "copyForGuardian"), async () => {
 		if (!message.isConnected) b.closest(".row")?.after(message);
-		const text = messageOf(path);
+		const text = read();
 		const refused = canShare && await navigator.share({ text: await text }).then(() => "", ({ name }) => name);
 		// The teacher may think better of it.
 		return refused === false || refused && refused !== "AbortError" ? copy(text, message) : "";

@@ -2,11 +2,11 @@
 // of a student.
 
 import { all, request, students } from "../api.js";
-import { announce, ask, button, explain, fields, form, h, once, t } from "../dom.js";
+import { announce, ask, button, explain, fields, form, h, once, t, write } from "../dom.js";
 import { Work } from "../work.js";
 import { feedbackSection } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
-import { recordList, savedCard } from "./records.js";
+import { recordList, savedCard, sendButton } from "./records.js";
 
 let recorded = ""; // the student whose recording begins with the view
 
@@ -42,7 +42,7 @@ export async function studentView(root, id = "") {
 		saved,
 		h("div.columns", {}, feedback.element, lessons.element),
 		h("div.bar", {}, lessons.behind, lessons.levels, h("div.row", {}, lessons.record, feedback.save)),
-		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), records.element));
+		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), termReport(profile), records.element));
 	const end = async () => {
 		work.end.abort();
 		await Promise.all([lessons.leave(), feedback.leave(), records.leave()]);
@@ -60,6 +60,23 @@ export async function studentView(root, id = "") {
 	}
 	if (begins) lessons.record.click();
 	return end;
+}
+
+/** A text over the records of the student's term, which can be changed before it is sent. @param {Profile} p */
+function termReport({ profile_id, academic_year, term }) {
+	const text = h("textarea", { rows: 10, lang: "", "aria-label": t("report") });
+	const unsaid = h("p.text.error", {});
+	const result = h("div.feedback", { hidden: true }, text, unsaid,
+		h("div.row", {}, sendButton(async () => text.value, t("report"))));
+	return h("div", {}, button(t("report"), async () => {
+		const { body } = await request("POST", `profiles/${profile_id}/report`,
+			{ body: { academic_year, ...(term && { term }) }, seconds: 180 });
+		text.value = body.text;
+		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported);
+		write(unsaid, those.length === 0 ? "" : [t("unsaid", { n: those.length }), ...those.map((/** @type {Source} */ s) => s.text)].join("\n"));
+		result.hidden = false;
+		return t("reportMade", { n: body.records });
+	}, { class: "quiet" }), result);
 }
 
 /** @param {Profile} p */
