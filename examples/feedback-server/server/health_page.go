@@ -17,7 +17,8 @@ var healthTemplate = template.Must(template.New("health").Funcs(template.FuncMap
 // page shows the state to operators, with the style of the queue's pages beside it.
 func (h *health) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = healthTemplate.Execute(w, h.report(r.Context())) // fails when the client has left
 }
