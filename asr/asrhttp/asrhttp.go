@@ -2,10 +2,7 @@
 // client of that interface can use it.
 //
 //	handler, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer})
-//	if err != nil {
-//		return err
-//	}
-//	err = http.ListenAndServe("127.0.0.1:8090", handler)
+//	http.Handle("/", handler)
 //
 // It answers:
 //

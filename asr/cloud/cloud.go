@@ -1,10 +1,6 @@
 // Package cloud recognises speech with Tencent Cloud.
 //
 //	recognizer, err := cloud.New(cloud.Config{AppID: appID, SecretID: id, SecretKey: key})
-//	if err != nil {
-//		return err
-//	}
-//	transcript, err := recognizer.Recognize(ctx, audio)
 //
 // By default it uses the flash interface: the recording is streamed up, and the same request
 // returns the text, for up to 100 MB and two hours. [Config].Mode selects the tasks of API 3.0

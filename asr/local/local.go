@@ -3,10 +3,6 @@
 // OpenAI's transcription endpoint or the one of whisper.cpp.
 //
 //	recognizer, err := local.New(local.Config{URL: "http://127.0.0.1:8080", Segments: true})
-//	if err != nil {
-//		return err
-//	}
-//	transcript, err := recognizer.Recognize(ctx, audio)
 //
 // A URL is enough: [New] takes it, and the [Recognizer] determines the path, the form and the model
 // when it is first used. [Recognizer.Run] keeps [Recognizer.Status] current in the background.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"lessonkit.example/auth"
-	"lessonkit.example/internal/httpapi"
 )
 
 // deviceStarted is the answer to the start of a sign-in by a code.
@@ -84,19 +82,6 @@ type answer[T any] struct {
 	Body         T
 }
 
-type clientKey struct{}
-
-// keepClient passes the address of the client on to the handler.
-func (o *operations) keepClient(ctx huma.Context, next func(huma.Context)) {
-	client := o.limit.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
-	next(huma.WithValue(ctx, clientKey{}, client))
-}
-
-func clientOf(ctx context.Context) string {
-	client, _ := ctx.Value(clientKey{}).(netip.Addr)
-	return client.Unmap().String()
-}
-
 // registerDevices adds the sign-in by a code (RFC 8628) with the operation of registerSession.
 func (o *operations) registerDevices(operation func(id, method, path, summary, about string) huma.Operation) {
 	open := func(id, path, summary, about string) huma.Operation {
@@ -105,13 +90,13 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 		op.MaxBodyBytes = maxLoginBody
 		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnprocessableEntity,
 			http.StatusTooManyRequests)
-		op.Middlewares = huma.Middlewares{o.requireService, o.requireRate, o.keepClient}
+		op.Middlewares = huma.Middlewares{o.requireService, o.limited(o.limit)}
 		return op
 	}
 	start := open("start-device", "/device", "Start the sign-in of a page",
 		"Returns a code to show, for two minutes, and a secret with which the page then asks for its session. "+
 			"Whoever confirms the code signs the page in.")
-	start.Middlewares[1] = o.requireStartRate
+	start.Middlewares[1] = o.limited(o.starts) // used or not
 	huma.Register(o.api, start, o.startDevice)
 	session := open("device-login", "/device/session", "Sign in a page whose code was confirmed",
 		"Sets the session cookie. Answers 202 with null while nobody has confirmed the code.")
@@ -123,7 +108,7 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 		op.MaxBodyBytes = maxLoginBody
 		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity,
 			http.StatusTooManyRequests)
-		op.Middlewares = append(op.Middlewares, o.requireRate, o.keepClient)
+		op.Middlewares = append(op.Middlewares, o.limited(o.limit))
 		return op
 	}
 	huma.Register(o.api, guarded("find-device", "/device/find", "What a code would sign in",
@@ -140,16 +125,6 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 	end.DefaultStatus = http.StatusNoContent
 	end.Errors = append(end.Errors, http.StatusNotFound, http.StatusUnprocessableEntity)
 	huma.Register(o.api, end, o.endSession)
-}
-
-// requireStartRate limits the sign-ins that a client starts, used or not.
-func (o *operations) requireStartRate(ctx huma.Context, next func(huma.Context)) {
-	client := o.starts.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
-	if _, wait := o.starts.take(client); wait > 0 {
-		httpapi.Refuse(o.api, ctx, refusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
-		return
-	}
-	next(ctx)
 }
 
 func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[deviceStarted], error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -107,7 +108,7 @@ func (o *operations) registerLogin(c Config) {
 			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
-		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},
+		Middlewares: huma.Middlewares{o.requireService, o.limited(o.limit), o.keepToken},
 	}
 	if c.Cookie != nil {
 		huma.Register(o.api, operation, o.loginCookie)
@@ -177,23 +178,32 @@ func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
-	client := o.limit.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
-	giveBack, wait := o.limit.take(client)
-	if wait > 0 {
-		httpapi.Refuse(o.api, ctx, refusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
-		return
-	}
-	next(huma.WithValue(ctx, giveBackKey{}, giveBack))
+// attempt is a request to an operation with a limit.
+type attempt struct {
+	client   netip.Addr
+	giveBack func()
 }
 
-type giveBackKey struct{}
+type attemptKey struct{}
 
-// notCounted takes the sign-in of a request out of the rate limit.
-func notCounted(ctx context.Context) {
-	if giveBack, ok := ctx.Value(giveBackKey{}).(func()); ok {
-		giveBack()
+// limited refuses a client that has failed too often, and passes the attempt on to the handler.
+func (o *operations) limited(l *Limiter) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		client := l.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
+		giveBack, wait := l.take(client)
+		if wait > 0 {
+			httpapi.Refuse(o.api, ctx, refusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
+			return
+		}
+		next(huma.WithValue(ctx, attemptKey{}, attempt{client, giveBack}))
 	}
+}
+
+// notCounted takes the attempt of a request out of the limit.
+func notCounted(ctx context.Context) { ctx.Value(attemptKey{}).(attempt).giveBack() }
+
+func clientOf(ctx context.Context) string {
+	return ctx.Value(attemptKey{}).(attempt).client.Unmap().String()
 }
 
 type tokenKey struct{}

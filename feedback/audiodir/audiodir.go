@@ -1,10 +1,6 @@
 // Package audiodir implements [feedback.AudioStore] in a directory. Several processes may share it.
 //
 //	recordings, err := audiodir.New("/var/lib/lessons/audio")
-//	if err != nil {
-//		return err
-//	}
-//	service, err := feedback.New(feedback.Config{Store: store, Audio: recordings})
 //
 // An upload is written to a file in the subdirectory "incoming" and hashed on the way. To keep it,
 // the file is synced and renamed, and the directory is synced, so that kept audio survives a power

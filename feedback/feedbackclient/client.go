@@ -3,10 +3,6 @@
 //
 //	client := feedbackclient.New("https://lessons.example", token)
 //	profile, err := client.EnsureProfile(ctx, "Ming")
-//	if err != nil {
-//		return err
-//	}
-//	session, err := client.OpenSession(ctx, profile.ID)
 //
 // A server that has only the handler of package feedbackhttp answers 404 to some of them: Login,
 // Logout, LogoutAll, Me and EraseMe need that of package authhttp, below /api/v1/auth, and Health

@@ -3,11 +3,8 @@
 //
 //	tasks := gateway.NewMemoryTasks(gateway.Performer{Generator: generator, Files: files}, 2)
 //	g, err := gateway.New(gateway.Config{Tasks: tasks, Files: files, Keys: keys})
-//	if err != nil {
-//		return err
-//	}
 //	go tasks.Run(ctx)
-//	err = http.ListenAndServe("127.0.0.1:8085", g)
+//	http.Handle("/", g)
 //
 // [New] returns a [Gateway], which is an http.Handler. It checks requests, stores their references
 // in [Files], and adds a task for each to [Tasks], which performs it with a [Performer].
