@@ -31,16 +31,16 @@ export async function settingsView(root) {
 		.then((told) => (Object.assign(defaults, v), told));
 	const ours = h("section.card", {}, h("h2", {}, t("account")),
 		h("div.row", {}, languageButton(), button(t("signOut"), () => { dispatchEvent(new Event("sign-out")); })),
-		...sessions.map((/** @type {any} */ s) => sessionRow(s)),
-		h("p.hint", {}, t("exportHint")),
-		h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" })));
+		...sessions.map((/** @type {any} */ s) => sessionRow(s)));
 	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {}, ours,
 		form(saveDefaults, { class: "card" }, ...fields("defaults", defaults))), h("div", {},
 		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
 		form(async ({ words = "", language: spoken = "" }) => {
 			await saveDefaults({ language: spoken });
 			return save("words", { words: words.split(/\s*\n\s*/).filter(Boolean) });
-		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) })))));
+		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) })),
+		h("section.card", {}, h("p.hint", {}, t("exportHint")),
+			h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" }))))));
 }
 
 /** A device where the teacher is signed in. @param {any} session */
