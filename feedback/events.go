@@ -20,11 +20,11 @@ type Event struct {
 }
 
 // Events follows a session until ctx ends. It yields what has changed since a revision in the order
-// of revisions, and then later changes as they happen. A lesson or
-// segment that has changed several times between two looks at the store is reported once, with its
-// last state. Changes made through this Service are reported at once, those of other processes
-// within [Config.PollInterval]. The sequence ends after its first error; it is [ErrNotFound] if the
-// session does not exist or is deleted.
+// of revisions, and then later changes as they happen. A lesson or segment that has changed several
+// times between two looks at the store is reported once, with its last state. Changes made through
+// this Service are reported at once, those of other processes within [Config.PollInterval]. The
+// sequence ends after its first error; it is [ErrNotFound] if the session does not exist or is
+// deleted.
 func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		changed, unsubscribe := s.broker.subscribe(session, s.watch)
