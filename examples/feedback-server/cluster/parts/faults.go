@@ -17,40 +17,38 @@ import (
 // Fault is what can happen to a cluster.
 type Fault struct {
 	Name string
-	// run causes it and repairs it as a supervisor of processes would. What is killed stays down
-	// for a while.
-	run func(c *Cluster, ctx context.Context, down time.Duration) error
+	run  step
 }
 
-// Faults are all that can happen. Those of the database are always of its leader, except where the
-// name says otherwise.
+// step does something to a process: for a fault, to the leader of the databases.
+type step func(c *Cluster, ctx context.Context, p *process) error
+
+// Faults are all that can happen.
 func Faults() []Fault {
-	one := func(kind string, of func(c *Cluster) []*process) Fault {
-		return Fault{kind + " killed", func(c *Cluster, ctx context.Context, down time.Duration) error {
-			c.turn++
-			return c.restart(ctx, of(c)[c.turn%len(of(c))], down)
-		}}
-	}
 	return []Fault{
-		{"leader killed", (*Cluster).killLeader},
-		one("bucket", func(c *Cluster) []*process { return []*process{c.bucket} }),
-		{"Patroni frozen", (*Cluster).freezePatroni},
-		one("API", func(c *Cluster) []*process { return c.apis }),
-		{"switchover", (*Cluster).switchover},
+		{"leader killed", replaced(kill, (*Cluster).restart)},
+		{"bucket killed", oneOf(func(c *Cluster) []*process { return []*process{c.bucket} })},
+		{"Patroni frozen", replaced(freeze, (*Cluster).restartEnded)},
+		{"API killed", oneOf(func(c *Cluster) []*process { return c.apis })},
+		{"switchover", replaced((*Cluster).switchOver, nothing)},
 		{"standby killed", (*Cluster).killStandby},
-		{"Patroni and its watch frozen", (*Cluster).freezeWatch},
-		one("worker", func(c *Cluster) []*process { return c.workers }),
-		one("etcd member", func(c *Cluster) []*process { return c.etcd }),
-		{"node cut off", (*Cluster).cutOff},
-		{"node cut off from the others", (*Cluster).cutApart},
-		one("proxy", func(c *Cluster) []*process { return []*process{c.proxy} }),
+		{"Patroni and its watch frozen", replaced(freezeWatch, thaw)},
+		{"worker killed", oneOf(func(c *Cluster) []*process { return c.workers })},
+		{"etcd member killed", oneOf(func(c *Cluster) []*process { return c.etcd })},
+		{"node cut off", replaced(link("down"), link("up"))},
+		{"node cut off from the others", replaced(routes("add"), routes("del"))},
+		{"proxy killed", oneOf(func(c *Cluster) []*process { return []*process{c.proxy} })},
 	}
 }
 
-// Cause causes a fault, and returns when the cluster is whole again. It is an error if a former
-// leader acknowledges a write.
-func (c *Cluster) Cause(ctx context.Context, f Fault, down time.Duration) error {
-	if err := f.run(c, ctx, down); err != nil {
+// Cause causes a fault, repairs it as a supervisor of processes would, and returns when the cluster
+// is whole again. It is an error if a former leader acknowledges a write.
+func (c *Cluster) Cause(ctx context.Context, f Fault) error {
+	leader, _, err := c.roles(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.run(c, ctx, leader); err != nil {
 		return err
 	}
 	for _, p := range slices.Concat(c.etcd, c.apis, c.workers) {
@@ -64,140 +62,100 @@ func (c *Cluster) Cause(ctx context.Context, f Fault, down time.Duration) error 
 	return c.awaitFront(ctx)
 }
 
-func (c *Cluster) restart(ctx context.Context, p *process, down time.Duration) error {
+// replaced takes the leader out of service, and back when another server leads.
+func replaced(out, back step) step {
+	return func(c *Cluster, ctx context.Context, leader *process) error {
+		for _, do := range []step{out, (*Cluster).awaitOther, (*Cluster).refuses, back} {
+			if err := do(c, ctx, leader); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// oneOf kills the next one of several processes.
+func oneOf(of func(c *Cluster) []*process) step {
+	return func(c *Cluster, ctx context.Context, _ *process) error {
+		c.turn++
+		return c.restart(ctx, of(c)[c.turn%len(of(c))])
+	}
+}
+
+func (c *Cluster) killStandby(ctx context.Context, _ *process) error {
+	_, standby, err := c.roles(ctx)
+	if err != nil {
+		return err
+	}
+	return c.restart(ctx, standby)
+}
+
+// restart kills a process, if it runs, and starts it after a while.
+func (c *Cluster) restart(ctx context.Context, p *process) error {
 	p.kill()
-	if err := Sleep(ctx, down); err != nil {
+	if err := Sleep(ctx, c.down); err != nil {
 		return err
 	}
 	return startAll(ctx, p)
 }
 
-// killLeader keeps the leader down until another server leads: a leader that returns before its
-// lock ends leads again.
-func (c *Cluster) killLeader(ctx context.Context, down time.Duration) error {
-	leader, _, err := c.roles(ctx)
-	if err != nil {
-		return err
-	}
-	leader.kill()
-	if err := c.awaitOther(ctx, leader); err != nil {
-		return err
-	}
-	return c.restart(ctx, leader, down)
-}
-
-func (c *Cluster) killStandby(ctx context.Context, down time.Duration) error {
-	_, standby, err := c.roles(ctx)
-	if err != nil {
-		return err
-	}
-	return c.restart(ctx, standby, down)
-}
-
-func (c *Cluster) switchover(ctx context.Context, _ time.Duration) error {
-	leader, _, err := c.roles(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.switchOver(ctx, leader); err != nil {
-		return err
-	}
-	return c.awaitOther(ctx, leader)
-}
-
-// freezePatroni stops Patroni, while its PostgreSQL goes on. Its watch must end the server.
-func (c *Cluster) freezePatroni(ctx context.Context, down time.Duration) error {
-	leader, _, err := c.roles(ctx)
-	if err != nil {
-		return err
-	}
-	if err := leader.signalFirstChild(syscall.SIGSTOP); err != nil {
-		return err
-	}
-	if err := c.awaitOther(ctx, leader); err != nil {
-		return err
-	}
-	if err := c.refuses(ctx, leader); err != nil {
-		return err
-	}
-	err = await(ctx, func(context.Context) error { // on a busy machine later than the other one leads
-		if leader.running() {
-			return fmt.Errorf("%s still runs without Patroni", leader.name)
+// restartEnded starts a server that its watch has ended, which on a busy machine may take longer
+// than until another one leads.
+func (c *Cluster) restartEnded(ctx context.Context, p *process) error {
+	err := await(ctx, func(context.Context) error {
+		if p.running() {
+			return fmt.Errorf("%s still runs without Patroni", p.name)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return c.restart(ctx, leader, down)
+	return c.restart(ctx, p)
 }
 
-// freezeWatch also stops what would end that server. What protects the data then is the proxy,
-// which closes the connections to it, and the synchronous standby, without which it acknowledges
-// nothing.
-func (c *Cluster) freezeWatch(ctx context.Context, _ time.Duration) error {
-	leader, _, err := c.roles(ctx)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(leader.signal(syscall.SIGSTOP), leader.signalFirstChild(syscall.SIGSTOP)); err != nil {
-		return err
-	}
-	if err := c.awaitOther(ctx, leader); err != nil {
-		return err
-	}
-	if err := c.refuses(ctx, leader); err != nil {
-		return err
-	}
-	return errors.Join(leader.signalFirstChild(syscall.SIGCONT), leader.signal(syscall.SIGCONT))
+// kill keeps the leader down: one that returns before its lock ends leads again.
+func kill(_ *Cluster, _ context.Context, p *process) error {
+	p.kill()
+	return nil
 }
 
-// cutOff disconnects the leader's node, with all that runs on it.
-func (c *Cluster) cutOff(ctx context.Context, _ time.Duration) error {
-	return c.disconnect(ctx, func(node int, cut bool) error {
-		state := "up"
-		if cut {
-			state = "down"
-		}
-		return exec.CommandContext(ctx, "ip", "link", "set", fmt.Sprint("node", node), state).Run()
-	})
+func nothing(*Cluster, context.Context, *process) error { return nil }
+
+// freeze stops Patroni, while its PostgreSQL goes on. Its watch ends both.
+func freeze(_ *Cluster, _ context.Context, p *process) error {
+	return p.signalFirstChild(syscall.SIGSTOP)
 }
 
-// cutApart disconnects the leader's node from the other nodes, but not from the proxy: clients
+// freezeWatch also stops the watch. What protects the data then is the proxy, which closes the
+// connections to PostgreSQL, and the synchronous standby, without which that acknowledges nothing.
+func freezeWatch(_ *Cluster, _ context.Context, p *process) error {
+	return errors.Join(p.signal(syscall.SIGSTOP), p.signalFirstChild(syscall.SIGSTOP))
+}
+
+func thaw(_ *Cluster, _ context.Context, p *process) error {
+	return errors.Join(p.signalFirstChild(syscall.SIGCONT), p.signal(syscall.SIGCONT))
+}
+
+// link disconnects a node with all that runs on it, or connects it.
+func link(state string) step {
+	return func(_ *Cluster, ctx context.Context, p *process) error {
+		return exec.CommandContext(ctx, "ip", "link", "set", fmt.Sprint("node", p.node), state).Run()
+	}
+}
+
+// routes disconnects a node from the other nodes, but not from the proxy, or connects it: clients
 // still reach a leader whose standbys do not.
-func (c *Cluster) cutApart(ctx context.Context, _ time.Duration) error {
-	return c.disconnect(ctx, func(node int, cut bool) error {
-		action := "del"
-		if cut {
-			action = "add"
-		}
-		var failed error
+func routes(action string) step {
+	return func(_ *Cluster, ctx context.Context, p *process) (err error) {
 		for other := 1; other <= nodes; other++ {
-			if other != node {
-				failed = errors.Join(failed, exec.CommandContext(ctx, "ip", "-n", fmt.Sprint("node", node),
+			if other != p.node {
+				err = errors.Join(err, exec.CommandContext(ctx, "ip", "-n", fmt.Sprint("node", p.node),
 					"route", action, "blackhole", host(other)).Run())
 			}
 		}
-		return failed
-	})
-}
-
-// disconnect disconnects the leader's node until another server leads.
-func (c *Cluster) disconnect(ctx context.Context, set func(node int, cut bool) error) error {
-	leader, _, err := c.roles(ctx)
-	if err != nil {
 		return err
 	}
-	if err := set(leader.node, true); err != nil {
-		return err
-	}
-	if err := c.awaitOther(ctx, leader); err != nil {
-		return err
-	}
-	if err := set(leader.node, false); err != nil {
-		return err
-	}
-	return c.refuses(ctx, leader)
 }
 
 // roles asks the server to which the proxy leads which one it is, and for its synchronous standby.

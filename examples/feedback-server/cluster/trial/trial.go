@@ -42,7 +42,7 @@ const maxRefused = 0.01
 // happened and what was lost. It returns an error if anything was lost or doubled, or too much
 // was refused.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	files := parts.Files{Dir: o.Data(), Config: o.Dir, Recogniser: o.Recogniser}
+	files := parts.Files{Dir: o.Data(), Config: o.Dir, Recogniser: o.Recogniser, Down: o.Down}
 	cluster, err := parts.Start(ctx, files, out)
 	defer cluster.Stop()
 	if err != nil {
@@ -99,7 +99,7 @@ func causeEach(
 		phones.Gap()
 		fault := &outages[i%len(outages)]
 		start := time.Now()
-		if err := cluster.Cause(ctx, fault.Fault, o.Down); err != nil {
+		if err := cluster.Cause(ctx, fault.Fault); err != nil {
 			return nil, fmt.Errorf("%s: %w", fault.Name, err)
 		}
 		whole, idle := time.Since(start), phones.Gap()
