@@ -1,17 +1,18 @@
-// Package jobtest runs jobs of package jobqueue in tests: [Run] without a database, [RunOn] on one,
-// for handlers that call CompleteTx, SaveTx or EnqueueTx.
+// Package jobtest runs jobs of package jobqueue in tests: [Run] runs one as a worker does, on a real
+// queue, so its handler may call CompleteTx, SaveTx or EnqueueTx.
 //
-//	result := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: "Ann"}, jobqueue.WorkerConfig{}, register)
+//	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+//	require.NoError(t, err)
+//	defer store.Close()
+//	result := jobtest.Run(t, store, jobqueue.Params{Kind: "welcome", Args: "Ann"}, jobqueue.WorkerConfig{}, register)
 //	require.Equal(t, jobqueue.StateSucceeded, result.Job.State)
 package jobtest
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"lessonkit.example/jobqueue"
 )
@@ -25,74 +26,17 @@ type Result struct {
 	Job *jobqueue.Job
 	// Events are those of the worker, from the first EventClaimed to the end of the last attempt.
 	Events []jobqueue.Event
-	// Delays are the times between the end of an attempt and the start of the next one.
-	Delays []time.Duration
 }
 
-// Run enqueues p in a queue in memory and runs it as a worker does: it encodes and decodes the
+// Run enqueues p in a store, whose tables it creates, and runs it as a worker does: it decodes the
 // arguments, calls the middleware and the handler, tries again after errors, and calls the OnFailed
-// callback. It returns when the job has succeeded, failed or been cancelled.
+// callback. It returns when the job has succeeded, failed or been cancelled. Jobs that the handler
+// enqueues do not run.
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
-// register adds. Run does not wait between attempts: Result.Delays tells how long a worker would
-// have waited. The test fails if p is invalid, if no handler is registered for its kind, or if the
-// job does not end after a thousand attempts.
-func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register func(w *jobqueue.Worker)) Result {
-	t.Helper()
-	s := &store{ended: make(chan struct{})}
-	client := jobqueue.NewClient(s)
-	if _, err := client.Enqueue(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-
-	var mu sync.Mutex
-	var events []jobqueue.Event
-	onEvent := cfg.OnEvent
-	cfg.OnEvent = func(e jobqueue.Event) {
-		mu.Lock()
-		events = append(events, e)
-		mu.Unlock()
-		if onEvent != nil {
-			onEvent(e)
-		}
-	}
-	cfg.Queues = map[string]jobqueue.QueueConfig{s.job.Queue: {MaxWorkers: 1}}
-	cfg.Schedules = nil
-	w := jobqueue.NewWorker(s, cfg)
-	register(w)
-
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	defer cancel()
-	stopped := make(chan error, 1)
-	go func() { stopped <- w.Run(ctx) }()
-	var err error
-	select {
-	case <-s.ended:
-		cancel()
-		err = <-stopped
-	case err = <-stopped:
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	job, err := client.Get(t.Context(), s.job.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.failed != "" {
-		t.Fatalf("jobtest: job of kind %q: %s; its last errors: %+v", job.Kind, s.failed,
-			job.Errors[max(len(job.Errors)-3, 0):])
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	return Result{Job: job, Events: slices.Clone(events), Delays: s.delays}
-}
-
-// RunOn does what [Run] does on a store, whose tables it creates: most simply one of sqlitequeue on
-// a file in t.TempDir(). So the handler may call CompleteTx, SaveTx and EnqueueTx of that store.
-// Result.Delays is nil. Jobs that the handler enqueues do not run. If no handler is registered for
-// the kind, RunOn does not return before the test times out.
-func RunOn(
+// register adds, one of which must be for the kind of p. Run does not wait between attempts. The
+// test fails if p is invalid, or if the job does not end after a thousand attempts.
+func Run(
 	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
 	register func(w *jobqueue.Worker),
 ) Result {
