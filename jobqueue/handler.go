@@ -71,10 +71,9 @@ func defaultBackoff(attempt int) time.Duration {
 // Handle panics when the kind is not valid (see [Params]) or already has a handler, or when the
 // worker has been started.
 func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job, args T) error, opts ...HandleOption) {
-	var decoder decoder[T]
 	w.handle(kind, func(ctx context.Context, job *Job) error {
-		args, err := decoder.decode(job.Args)
-		if err != nil {
+		var args T
+		if err := json.Unmarshal(job.Args, &args); err != nil {
 			return Permanent(fmt.Errorf("decode arguments: %w", err))
 		}
 		return h(ctx, job, args)
