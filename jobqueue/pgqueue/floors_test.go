@@ -3,7 +3,6 @@ package pgqueue_test
 import (
 	"flag"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,14 +12,13 @@ import (
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-var floors = flag.String("floors", "", "run the floors: ci, or full, on an idle machine")
+var floors = flag.Bool("floors", false, "run the floors")
 
 func TestFloors(t *testing.T) {
-	if *floors == "" {
-		t.Skip("-floors=ci runs it")
+	if !*floors {
+		t.Skip("-floors runs it")
 	}
-	const late = 50 * time.Millisecond
-	queuetest.Floors{Full: *floors == "full", Late: late, Open: func(t *testing.T) (driver.Store, string) {
+	queuetest.Floors{Open: func(t *testing.T) (driver.Store, string) {
 		url := pgtest.URL(t)
 		store := pgqueue.New(connect(t, url), pgqueue.Config{})
 		require.NoError(t, store.Migrate(t.Context()))

@@ -3,7 +3,6 @@ package queuetest
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -28,14 +27,8 @@ const (
 
 // Floors are tests with worker processes that are killed all the time.
 type Floors struct {
-	// Full runs them at full size and checks their figures, which takes minutes and needs an idle
-	// machine. Otherwise they take a fraction of that, and figures are only logged.
-	Full bool
 	// Open returns a new, migrated queue, and what FloorWorker opens in a worker process.
 	Open func(t *testing.T) (store driver.Store, database string)
-	// Late is how late 99 of 100 jobs of schedules may start with Full; 0 means that it is not
-	// checked.
-	Late time.Duration
 }
 
 // Run runs all floors.
@@ -45,13 +38,10 @@ func (f Floors) Run(t *testing.T) {
 		test func(t *testing.T, x *floor)
 	}{
 		{"Schedules", floorSchedules}, {"LimitKeys", floorLimitKeys}, {"Groups", floorGroups},
-		{"Limit", floorLimit}, {"LimitOfAllWorkers", floorLimitOfAllWorkers}, {"Rate", floorRate},
-		{"RetryMany", floorRetryMany},
+		{"Limit", floorLimit}, {"Rate", floorRate},
 	} {
 		t.Run(floor.name, func(t *testing.T) {
-			x := newFloor(t, floor.name, f.Open)
-			x.full, x.late = f.Full, f.Late
-			floor.test(t, x)
+			floor.test(t, newFloor(t, floor.name, f.Open))
 		})
 	}
 }
@@ -112,20 +102,7 @@ type floor struct {
 	ops            *jobqueue.Client
 	children       []*exec.Cmd // since killSome
 	referee        *referee    // nil: none
-	full           bool
-	late           time.Duration
 }
-
-// size returns n at full size, and else a part of it.
-func (x *floor) size(n int) int {
-	if x.full {
-		return n
-	}
-	return n / 5
-}
-
-// duration is size for durations.
-func (x *floor) duration(d time.Duration) time.Duration { return time.Duration(x.size(int(d))) }
 
 func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, string)) *floor {
 	t.Helper()
@@ -218,7 +195,7 @@ func (x *floor) succeeded() (all []*jobqueue.Job) {
 
 // Eight processes with 20 schedules are killed all the time: no time is lost or becomes two jobs.
 func floorSchedules(t *testing.T, x *floor) {
-	kills := x.killSome(8, 250*time.Millisecond, x.duration(20*time.Second))
+	kills := x.killSome(8, 250*time.Millisecond, 4*time.Second)
 	for i := range x.children {
 		x.kill(i) // or a job could end after one list and before the other
 	}
@@ -239,7 +216,7 @@ func floorSchedules(t *testing.T, x *floor) {
 			late = append(late, j.ClaimedAt.Sub(j.RunAt))
 		}
 	}
-	require.Greater(t, len(jobs), x.size(2000))
+	require.Greater(t, len(jobs), 400)
 	for i, at := range times {
 		slices.SortFunc(at, time.Time.Compare)
 		for k := 1; k < len(at); k++ {
@@ -249,15 +226,12 @@ func floorSchedules(t *testing.T, x *floor) {
 	slices.Sort(late)
 	p99 := late[len(late)*99/100]
 	t.Logf("%d jobs, %d kills, from time to claim p50 %v, p99 %v", len(jobs), kills, late[len(late)/2], p99)
-	if x.full && x.late > 0 {
-		require.LessOrEqual(t, p99, x.late)
-	}
 }
 
 // Four processes are killed while they run jobs of limit keys: never more of a key run than its
 // limit, which every other key reaches with three, and those of a key with one run in order.
 func floorLimitKeys(t *testing.T, x *floor) {
-	jobs, keys := x.size(100_000), x.size(1000)
+	const jobs, keys = 20_000, 200
 	x.referee = newReferee(t)
 	last, busy, most := map[string]int64{}, map[string]int{}, 0
 	x.referee.begin = func(a attempt) {
@@ -282,17 +256,16 @@ func floorLimitKeys(t *testing.T, x *floor) {
 	}
 	x.enqueue(ps)
 	began := time.Now()
-	kills := x.killSome(4, 500*time.Millisecond, x.duration(30*time.Second))
+	kills := x.killSome(4, 500*time.Millisecond, 6*time.Second)
 	require.Len(t, x.wait(5*time.Minute), jobs)
 	require.Equal(t, 3, most)
 	t.Logf("%d jobs of %d keys in %v, %d kills", jobs, keys, time.Since(began), kills)
 }
 
-// Eight processes end the members of 200 groups, and are killed: each job after a group starts when
+// Eight processes end the members of 40 groups, and are killed: each job after a group starts when
 // all members have ended, and succeeds once.
 func floorGroups(t *testing.T, x *floor) {
-	const members = 16
-	groups := x.size(200)
+	const groups, members = 40, 16
 	x.referee = newReferee(t)
 	left := map[string]map[int64]bool{} // members that have not ended
 	x.referee.begin = func(a attempt) {
@@ -326,7 +299,7 @@ func floorGroups(t *testing.T, x *floor) {
 	}
 	x.referee.mu.Unlock()
 	began := time.Now()
-	kills := x.killSome(8, 500*time.Millisecond, x.duration(8*time.Second))
+	kills := x.killSome(8, 500*time.Millisecond, 1600*time.Millisecond)
 	all := x.wait(5 * time.Minute)
 	require.Len(t, all, groups*(members+1))
 	x.referee.mu.Lock()
@@ -347,14 +320,14 @@ func floorGroups(t *testing.T, x *floor) {
 // Eight processes run jobs of a queue with a limit, and are killed: never more than the limit run
 // at the same time, and the limit is used.
 func floorLimit(t *testing.T, x *floor) {
-	jobs := x.size(6000)
+	const jobs = 1200
 	x.referee = newReferee(t)
 	ps := make([]jobqueue.Params, jobs)
 	for i := range ps {
 		ps[i] = jobqueue.Params{Kind: "work", Args: 20 * time.Millisecond, MaxAttempts: 100}
 	}
 	x.enqueue(ps)
-	kills := x.killSome(8, 2*time.Second, x.duration(15*time.Second))
+	kills := x.killSome(8, 2*time.Second, 3*time.Second)
 	require.Len(t, x.wait(3*time.Minute), jobs)
 	x.referee.mu.Lock()
 	defer x.referee.mu.Unlock()
@@ -362,43 +335,9 @@ func floorLimit(t *testing.T, x *floor) {
 	require.Equal(t, floorLimitN, x.referee.most)
 }
 
-// A limit as high as all workers together costs next to nothing.
-func floorLimitOfAllWorkers(t *testing.T, x *floor) {
-	const workers, maxWorkers = 2, 20
-	jobs := x.size(20_000)
-	drain := func(limit int) time.Duration {
-		ps := make([]jobqueue.Params, jobs)
-		for i := range ps {
-			ps[i] = jobqueue.Params{Kind: "work", Args: args{}}
-		}
-		x.enqueue(ps)
-		began := time.Now()
-		var all []*running
-		for range workers {
-			all = append(all, start(t, x.store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
-				"default": {MaxWorkers: maxWorkers, Limit: limit, Retention: jobqueue.KeepNone}}, Prefetch: -1},
-				handle(func(context.Context, *jobqueue.Job, args) error { time.Sleep(time.Millisecond); return nil })))
-		}
-		x.wait(2 * time.Minute)
-		took := time.Since(began)
-		for _, w := range all {
-			w.wait()
-		}
-		return took
-	}
-	without, with := time.Hour, time.Hour
-	for range 5 {
-		without, with = min(without, drain(0)), min(with, drain(workers*maxWorkers))
-	}
-	t.Logf("%d jobs: %v without a limit, %v with one", jobs, without, with)
-	if x.full {
-		require.Less(t, with.Seconds()*0.95, without.Seconds())
-	}
-}
-
 // Four processes start jobs of a queue with a rate.
 func floorRate(t *testing.T, x *floor) {
-	jobs := x.size(floorRateN * 10)
+	const jobs = floorRateN * 2
 	x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work", Args: 0}}, jobs))
 	for range 4 {
 		x.start()
@@ -418,38 +357,4 @@ func floorRate(t *testing.T, x *floor) {
 	}
 	mean := float64(jobs-floorRateBurst) / at[jobs-1].Sub(at[0]).Seconds()
 	t.Logf("%d jobs, %.1f in a second", jobs, mean)
-	if x.full {
-		require.InEpsilon(t, floorRateN, mean, 0.02)
-	}
-}
-
-// A hundred thousand jobs are retried in transactions that hold up nobody.
-func floorRetryMany(t *testing.T, x *floor) {
-	jobs := x.size(100_000)
-	x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work", Args: 0}}, jobs))
-	began := time.Now()
-	n, _, err := x.ops.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
-	require.NoError(t, err)
-	require.Equal(t, jobs, n)
-	cancelled := time.Since(began)
-	began = time.Now()
-	retried, longest := 0, time.Duration(0)
-	f := driver.Filter{State: driver.StateCancelled, Before: math.MaxInt64, Limit: 1000}
-	for { // as jobqueue.Client does
-		transaction := time.Now()
-		page, err := x.store.RetryMany(t.Context(), f)
-		require.NoError(t, err)
-		longest = max(longest, time.Since(transaction))
-		retried += page.Changed
-		if f.Before = page.Last; page.Last == 0 {
-			break
-		}
-	}
-	took := time.Since(began)
-	require.Equal(t, jobs, retried)
-	t.Logf("%d jobs cancelled in %v and retried in %v, the longest transaction %v", jobs, cancelled, took, longest)
-	if x.full {
-		require.Less(t, took, 10*time.Second)
-		require.Less(t, longest, 250*time.Millisecond)
-	}
 }

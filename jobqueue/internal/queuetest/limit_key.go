@@ -20,7 +20,6 @@ var serialTests = map[string]func(*testing.T, Harness){
 	"SerialByHand":                    serialByHand,
 	"SerialSurvivesTheDeathOfAWorker": serialSurvivesTheDeathOfAWorker,
 	"SerialInTransactions":            serialInTransactions,
-	"KeyLimitHoldsOverAllWorkers":     keyLimitHoldsOverAllWorkers,
 	"KeyLimitOfEachJobCounts":         keyLimitOfEachJobCounts,
 	"KeyLimitFillsFreeTurns":          keyLimitFillsFreeTurns,
 }
@@ -211,45 +210,6 @@ func serialInTransactions(t *testing.T, h Harness) {
 
 func keyLimit(key string, n int) func(*jobqueue.Params) {
 	return func(p *jobqueue.Params) { p.LimitKey, p.KeyLimit = key, n }
-}
-
-// Workers run the jobs of two keys: never more than the limit of each at a time, and so many.
-func keyLimitHoldsOverAllWorkers(t *testing.T, h Harness) {
-	limits := map[string]int{"four": 4, "two": 2}
-	var mu sync.Mutex
-	parallel, total := map[string]int{}, 0
-	reached := map[string]chan struct{}{"four": make(chan struct{}), "two": make(chan struct{})}
-	set := handle(func(ctx context.Context, job *jobqueue.Job, a args) error {
-		key := job.LimitKey
-		mu.Lock()
-		if parallel[key]++; parallel[key] > limits[key] {
-			t.Errorf("%d jobs of key %s at the same time", parallel[key], key)
-		}
-		if parallel[key] == limits[key] && reached[key] != nil {
-			close(reached[key])
-			reached[key] = nil
-		}
-		all := reached[key]
-		mu.Unlock()
-		if all != nil {
-			<-all // The first jobs wait for one another.
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		parallel[key]--
-		if job.Attempt == 1 && a.N%7 == 3 {
-			return errTest
-		}
-		total++
-		return nil
-	})
-	for range 3 {
-		start(t, h.Again(), queueConfig(jobqueue.QueueConfig{MaxWorkers: 5}), set)
-	}
-	for key, n := range limits {
-		fill(t, h.Store, 100, keyLimit(key, n))
-	}
-	poll(t, "all jobs run", func() bool { mu.Lock(); defer mu.Unlock(); return total == 200 })
 }
 
 // A job gets a turn when fewer jobs than its own limit have one, after those before it.
