@@ -239,28 +239,6 @@ func TestStopWaitsForHandlers(t *testing.T) {
 	require.Empty(t, started, "nothing else has run")
 }
 
-func TestQueueWithoutRetentionKeepsNoHistory(t *testing.T) {
-	t.Parallel()
-	store, c := newQueue(t)
-	good := enqueue(t, c, jobqueue.Params{Kind: "work", Args: true})
-	bad := enqueue(t, c, jobqueue.Params{Kind: "work", Args: false})
-	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
-		"default": {Retention: jobqueue.KeepNone, RetentionFailed: jobqueue.KeepForever},
-	}}
-	_, ended := runWorker(t, store, cfg, func(w *jobqueue.Worker) {
-		jobqueue.Handle(w, "work", func(_ context.Context, _ *jobqueue.Job, good bool) error {
-			if !good {
-				return permanent{}
-			}
-			return nil
-		})
-	})
-	ended(2)
-	_, err := c.Get(t.Context(), good)
-	require.ErrorIs(t, err, jobqueue.ErrNotFound)
-	require.Equal(t, jobqueue.StateFailed, get(t, c, bad).State)
-}
-
 func TestSaveChecksWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	store, c := newQueue(t)

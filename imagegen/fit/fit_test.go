@@ -248,21 +248,6 @@ func TestTypeConverts(t *testing.T) {
 	require.ErrorIs(t, err, fit.ErrTooManyPixels, "a JPEG cannot be so wide")
 }
 
-func TestSinkConverts(t *testing.T) {
-	t.Parallel()
-	fake := imagegentest.New(t, imagegentest.Options{})
-	dir := t.TempDir()
-	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"},
-		fit.Sink(imagegen.Dir(dir, ""), fit.Config{Type: "image/jpeg"}))
-	require.NoError(t, err)
-	data, err := os.ReadFile(filepath.Join(dir, "image-1.jpg"))
-	require.NoError(t, err)
-	_, err = jpeg.Decode(bytes.NewReader(data))
-	require.NoError(t, err)
-	require.Equal(t, "image/jpeg", r.Images[0].Type)
-	require.Equal(t, int64(len(data)), r.Images[0].Size)
-}
-
 func TestSinkRefusesAnInvalidRatioBeforeAnythingIsPaid(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})

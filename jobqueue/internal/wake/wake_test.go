@@ -11,21 +11,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-func TestHubPassesSignalsOn(t *testing.T) {
-	t.Parallel()
-	var h Hub
-	require.False(t, h.Emit(driver.Signal{Queue: "q"}))
-	var got []string
-	stopA := h.Subscribe(func(s driver.Signal) bool { got = append(got, "a "+s.Queue); return false })
-	stopB := h.Subscribe(func(s driver.Signal) bool { got = append(got, "b "+s.Queue); return true })
-	require.True(t, h.Emit(driver.Signal{Queue: "q"}))
-	require.ElementsMatch(t, []string{"a ", "b ", "a q", "b q"}, got, "each received the zero Signal first")
-	stopB()
-	require.False(t, h.Emit(driver.Signal{Queue: "q"}))
-	stopA()
-	require.Len(t, got, 5)
-}
-
 // The first signal is sent at once, a burst after it is sent together, and the last one is never
 // lost.
 func TestCoalescerSendsFirstAndLast(t *testing.T) {
