@@ -48,12 +48,9 @@ type Params struct {
 	// Unlimited, like any negative number, means no limit.
 	MaxAttempts int
 	// UniqueKey, when not empty, allows only one job of this kind and key at a time. Enqueuing
-	// another one changes nothing and returns the InsertResult of the existing job.
+	// another one changes nothing and returns the InsertResult of the existing job. The key is held
+	// until the job has succeeded, failed or been cancelled.
 	UniqueKey string
-	// UniqueUntilStarted frees the key when a worker claims the job, so that one job may wait while
-	// another one runs. By default the key is held until the job has succeeded, failed or been
-	// cancelled.
-	UniqueUntilStarted bool
 	// LimitKey, when not empty, limits how many jobs with this key, of any kinds and queues, run at
 	// a time in all processes: KeyLimit, or one. They get their turns in the order in which their
 	// enqueues commit, whatever their Priority and RunAt; those of one call, and others that wait
@@ -155,7 +152,7 @@ func records(ctx context.Context, hook EnqueueHook, ps []Params) ([]driver.Recor
 func (p Params) record() (driver.Record, error) {
 	r := driver.Record{
 		Queue: p.Queue, Kind: p.Kind, Priority: p.Priority, MaxAttempts: p.MaxAttempts,
-		UniqueKey: p.UniqueKey, UntilStarted: p.UniqueKey != "" && p.UniqueUntilStarted, LimitKey: p.LimitKey,
+		UniqueKey: p.UniqueKey, LimitKey: p.LimitKey,
 		KeyLimit: p.KeyLimit,
 		Group:    p.Group, AfterGroup: p.AfterGroup,
 	}

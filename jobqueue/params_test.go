@@ -51,12 +51,12 @@ func TestParamsAreChecked(t *testing.T) {
 func TestParamsDefaults(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))
-	r, err := Params{Kind: "k", RunAt: at, UniqueUntilStarted: true}.record()
+	r, err := Params{Kind: "k", RunAt: at}.record()
 	require.NoError(t, err)
 	require.Equal(t, driver.Record{
 		Queue: "default", Kind: "k", Priority: 2, MaxAttempts: 10, Args: []byte("null"),
 		RunAt: time.Date(2026, 1, 2, 2, 4, 5, 6000, time.UTC),
-	}, r, "without a key there is nothing to free")
+	}, r)
 	r, err = Params{Kind: "k", MaxAttempts: math.MinInt}.record()
 	require.NoError(t, err)
 	require.Equal(t, Unlimited, r.MaxAttempts)

@@ -80,18 +80,17 @@ func DecodeErrors(stored []byte) []AttemptError {
 
 // Record is a job to insert, checked and encoded.
 type Record struct {
-	Queue, Kind  string
-	Priority     int       // 1 to Priorities
-	RunAt        time.Time // zero: now, by the clock of the database
-	MaxAttempts  int       // negative: unlimited
-	UniqueKey    string    // empty: none
-	UntilStarted bool      // the key is freed when a worker claims the job
-	LimitKey     string    // empty: none
-	KeyLimit     int       // how many jobs of LimitKey may have a turn, from 2; 0: one
-	Group        string    // empty: none
-	AfterGroup   string    // empty: none; not together with LimitKey
-	Meta         []byte    // JSON object of texts; nil: none
-	Args         []byte    // valid JSON
+	Queue, Kind string
+	Priority    int       // 1 to Priorities
+	RunAt       time.Time // zero: now, by the clock of the database
+	MaxAttempts int       // negative: unlimited
+	UniqueKey   string    // empty: none
+	LimitKey    string    // empty: none
+	KeyLimit    int       // how many jobs of LimitKey may have a turn, from 2; 0: one
+	Group       string    // empty: none
+	AfterGroup  string    // empty: none; not together with LimitKey
+	Meta        []byte    // JSON object of texts; nil: none
+	Args        []byte    // valid JSON
 }
 
 // InsertResult is the result of enqueuing one job.

@@ -60,9 +60,9 @@ select (select count(*) from page), coalesce((select min(id) from page), 0), (se
 // insertKeyedSQL. The fence is kept, so that the next lease has a new token.
 const requeueSQL = `,
 changed as (
-  insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
+  insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority,
     queue, kind, unique_key, args, errors, limit_key, key_limit, worker, meta, in_group, after_group, saved)
-  select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
+  select id, clock_timestamp(), created_at, fence, max_attempts, priority,
     queue, kind, unique_key, args, errors, limit_key, key_limit,
     case when limit_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
   from page order by kind, unique_key

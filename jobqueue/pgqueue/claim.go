@@ -72,8 +72,7 @@ func lockedOf(kinds int) string {
 //     meanwhile although its ctid has too.
 const (
 	updateClaimed = `
-update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
-  unique_key = case when until_started then null else unique_key end
+update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now()
 where case when worker is null and run_at <= now() then
     exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end
   and ctid = any (`

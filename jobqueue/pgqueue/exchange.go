@@ -19,7 +19,7 @@ import (
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
-const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
+const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority,
   queue, kind, unique_key, args, limit_key, key_limit, meta, in_group, after_group, saved`
 
 // The arrays are passed as (select $1), so that the planner does not know their length: for a
@@ -54,7 +54,7 @@ with gone as (
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
-    j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args, j.limit_key, j.key_limit,
+    j.max_attempts, j.priority, j.queue, j.kind, j.unique_key, j.args, j.limit_key, j.key_limit,
     j.meta, j.in_group, j.after_group, j.saved)
 insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `)
 select id, state, case when state = 6 then now() end, new_errors, ` + sharedColumns + ` from gone

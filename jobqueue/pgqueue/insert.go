@@ -26,30 +26,30 @@ returning id`
 )
 
 const insertSQL = `
-insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, args,
   limit_key, worker, meta, in_group, after_group, key_limit)
-values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json, $9::text,
-  case when $9::text is null and $12::text is null then null else 0 end, $10::json, $11::text, $12::text, $13::int)`
+values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7::json, $8::text,
+  case when $8::text is null and $11::text is null then null else 0 end, $9::json, $10::text, $11::text, $12::int)`
 
 // insertInSQL inserts a job in a transaction of the caller, and notifies workers when that commits.
 func insertInSQL(insert string) string {
 	return `
 with job as (` + insert + `)
-select id, cardinality(array(select pg_notify($14::text, p)::text from unnest($15::text[]) p)) from job`
+select id, cardinality(array(select pg_notify($13::text, p)::text from unnest($14::text[]) p)) from job`
 }
 
 // The ids of the rows without a key are returned in the order of the rows, because rows are
 // inserted in that order; those with a key are matched by it. The last three arrays may be null.
 const (
-	insertColumns = `queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
+	insertColumns = `queue, kind, priority, run_at, max_attempts, unique_key, args,
   limit_key, worker, meta, in_group, after_group, key_limit`
 	insertValues = `queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key,
-  until_started, args::json, limit_key,
+  args::json, limit_key,
   case when limit_key is null and after_group is null then null else 0 end, meta::json, in_group,
   after_group, key_limit
-from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
-  $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::int[])
-  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, limit_key, meta,
+from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[],
+  $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[])
+  as x (queue, kind, priority, run_at, max_attempts, unique_key, args, limit_key, meta,
     in_group, after_group, key_limit)`
 	returningInserted = `
 returning id, kind, unique_key`
@@ -216,7 +216,7 @@ func (s *Store) insertOne(
 		query = insertSQL + onDuplicate + returningID
 	}
 	args := []any{r.Queue, r.Kind, int16(r.Priority), orNull(r.RunAt), int32(r.MaxAttempts), orNull(r.UniqueKey),
-		r.UntilStarted, string(r.Args), orNull(r.LimitKey),
+		string(r.Args), orNull(r.LimitKey),
 		orNull(string(r.Meta)), orNull(r.Group), orNull(r.AfterGroup), orNull(int32(r.KeyLimit))}
 	if len(signals) > 0 {
 		var sent int
@@ -234,12 +234,12 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 	n := len(rs)
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
 	priorities, limits := make([]int16, n), make([]int32, n)
-	times, until := make([]*time.Time, n), make([]bool, n)
+	times := make([]*time.Time, n)
 	keys, limited, meta := make([]*string, n), make([]*string, n), make([]*string, n)
 	for i := range rs {
 		r := &rs[i]
 		queues[i], kinds[i], args[i] = r.Queue, r.Kind, string(r.Args)
-		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
+		priorities[i], limits[i] = int16(r.Priority), int32(r.MaxAttempts)
 		times[i], keys[i], limited[i] = orNull(r.RunAt), orNull(r.UniqueKey), orNull(r.LimitKey)
 		meta[i] = orNull(string(r.Meta))
 	}
@@ -272,7 +272,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 			keyed[uniqueKey{kind, *key}] = id
 		}
 		return err
-	}, queues, kinds, priorities, times, limits, keys, until, args, limited, meta, groups, after, keyLimits)
+	}, queues, kinds, priorities, times, limits, keys, args, limited, meta, groups, after, keyLimits)
 	if err != nil {
 		return nil, err
 	}

@@ -118,9 +118,9 @@ func TestPurgeReadsOnlyWhatIsOld(t *testing.T) {
 	began := time.Now()
 	_, err := pool.Exec(t.Context(), `
 insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority,
-  until_started, queue, kind, args)
+  queue, kind, args)
 select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(),
-  1, 1, 1, 2, false, 'default', 'work', 'null'
+  1, 1, 1, 2, 'default', 'work', 'null'
 from generate_series(1, 100000) n`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)

@@ -103,9 +103,9 @@ func TestRefusedResultIsPermanent(t *testing.T) {
 	require.NoError(t, err)
 	j := res.Jobs[0]
 	_, err = pool.Exec(t.Context(), `
-insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, args)
-select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+select id, 4, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, args
 from jobqueue_job`)
 	require.NoError(t, err)

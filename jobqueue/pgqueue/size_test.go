@@ -25,9 +25,9 @@ var size = flag.String("size", "", "full: with five million jobs, and limits of 
 // one job that may start and four that are held. A fifth as many are in the history.
 const seedSQL = `
 with done as (
-  insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority,
     queue, kind, args)
-  select -n, case when n % 100 = 0 then 5 else 4 end, now(), now(), 1, 1, 10, 2, false, 'default', 'work', '{"n":1}'
+  select -n, case when n % 100 = 0 then 5 else 4 end, now(), now(), 1, 1, 10, 2, 'default', 'work', '{"n":1}'
   from generate_series(1, $1::int / 5) n)
 insert into jobqueue_job (run_at, queue, kind, priority, max_attempts, args, limit_key, worker)
 select now() - interval '1 hour' + n * interval '1 microsecond'

@@ -16,10 +16,10 @@ import (
 
 // The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
-insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
+insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority,
   queue, kind, unique_key, args, errors, limit_key, key_limit, worker, meta, in_group, after_group,
   saved)
-select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors,
+select id, ?2, created_at, fence, max_attempts, priority, queue, kind, unique_key, args, errors,
   limit_key, key_limit, case when limit_key is null and after_group is null then null else 0 end, meta, in_group,
   after_group, saved
 from jobqueue_done where id = ?1 and state <> 4

@@ -15,7 +15,7 @@ import (
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
-const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
+const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority,
   queue, kind, unique_key, args, limit_key, key_limit, meta, in_group, after_group, saved`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
@@ -75,8 +75,7 @@ order by run_at, id limit ?`
 
 // ?3 is a JSON array of ids.
 const claimSQL = `
-update jobqueue_job set worker = ?1, fence = fence + 1, attempt = attempt + 1, claimed_at = ?2,
-  unique_key = case when until_started = 1 then null else unique_key end
+update jobqueue_job set worker = ?1, fence = fence + 1, attempt = attempt + 1, claimed_at = ?2
 where id in (select value from json_each(?3))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
   coalesce(limit_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, ''),

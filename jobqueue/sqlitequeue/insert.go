@@ -12,10 +12,10 @@ import (
 )
 
 const insertSQL = `
-insert into jobqueue_job (queue, kind, priority, run_at, created_at, max_attempts, unique_key, until_started, args,
+insert into jobqueue_job (queue, kind, priority, run_at, created_at, max_attempts, unique_key, args,
   limit_key, worker, meta, in_group, after_group, key_limit)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?10, case when ?10 is null and ?13 is null then null else 0 end, ?11, ?12, ?13,
-  nullif(?14, 0))
+values (?, ?, ?, ?, ?, ?, ?, ?, ?9, case when ?9 is null and ?12 is null then null else 0 end, ?10, ?11, ?12,
+  nullif(?13, 0))
 on conflict (kind, unique_key) where unique_key is not null do nothing`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = ? and unique_key = ?`
@@ -77,7 +77,7 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.R
 			runAt = r.RunAt.UnixMicro()
 		}
 		res, err := insert(r.Queue, r.Kind, r.Priority, runAt, now, r.MaxAttempts,
-			textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args), textOrNull(r.LimitKey),
+			textOrNull(r.UniqueKey), string(r.Args), textOrNull(r.LimitKey),
 			textOrNull(string(r.Meta)), textOrNull(r.Group), textOrNull(r.AfterGroup),
 			r.KeyLimit)
 		inserted, err := affected(res, err)

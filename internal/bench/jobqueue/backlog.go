@@ -17,9 +17,9 @@ func (b *bench) backlog(ctx context.Context) {
 		name, seed string
 	}{
 		{"drain with 1M finished", `
-insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, args)
-select -n, 4, now(), now(), 1, 1, 10, 2, false, 'default', 'bench', ` + args + `
+select -n, 4, now(), now(), 1, 1, 10, 2, 'default', 'bench', ` + args + `
 from generate_series(1, 1000000) n`},
 		{"drain with 1M waiting", `
 insert into jobqueue_job (priority, max_attempts, queue, kind, args)

@@ -144,9 +144,9 @@ returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at,
 
 const rawFinish = `
 with gone as (delete from jobqueue_job where id = any ($1::bigint[]) returning *)
-insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, unique_key, args, errors)
-select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+select id, 4, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, unique_key, args, errors
 from gone`
 

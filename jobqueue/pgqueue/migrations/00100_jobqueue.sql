@@ -26,7 +26,6 @@ create table jobqueue_job (
     max_attempts  integer     not null,               -- negative: unlimited
     priority      smallint    not null check (priority between 1 and 4),
     cancel        boolean     not null default false, -- the running job is to be cancelled
-    until_started boolean     not null default false, -- the claim frees unique_key
     queue         text collate "C" not null,
     kind          text collate "C" not null,
     unique_key    text collate "C",
@@ -64,7 +63,6 @@ create table jobqueue_done (
     attempt       integer     not null,
     max_attempts  integer     not null,
     priority      smallint    not null,
-    until_started boolean     not null,
     queue         text collate "C" not null,
     kind          text collate "C" not null,
     unique_key    text collate "C",

@@ -25,7 +25,6 @@ create table jobqueue_job (
     max_attempts  integer not null,           -- negative: unlimited
     priority      integer not null check (priority between 1 and 4),
     cancel        integer not null default 0, -- the running job is to be cancelled
-    until_started integer not null default 0, -- the claim frees unique_key
     queue         text    not null,
     kind          text    not null,
     unique_key    text,
@@ -63,7 +62,6 @@ create table jobqueue_done (
     attempt       integer not null,
     max_attempts  integer not null,
     priority      integer not null,
-    until_started integer not null,
     queue         text    not null,
     kind          text    not null,
     unique_key    text,
