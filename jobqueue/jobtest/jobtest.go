@@ -1,10 +1,11 @@
-// Package jobtest runs jobs of package jobqueue in tests: [Run] runs one as a worker does, on a real
-// queue, so its handler may call CompleteTx, SaveTx or EnqueueTx.
+// Package jobtest runs jobs of package jobqueue in tests: [Run] runs one as a worker does, on a
+// real queue, so its handler may call CompleteTx, SaveTx or EnqueueTx.
 //
 //	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
 //	require.NoError(t, err)
 //	defer store.Close()
-//	result := jobtest.Run(t, store, jobqueue.Params{Kind: "welcome", Args: "Ann"}, jobqueue.WorkerConfig{}, register)
+//	params := jobqueue.Params{Kind: "welcome", Args: "Ann"}
+//	result := jobtest.Run(t, store, params, jobqueue.WorkerConfig{}, register)
 //	require.Equal(t, jobqueue.StateSucceeded, result.Job.State)
 package jobtest
 
