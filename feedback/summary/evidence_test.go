@@ -19,10 +19,10 @@ func TestSourcesOfLocalText(t *testing.T) {
 	found, all := 0, 0
 	for _, folder := range []string{"notes", "hard"} {
 		for _, n := range notes(t, folder) {
-			s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons...)})
+			s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons()...)})
 			require.NoError(t, err)
 			var recordings []string
-			for _, l := range n.lessons {
+			for _, l := range n.lessons() {
 				for part := range slices.Chunk(script.Tokenize(l), 25) {
 					recordings = append(recordings, l[part[0].Start:part[len(part)-1].End])
 				}
@@ -33,7 +33,7 @@ func TestSourcesOfLocalText(t *testing.T) {
 				for _, i := range e.Sources {
 					texts = append(texts, recordings[i])
 				}
-				if all++; len(texts) == 0 || (note{lessons: []string{strings.Join(texts, " ")}}).isSaid(e.Text) {
+				if all++; len(texts) == 0 || isSaid(e.Text, []string{strings.Join(texts, " ")}) {
 					found++
 				} else {
 					t.Logf("%s: %q is not in %q", n.name, e.Text, texts)

@@ -58,7 +58,7 @@ func (l Local) text(ctx context.Context, transcripts, names []string) (text stri
 		if err := ctx.Err(); err != nil {
 			return "", nil, err
 		}
-		all = append(all, pieces(clean(t, names), i)...)
+		all = append(all, pieces(clean(t), i)...)
 	}
 	if len(all) == 0 {
 		return "", nil, errNoWords

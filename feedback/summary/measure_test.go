@@ -1,79 +1,21 @@
 package summary
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/internal/script"
 )
 
-// note is what a teacher dictated, written for this test, as a transcriber writes it: {fillers and
-// asides} and <what is corrected, withdrawn or said twice> are marked, lessons divided by "==".
-type note struct {
-	name                             string
-	lessons                          []string
-	fillers                          []string
-	facts, homework, notices, absent []string
-	ideal                            string
-}
-
-var (
-	marks    = strings.NewReplacer("{", "", "}", "", "<", "", ">", "")
-	fillerRE = regexp.MustCompile(`\{[^}]*\}`)
-	clauseRE = regexp.MustCompile(`[,.?!，。？！]`)
-)
-
-func notes(t *testing.T, folder string) []note {
-	files, err := filepath.Glob("testdata/" + folder + "/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	var out []note
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		require.NoError(t, err)
-		n := note{name: strings.TrimSuffix(filepath.Base(f), ".txt")}
-		sections := strings.Split(string(b), "\n--- ")
-		n.lessons = strings.Split(marks.Replace(sections[0]), "\n==\n")
-		for _, span := range fillerRE.FindAllString(sections[0], -1) {
-			for _, c := range clauseRE.Split(span, -1) {
-				if key := spaced(c); strings.TrimSpace(key) != "" {
-					n.fillers = append(n.fillers, key)
-				}
-			}
-		}
-		for _, s := range sections[1:] {
-			title, body, _ := strings.Cut(s, "\n")
-			lines := strings.Split(strings.TrimSpace(body), "\n")
-			switch title {
-			case "facts":
-				n.facts = lines
-			case "homework":
-				n.homework = lines
-			case "notices":
-				n.notices = lines
-			case "absent":
-				n.absent = lines
-			case "ideal":
-				n.ideal = body
-			default:
-				t.Fatalf("%s: unknown section %q", f, title)
-			}
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// tokensOf returns the words of s in lower case, and characters of unspaced scripts.
+// tokensOf returns the words of s in lower case without apostrophes, and characters of unspaced
+// scripts.
 func tokensOf(s string) []string {
-	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
+	s = strings.NewReplacer("’", "", "'", "").Replace(strings.ToLower(s))
 	var out []string
 	for _, t := range script.Tokenize(s) {
 		out = append(out, s[t.Start:t.End])
@@ -82,33 +24,6 @@ func tokensOf(s string) []string {
 }
 
 func spaced(s string) string { return " " + strings.Join(tokensOf(s), " ") + " " }
-
-// count returns how often the words of phrase occur in text; both are spaced.
-func count(text, phrase string) (n int) {
-	for i := 0; ; n++ {
-		at := strings.Index(text[i:], phrase)
-		if at < 0 {
-			return n
-		}
-		i += at + len(phrase) - 1
-	}
-}
-
-// fillersLeft returns how many of the fillers are in a text.
-func (n note) fillersLeft(text string) (left []string) {
-	raw := spaced(strings.Join(n.lessons, "\n"))
-	marked := map[string]int{}
-	for _, f := range n.fillers {
-		marked[f]++
-	}
-	for f, k := range marked {
-		spoken := count(raw, f) - k // not as a filler
-		for range min(k, max(0, count(spaced(text), f)-spoken)) {
-			left = append(left, f)
-		}
-	}
-	return left
-}
 
 // rougeL returns the F1 of the longest common subsequence of words.
 func rougeL(text, ideal string) float64 {
@@ -129,9 +44,9 @@ func rougeL(text, ideal string) float64 {
 	return 2 * float64(row[len(b)]) / float64(len(a)+len(b))
 }
 
-// isSaid reports whether the words of a sentence occur in the note in this order.
-func (n note) isSaid(sentence string) bool {
-	for _, l := range n.lessons {
+// isSaid reports whether the words of a sentence occur in a lesson in this order.
+func isSaid(sentence string, lessons []string) bool {
+	for _, l := range lessons {
 		words := tokensOf(sentence)
 		for _, w := range tokensOf(l) {
 			if len(words) > 0 && words[0] == w {
@@ -145,96 +60,164 @@ func (n note) isSaid(sentence string) bool {
 	return false
 }
 
-// TestNotes holds the text of each note against what a reader marked in it. The notes named unseen
-// were written before the rules and first run after them. SHOW_NOTES logs every text.
-func TestNotes(t *testing.T) {
-	t.Parallel()
-	type sum struct {
-		raw, local                                   float64
-		notes, fillers, left, lost, facts, misplaced int
+// measure counts words of notes by what a reader marked them as, and the facts that the reader
+// named.
+type measure struct {
+	notes, stay, lost                                            int
+	fillers, fillersLeft, spoilt, spoiltLeft, secret, secretLeft int
+	facts, factsLost, misplaced, wrong, wrongLeft                int
+	rouge, rawRouge                                              float64
+	ideals                                                       int
+}
+
+func (r measure) String() string {
+	ideals := float64(max(1, r.ideals))
+	return fmt.Sprintf("%d notes: %d of %d words lost; left are %d of %d of fillers and asides, %d of %d corrected, "+
+		"%d of %d not to be written; %d of %d facts are not as they should be, %d misplaced, %d of %d words should "+
+		"not be there; ROUGE-L %.3f (raw %.3f)", r.notes, r.lost, r.stay, r.fillersLeft, r.fillers,
+		r.spoiltLeft, r.spoilt, r.secretLeft, r.secret, r.factsLost, r.facts, r.misplaced, r.wrongLeft, r.wrong,
+		r.rouge/ideals, r.rawRouge/ideals)
+}
+
+// words counts the words of a lesson. Where those left may be several of the same in the lesson,
+// they are those that the reader would have kept.
+func (r *measure) words(m markedText, kept []word) error {
+	words := parse(m.text)
+	labels, err := m.labelsOf(words)
+	if err != nil {
+		return err
 	}
-	sums := map[string]*sum{}
-	for _, n := range notes(t, "notes") {
-		s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons...)})
-		require.NoError(t, err)
-		require.Empty(t, s.WarningCodes, n.name)
-		group := n.name[:2]
-		if strings.Contains(n.name, "unseen") {
-			group += " unseen"
+	secret := secrets(words, labels)
+	cost := func(i int, dropped bool) float64 {
+		switch {
+		case labels[i] == stays && dropped:
+			return 3
+		case labels[i] >= goes && !dropped:
+			return 1
 		}
-		if sums[group] == nil {
-			sums[group] = &sum{}
+		return 0
+	}
+	best := make([][]float64, len(words)+1)
+	for i := range best {
+		best[i] = make([]float64, len(kept)+1)
+		for j := range best[i] {
+			best[i][j] = math.Inf(1)
 		}
-		r := sums[group]
-		r.notes++
-		r.raw += rougeL(strings.Join(n.lessons, "\n"), n.ideal)
-		r.local += rougeL(s.Text, n.ideal)
-		left := n.fillersLeft(s.Text)
-		r.fillers, r.left = r.fillers+len(n.fillers), r.left+len(left)
-		if os.Getenv("SHOW_NOTES") != "" {
-			t.Logf("%s: left %q\n%s\n\n%s", n.name, left, strings.Join(n.lessons, "\n==\n"), s.Text)
+	}
+	best[len(words)][len(kept)] = 0
+	for i := len(words) - 1; i >= 0; i-- {
+		for j := range best[i] {
+			best[i][j] = best[i+1][j] + cost(i, true)
+			if j < len(kept) && kept[j].low == words[i].low {
+				best[i][j] = min(best[i][j], best[i+1][j+1]+cost(i, false))
+			}
 		}
-		got := spaced(s.Text)
-		for _, f := range append(append(append([]string(nil), n.facts...), n.homework...), n.notices...) {
-			r.facts++
-			if !strings.Contains(got, spaced(f)) {
+	}
+	for i, j := 0, 0; i < len(words); i++ {
+		dropped := best[i][j] == best[i+1][j]+cost(i, true)
+		total, left := &r.fillers, &r.fillersLeft
+		switch {
+		case labels[i] == stays:
+			if r.stay++; dropped {
 				r.lost++
-				t.Errorf("%s: lost %q", n.name, f)
 			}
+		case labels[i] == mayGo:
+		case secret[i]:
+			total, left = &r.secret, &r.secretLeft
+		case labels[i] == spoilt:
+			total, left = &r.spoilt, &r.spoiltLeft
 		}
-		for _, f := range n.absent {
-			if strings.Contains(got, spaced(f)) {
-				t.Errorf("%s: not corrected: %q", n.name, f)
-			}
+		if labels[i] >= goes {
+			*total++
 		}
-		for _, p := range strings.Split(s.Text, "\n\n") {
-			for _, sentence := range sentences(p) {
-				if !n.isSaid(sentence) {
-					t.Errorf("%s: not said: %q", n.name, sentence)
-				}
-			}
-		}
-		last := strings.SplitN(s.Text, "\n\n", len(n.lessons)+1)
-		for _, f := range append(append([]string(nil), n.homework...), n.notices...) {
-			if !strings.Contains(spaced(last[len(last)-1]), spaced(f)) {
-				r.misplaced++
-				t.Logf("%s: misplaced %q", n.name, f)
+		if !dropped {
+			j++
+			if labels[i] >= goes {
+				*left++
 			}
 		}
 	}
-	for group, r := range sums {
-		local := r.local / float64(r.notes)
-		t.Logf("%-9s %2d notes: ROUGE-L %.3f (raw %.3f), "+
-			"%d of %d facts lost, %d misplaced, %d of %d fillers left",
-			group, r.notes, local, r.raw/float64(r.notes), r.lost, r.facts, r.misplaced, r.left, r.fillers)
-		assert.LessOrEqual(t, 10*r.left, r.fillers, group)
-		least := map[string]float64{"zh": 0.676, "en": 0.708}[group[:2]]
-		assert.GreaterOrEqual(t, local, least, group)
-		assert.Greater(t, local, r.raw/float64(r.notes)+0.02, "%s: not closer to the ideal than what was said", group)
+	return nil
+}
+
+// text counts what the reader named in the text of a note.
+func (r *measure) text(n note, text string) {
+	got := spaced(text)
+	last := strings.SplitN(text, "\n\n", len(n.marked)+1)
+	for i, list := range [][]string{n.facts, n.homework, n.notices} {
+		for _, f := range list {
+			r.facts++
+			switch {
+			case !strings.Contains(got, spaced(f)):
+				r.factsLost++
+			case i > 0 && !strings.Contains(spaced(last[len(last)-1]), spaced(f)):
+				r.misplaced++
+			}
+		}
+	}
+	for _, f := range n.absent {
+		if r.wrong++; strings.Contains(got, spaced(f)) {
+			r.wrongLeft++
+		}
+	}
+	if n.ideal != "" {
+		r.ideals++
+		r.rouge += rougeL(text, n.ideal)
+		r.rawRouge += rougeL(strings.Join(n.lessons(), "\n"), n.ideal)
 	}
 }
 
-// TestHardNotes keeps what is not right yet from growing, in notes of which not everything is.
-// Lower the numbers when they fall.
-func TestHardNotes(t *testing.T) {
+// TestMeasure holds the text of each note against what a reader marked in it. Those in hard and
+// aside are not trained on: they tell how good the text is. The numbers may not get worse; lower
+// them when they fall.
+func TestMeasure(t *testing.T) {
 	t.Parallel()
-	facts, lost, absent, left := 0, 0, 0, 0
-	for _, n := range notes(t, "hard") {
-		s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons...)})
-		require.NoError(t, err)
-		got := spaced(s.Text)
-		for _, f := range append(append(append([]string(nil), n.facts...), n.homework...), n.notices...) {
-			if facts++; !strings.Contains(got, spaced(f)) {
-				lost++
+	type most struct{ lost, fillers, spoilt, secret, facts, misplaced, wrong int }
+	for _, c := range []struct {
+		folder, language string
+		most             most
+	}{
+		{"aside", "en", most{67, 131, 155, 0, 0, 0, 0}},
+		{"aside", "zh", most{14, 133, 90, 0, 0, 0, 0}},
+		{"hard", "en", most{21, 67, 50, 39, 12, 12, 21}},
+		{"hard", "zh", most{19, 124, 108, 13, 18, 9, 23}},
+		{"notes", "en", most{2, 21, 19, 1, 4, 8, 0}},
+		{"notes", "zh", most{1, 33, 14, 2, 2, 1, 2}},
+	} {
+		t.Run(c.folder+" "+c.language, func(t *testing.T) {
+			t.Parallel()
+			var r measure
+			for _, n := range notes(t, c.folder) {
+				if !strings.HasPrefix(n.name, c.folder+" "+c.language) {
+					continue
+				}
+				r.notes++
+				for _, m := range n.marked {
+					require.NoError(t, r.words(m, clean(m.text)), n.name)
+				}
+				s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(n.lessons()...)})
+				require.NoError(t, err)
+				require.Empty(t, s.WarningCodes, n.name)
+				for _, p := range strings.Split(s.Text, "\n\n") {
+					for _, sentence := range sentences(p) {
+						require.True(t, isSaid(sentence, n.lessons()), "%s: not said: %q", n.name, sentence)
+					}
+				}
+				r.text(n, s.Text)
 			}
-		}
-		for _, f := range n.absent {
-			if absent++; strings.Contains(got, spaced(f)) {
-				left++
+			t.Log(r)
+			got := most{r.lost, r.fillersLeft, r.spoiltLeft, r.secretLeft, r.factsLost, r.misplaced, r.wrongLeft}
+			require.LessOrEqual(t, got.lost, c.most.lost)
+			require.LessOrEqual(t, got.fillers, c.most.fillers)
+			require.LessOrEqual(t, got.spoilt, c.most.spoilt)
+			require.LessOrEqual(t, got.secret, c.most.secret)
+			require.LessOrEqual(t, got.facts, c.most.facts)
+			require.LessOrEqual(t, got.misplaced, c.most.misplaced)
+			require.LessOrEqual(t, got.wrong, c.most.wrong)
+			if r.ideals > 0 {
+				require.Greater(t, r.rouge, r.rawRouge+0.05*float64(r.ideals),
+					"no closer to the ideal than what was said")
 			}
-		}
+		})
 	}
-	t.Logf("%d of %d facts are not as they should be, %d of %d words should not be there", lost, facts, left, absent)
-	require.LessOrEqual(t, lost, 36)
-	require.LessOrEqual(t, left, 49)
 }

@@ -39,7 +39,7 @@ func normalized(in feedback.SummaryInput) feedback.SummaryInput {
 // homeworkOf returns the homework of a record.
 func homeworkOf(record string) string {
 	var found []string
-	for _, p := range pieces(clean(record, nil), 0) {
+	for _, p := range pieces(clean(record), 0) {
 		if p.place == inHomework {
 			found = append(found, write(p.words, nil))
 		}

@@ -26,7 +26,7 @@ func shorten(all []piece, limit int) (rest, left []piece) {
 	for i, p := range all {
 		order[i] = i
 		for _, w := range p.words {
-			if !proclitics[w.low] && !stuttered[w.low] {
+			if !proclitics[w.low] {
 				value[i] += math.Log(float64(count[w.low]))
 			}
 		}

@@ -35,12 +35,9 @@ type word struct {
 	kind  kind
 	wide  bool   // of an unspaced script
 	space bool   // there is a space before it
-	pause bool   // there was a filler before it
 	open  string // marks before it, such as opening quotes
 	mark  string // marks after it
 	end   end    // what ends after it
-	span  int    // how many words from it are one item, or 0 if not known yet
-	field int    // of that item
 }
 
 // end is what ends after a word.

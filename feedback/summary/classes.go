@@ -1,0 +1,70 @@
+package summary
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed classes.txt
+var classText string
+
+// classes returns the classes of the words of phrases as a set of bits, by the first word of each
+// phrase, and the number of each class by its name.
+var phrasesOf, classNumber = func() (map[string][]phrase, map[string]int) {
+	phrases, numbers := map[string][]phrase{}, map[string]int{}
+	for line := range strings.Lines(classText) {
+		title, list, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok || line[0] == '#' {
+			continue
+		}
+		n := len(numbers)
+		numbers[title] = n
+		for p := range strings.FieldsSeq(list) {
+			words := parseSentence(strings.ReplaceAll(p, "_", " "))
+			lows := make([]string, len(words))
+			for i, w := range words {
+				lows[i] = w.low
+			}
+			phrases[lows[0]] = append(phrases[lows[0]], phrase{lows, n})
+		}
+	}
+	return phrases, numbers
+}()
+
+// phrase is some words of a class.
+type phrase struct {
+	words []string
+	class int
+}
+
+// classesOf returns the classes of each word, and where the phrases of a class end that begin at
+// a word, or 0.
+func classesOf(words []word) []uint64 {
+	out := make([]uint64, len(words))
+	for i, w := range words {
+		for _, p := range phrasesOf[w.low] {
+			if matches(words[i:], p.words) {
+				for j := range p.words {
+					out[i+j] |= 1 << p.class
+					if j > 0 {
+						out[i+j] |= 1 << 63
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// matches reports whether words begin with a phrase, with at most a comma within it.
+func matches(words []word, phrase []string) bool {
+	if len(phrase) > len(words) {
+		return false
+	}
+	for i, p := range phrase {
+		if words[i].low != p || i+1 < len(phrase) && words[i].end >= sentence {
+			return false
+		}
+	}
+	return true
+}

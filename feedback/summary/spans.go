@@ -1,0 +1,439 @@
+package summary
+
+import "strings"
+
+// The lengths in words of what the model compares.
+const (
+	maxReparandum = 18 // what is corrected
+	maxTerm       = 14 // what stands between that and the correction
+	maxUnsaid     = 48 // what is not to be written, on each side of the words that say so
+)
+
+// repairs returns the spans that may be corrected by what follows them, or are said again.
+func (v *view) repairs() []span {
+	var out []span
+	n := len(v.words)
+	cue := uint64(1) << classNumber["cue"]
+	seen := make([]int, n+1) // the last j+1 for which a span from i was added
+	add := func(from, term, to int) {
+		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 {
+			seen[from] = to + 1
+			out = append(out, span{from: from, to: to, keys: v.repairFeatures(from, term, to)})
+		}
+	}
+	for j := 1; j < n; j++ {
+		for term := j - 1; term > max(0, j-maxTerm); term-- { // where words such as "no" begin
+			if !v.beginsCue(term) {
+				continue
+			}
+			last := term
+			for last < j && v.classes[last]&cue != 0 {
+				last++
+			}
+			if j > last+2 && v.words[j-1].end == inside && v.ids[j] != v.id(term-1) {
+				continue
+			}
+			for i := term - 1; i >= max(0, term-maxReparandum); i-- {
+				add(i, term, j)
+			}
+		}
+		for i := j - 1; i >= max(0, j-maxReparandum); i-- {
+			if v.alike(i, j) > 0 {
+				add(i, v.termIn(i, j), j)
+			}
+		}
+	}
+	return out
+}
+
+// hesitates reports whether a hesitation begins at i.
+func (v *view) hesitates(i int) bool { return v.has(v.classes[i], "hesitation") }
+
+// beginsCue reports whether words such as "no" and "I mean" begin at i.
+func (v *view) beginsCue(i int) bool {
+	cue := uint64(1) << classNumber["cue"]
+	return v.classes[i]&cue != 0 && (i == 0 || v.classes[i-1]&cue == 0 || v.words[i-1].end != inside)
+}
+
+// termIn returns where such words begin after i, or j.
+func (v *view) termIn(i, j int) int {
+	for t := i + 1; t < j; t++ {
+		if v.beginsCue(t) {
+			for t > i+1 && v.hesitates(t-1) {
+				t--
+			}
+			return t
+		}
+	}
+	t := j
+	for t > i+1 && v.hesitates(t-1) {
+		t--
+	}
+	return t
+}
+
+// alike returns how words may be forms of one: 4 the same, 3 begun, 2 of one kind, 1 of one class.
+func (v *view) alike(i, j int) uint32 {
+	if i < 0 || j >= len(v.words) {
+		return 0
+	}
+	a, b := &v.words[i], &v.words[j]
+	switch {
+	case a.low == b.low:
+		return 4
+	case a.wide != b.wide:
+		return 0
+	case isForm(*a, *b), !a.wide && len(a.low) < len(b.low) && b.low[:len(a.low)] == a.low:
+		return 3
+	case a.kind == b.kind && a.kind != plain:
+		return 2
+	case v.classes[i]&v.classes[j]&fields != 0:
+		return 1
+	}
+	return 0
+}
+
+// continues reports whether a phrase of a class goes on at i, so that nothing begins there.
+func (v *view) continues(i int) bool { return v.set(i)>>63 == 1 }
+
+func (v *view) suffixAt(i int) uint32 {
+	if i >= len(v.words) {
+		return 0
+	}
+	return suffix(v.words[i])
+}
+
+// isForm reports whether words are forms of one, as page and pages.
+func isForm(a, b word) bool {
+	return a.low == b.low || !a.wide && len(a.low) > 3 &&
+		strings.TrimSuffix(a.low, "s") == strings.TrimSuffix(b.low, "s")
+}
+
+// fields are the classes of which one word may replace another.
+var fields = func() (all uint64) {
+	for _, c := range []string{"kin", "colour", "side", "finger", "degree", "unit", "det", "prep", "be", "degreeword",
+		"time"} {
+		all |= 1 << classNumber[c]
+	}
+	return all
+}()
+
+// repairFeatures returns what is seen of words[from:term], which words[to:] may correct, with
+// words[term:to] between them.
+func (v *view) repairFeatures(from, term, to int) keys {
+	k := make(keys, 0, 64)
+	rep, gap := term-from, to-term
+	kind := bit(gap > 0)<<1 | v.wide
+	if gap > 0 && v.words[term-1].end != inside {
+		kind |= 4
+	}
+	if gap > 0 && v.in(term, to)>>classNumber["cue"]&1 == 0 {
+		kind |= 8 // only a hesitation
+	}
+	pattern := uint32(0)
+	for m := range 4 {
+		a := uint32(5)
+		if m < rep {
+			a = v.alike(from+m, to+m)
+		}
+		pattern = pattern*6 + a
+	}
+	clauseEnd := v.clauses[v.clause[to]][1]
+	nextSize := clauseEnd - to
+	first, second := v.alike(from, to), v.alike(from+1, to+1)
+	if rep < 2 {
+		second = 5
+	}
+	same := 0
+	for same < rep && to+same < len(v.words) && v.words[from+same].low == v.words[to+same].low {
+		same++
+	}
+	whole := bit(same == rep)
+	last := v.ends(term)
+	crossed, sentences := 0, 0
+	for i := from; i < to; i++ {
+		if v.words[i].end != inside {
+			crossed++
+		}
+		if v.words[i].end >= sentence {
+			sentences++
+		}
+	}
+	typed, differ, found := uint32(0), false, 0
+	for i := from; i < term; i++ {
+		for j := to; j < min(len(v.words), to+rep+4); j++ {
+			if v.words[i].low == v.words[j].low {
+				found++
+				break
+			}
+		}
+		if a := v.words[i]; a.kind != plain {
+			for j := to; j < min(len(v.words), to+4); j++ {
+				if b := v.words[j]; b.kind == a.kind {
+					typed = uint32(a.kind)
+					differ = differ || a.low != b.low
+				}
+			}
+		}
+	}
+	share := uint32(4 * found / rep)
+	nearest := bit(true)
+	for i := from + 1; i < term; i++ {
+		if v.alike(i, to) >= max(first, 1) {
+			nearest = 0
+		}
+	}
+	b, c, d := v.id(from-1), v.id(from), v.id(term-1)
+	e := v.id(to)
+	k.add(200, kind)
+	k.add(201, kind, bucket(rep))
+	k.add(202, kind, bucket(gap))
+	k.add(203, kind, first, second)
+	k.add(204, kind, first, bucket(rep))
+	k.add(205, kind, uint32(min(same, 5)), whole)
+	k.add(206, kind, uint32(min(same, 3)), bucket(rep))
+	k.add(207, kind, typed, bit(differ))
+	k.add(208, kind, typed, bit(differ), bucket(rep))
+	k.add(209, kind, share, bucket(rep))
+	k.add(210, kind, uint32(min(crossed, 4)), uint32(min(sentences, 2)))
+	k.add(211, kind, v.ends(from)/4)
+	k.add(212, kind, last)
+	k.add(213, kind, v.ends(to))
+	k.add(214, kind, nearest, first)
+	k.add(215, v.ends(from)/4, v.ends(to)/4, kind, bit(first == 4))
+	k.add(216, kind, b, bit(first > 0))
+	k.add(217, kind, d)
+	k.add(218, kind, e)
+	k.add(219, kind, c, first)
+	k.add(220, d, e, kind)
+	k.each(222, v.set(from-1), kind, bit(first > 0))
+	k.each(223, v.set(term-1), kind)
+	k.each(224, v.set(to), kind, bit(first > 0))
+	k.each(225, v.set(from), kind, bit(first > 0))
+	k.each(226, v.set(from)&v.set(to), kind)
+	k.add(227, kind, first, v.ends(from)/4, uint32(min(sentences, 1)))
+	k.add(260, pattern, kind)
+	k.add(261, pattern/6, kind, nearest)
+	k.add(262, pattern/36, kind, v.ends(from)/4, v.ends(to)/4)
+	k.add(263, pattern/6, uint32(v.words[from].kind), uint32(v.words[to].kind), kind&1)
+	k.add(264, pattern/36, c, e)
+	k.add(265, b, c)
+	k.add(266, c, e)
+	k.add(274, suffix(v.words[from]), suffix(v.words[to]), kind&3)
+	k.add(275, kind, bit(suffix(v.words[term-1]) == v.suffixAt(to+rep-1)), bucket(rep), bit(first > 0))
+	k.add(267, kind, bit(v.continues(from)), bit(v.continues(to)), bit(first > 0))
+	k.add(268, kind, bucket(rep), bucket(nextSize), v.ends(to)/4)
+	k.add(269, kind, uint32(min(crossed, 4)), bit(first > 1), bit(second > 1), v.ends(to)/4)
+	k.add(270, kind, v.alike(term-1, to+rep-1), bucket(rep), bit(first > 0))
+	k.add(271, kind, v.alike(term-1, clauseEnd-1), bit(first > 0), v.ends(to)/4)
+	k.each(272, v.set(from)&v.set(to)&fields, kind, second)
+	k.add(273, uint32(v.words[from].kind), uint32(v.words[to].kind), kind, v.ends(to)/4, second)
+	if gap == 0 {
+		if rep <= 4 && whole == 1 {
+			k.add(230, hashOf(textOf(v.words[from:term])))
+			k.add(231, uint32(rep), last, v.wide)
+			k.add(232, uint32(rep), last, v.ends(to+rep), v.wide)
+			k.add(233, uint32(rep), last, c)
+		}
+		k.add(234, last, uint32(min(same, 4)), whole, v.wide)
+		k.add(235, last, first, bucket(rep), v.wide)
+		k.add(236, last, v.ends(from)/4, uint32(min(same, 3)), v.wide)
+		k.add(237, last, v.ends(to+same)/4, uint32(min(same, 3)), whole)
+		k.add(238, v.id(to+same), d, bit(same > 0))
+		return k
+	}
+	text := hashOf(textOf(v.words[term:min(to, term+6)]))
+	k.add(240, text)
+	k.add(241, text, last/4, v.ends(to)/4)
+	k.add(242, text, first)
+	k.add(243, v.id(term), last/4, v.ends(to)/4)
+	k.add(244, v.id(term), v.id(term+1), v.wide)
+	k.add(245, v.id(to-1), v.ends(to)/4)
+	k.add(246, v.id(to-1), v.id(to-2))
+	for i := term; i < to; i++ {
+		k.add(247, v.ids[i])
+	}
+	k.each(248, v.in(term, to), v.wide)
+	inter := uint32(0)
+	for i := term; i < to; i++ {
+		inter += bit(v.words[i].end != inside)
+	}
+	k.add(249, kind, min(inter, 3), bucket(gap))
+	k.add(250, kind, first, typed, bit(differ), v.ends(to)/4)
+	k.add(251, kind, first, nearest, bucket(rep))
+	k.add(252, kind, bit(v.alike(term-1, to) > 0), bucket(rep))
+	k.add(253, kind, v.ends(from)/4, bucket(rep))
+	k.add(254, kind, bit(v.id(from-1) == v.id(to-1)), bit(first > 0))
+	return k
+}
+
+// textOf returns words in lower case.
+func textOf(words []word) string {
+	text, _ := plainText(words)
+	return text
+}
+
+// unsaidSpans returns the spans that are perhaps not to be written, with the words that say so.
+func (v *view) unsaidSpans() []span {
+	var out []span
+	type pair struct{ from, to int }
+	seen := map[pair]bool{}
+	v.anchors(func(p, q int) {
+		for _, i := range v.unsaidStarts(p) {
+			for _, j := range v.unsaidEnds(q) {
+				if !seen[pair{i, j}] {
+					seen[pair{i, j}] = true
+					out = append(out, span{i, j, true, v.unsaidFeatures(i, p, q, j)})
+				}
+			}
+		}
+	})
+	return out
+}
+
+// anchors finds the words that may say that something is not to be written.
+func (v *view) anchors(found func(from, to int)) {
+	not, write := uint64(1)<<classNumber["not"], uint64(1)<<classNumber["write"]
+	direct := uint64(1)<<classNumber["secret"] | 1<<classNumber["retract"]
+	n := len(v.words)
+	for p := 0; p < n; p++ {
+		q := p + 1
+		switch {
+		case v.classes[p]&direct != 0:
+			for q < n && v.classes[q]&direct != 0 {
+				q++
+			}
+		case v.classes[p]&not != 0:
+			for q < min(n, p+6) && v.classes[q]&write == 0 && v.words[q-1].end == inside {
+				q++
+			}
+			if q == min(n, p+6) || v.classes[q]&write == 0 {
+				continue
+			}
+			q++
+		default:
+			continue
+		}
+		found(p, q)
+		p = q - 1
+	}
+}
+
+// maxEnds is how many starts and ends of what is not to be written are compared.
+const maxEnds = 12
+
+func (v *view) unsaidStarts(p int) []int {
+	var out []int
+	for i := p; i >= max(0, p-maxUnsaid) && len(out) < maxEnds; i-- {
+		if i == 0 || v.words[i-1].end != inside || p-i < 26 && v.mayStart(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (v *view) unsaidEnds(q int) []int {
+	var out []int
+	for j := q; j <= min(len(v.words), q+maxUnsaid) && len(out) < maxEnds; j++ {
+		if j == len(v.words) || v.words[j-1].end != inside || j-q < 26 && v.mayStart(j) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// mayStart reports whether a statement may start at i within a long clause.
+func (v *view) mayStart(i int) bool {
+	c := v.clauses[v.clause[i]]
+	set := v.classes[i]
+	return c[1]-c[0] > 2*minClause && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
+		v.has(set, "det") || v.has(set, "kin") || v.has(set, "duty") || v.has(set, "hesitation"))
+}
+
+// unsaidFeatures returns what is seen of words[from:to] with words[p:q] that say that they are not
+// to be written.
+func (v *view) unsaidFeatures(from, p, q, to int) keys {
+	k := make(keys, 0, 96)
+	n := len(v.words)
+	clausesIn := func(a, b int) (count, ends uint32) {
+		for i := a; i < b; i++ {
+			if v.words[i].end != inside {
+				count++
+			}
+			if v.words[i].end >= sentence {
+				ends++
+			}
+		}
+		return min(count, 5), min(ends, 3)
+	}
+	before, sBefore := clausesIn(from, p)
+	after, sAfter := clausesIn(q, to)
+	trouble := uint64(1) << classNumber["trouble"]
+	pre, post := v.in(from, p), v.in(q, to)
+	direct := v.classes[p]
+	start, end := v.ends(from)/4, v.ends(to)/4
+	k.add(300, v.wide)
+	k.add(301, before, after)
+	k.add(302, sBefore, sAfter, v.wide)
+	k.add(303, start, end, v.wide)
+	k.add(304, bucket(p-from), bucket(to-q), v.wide)
+	k.add(305, bit(pre&trouble != 0), bit(post&trouble != 0), v.wide)
+	k.add(306, v.id(from))
+	k.add(307, v.id(from), v.id(from+1))
+	k.add(308, v.id(to))
+	k.add(309, v.id(to), v.id(to+1))
+	k.add(310, v.id(to-1), end)
+	k.add(311, v.id(from-1), start)
+	k.add(312, before, sBefore, bit(from == 0))
+	k.add(313, after, sAfter, bit(to == n))
+	k.add(314, v.id(p), before, after)
+	k.add(315, v.id(p), v.id(p+1), v.id(q-1))
+	k.add(316, hashOf(textOf(v.words[p:min(q, p+8)])))
+	k.add(317, v.id(p-1), v.id(p))
+	k.add(318, v.id(q), bucket(to-q))
+	k.add(319, v.id(q), v.id(q+1), bit(to > q))
+	k.each(320, direct, before, after)
+	k.each(321, v.in(p-8, p), bit(before > 0), bit(after > 1))
+	k.each(322, v.set(from), start)
+	k.each(323, v.set(to), end)
+	k.each(324, v.in(to, to+8), v.wide)
+	k.each(325, v.in(from-8, from), v.wide)
+	k.each(326, pre, v.wide)
+	k.each(327, post, v.wide)
+	k.add(328, v.shape(pre)&7, v.wide)
+	k.add(329, v.shape(post)&15, v.wide)
+	for i := max(from, p-8); i < p; i++ {
+		k.add(330, v.ids[i])
+	}
+	for i := p; i < min(q+4, to); i++ {
+		k.add(331, v.ids[i])
+		k.add(332, v.ids[i], v.id(i+1))
+	}
+	for i := from; i < min(to, from+40); i++ {
+		if i < p || i >= q {
+			k.add(333, v.ids[i])
+		}
+	}
+	starts := func(a, b int) (count uint32) {
+		for i := a + 1; i < b; i++ {
+			if v.words[i-1].end != inside || v.mayStart(i) {
+				count++
+			}
+		}
+		return min(count, 6)
+	}
+	say := uint64(1) << classNumber["say"]
+	k.add(337, starts(from, p), v.wide, start)
+	k.add(338, starts(q, to), v.wide, end)
+	k.each(339, v.set(from), start, bit(from < p && pre&say != 0))
+	k.each(340, v.set(from-1), start)
+	k.each(341, v.set(from+1), start, bit(from < p))
+	k.each(342, v.set(to), end, bit(to > q))
+	k.each(343, v.set(to+1), end, bit(to > q))
+	k.add(344, bit(v.set(from-1)&say != 0), start)
+	// what stays on both sides
+	k.add(334, bit(v.in(from-14, from)&trouble != 0), bit(v.in(to, to+14)&trouble != 0))
+	k.add(335, bit(from > 0 && v.words[from-1].end < sentence && before > 0), v.wide)
+	k.add(336, bit(to < n && end < uint32(sentence)), bit(after > 0), v.wide)
+	return k
+}

@@ -1,0 +1,406 @@
+package summary
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/longtest"
+)
+
+// The training: a conditional random field over the lattices of the notes in testdata/train and
+// testdata/notes, each as it is and without its marks, by stochastic gradient descent (AdaGrad with
+// regularised dual averaging, which leaves most weights at zero). Mistakes have different costs.
+var (
+	trainingRounds = 12
+	learningRate   = 0.3
+	sparsity       = 0.001
+	plainWeight    = 0.5  // of a text without marks
+	costDrop       = 2.0  // of leaving out a word that must stay
+	costFiller     = 0.6  // of each filler that stays
+	costSpoilt     = 1.8  // of each word that stays though it is corrected, and at least 4 times as much for all
+	costSecret     = 1.0  // of each word that stays though it is not to be written, and 6 times as much for all
+	costUnsaid     = 10.0 // at most, of leaving out what may be written; of a word it is half of costDrop
+)
+
+// sample is a text to learn from.
+type sample struct {
+	labels              []label
+	secret              []bool // is not to be written
+	lattice             *lattice
+	weight              float64
+	note                int
+	mayKeep, mayDrop    []bool // what the marks allow of each word
+	maySpan             []bool // and of each span
+	filler, start, stop [][]int32
+	whole, spans        [][]int32
+}
+
+func newSample(m markedText, weight float64, note int) (*sample, error) {
+	words := divide(parse(m.text))
+	labels, err := m.labelsOf(words)
+	if err != nil || len(words) == 0 {
+		return nil, err
+	}
+	s := &sample{labels: labels, secret: secrets(words, labels), lattice: analyze(words), weight: weight, note: note}
+	s.allow()
+	return s, nil
+}
+
+// regions returns where words with the same label start and end.
+func regions(labels []label, same func(a, b label) bool) [][2]int {
+	var out [][2]int
+	from := 0
+	for i := range labels {
+		if i+1 == len(labels) || !same(labels[i], labels[i+1]) {
+			out = append(out, [2]int{from, i + 1})
+			from = i + 1
+		}
+	}
+	return out
+}
+
+// secrets returns which words are not to be written: those marked that have words that say so.
+func secrets(words []word, labels []label) []bool {
+	out := make([]bool, len(words))
+	v := newView(words)
+	for _, r := range regions(labels, func(a, b label) bool { return a == b }) {
+		if labels[r[0]] < goes || r[1]-r[0] < 7 {
+			continue
+		}
+		v.anchors(func(from, to int) {
+			for i := r[0]; from >= r[0] && to <= r[1] && i < r[1]; i++ {
+				out[i] = v.in(from, to)>>classNumber["cue"]&1 == 0 || labels[i] == goes
+			}
+		})
+	}
+	return out
+}
+
+// allow finds the decisions that agree with the marks. Where none leaves out what is corrected,
+// any is right.
+func (s *sample) allow() {
+	n := len(s.labels)
+	s.mayKeep, s.mayDrop, s.maySpan = make([]bool, n), make([]bool, n), make([]bool, len(s.lattice.spans))
+	classes := classesOf(s.lattice.words)
+	for i, l := range s.labels {
+		s.mayKeep[i] = l <= mayGo
+		s.mayDrop[i] = l == goes || l == mayGo || l == spoilt && classes[i]>>classNumber["hesitation"]&1 == 1
+	}
+	for i, p := range s.lattice.spans {
+		first, last := s.labels[p.from], s.labels[p.to-1]
+		s.maySpan[i] = !slices.Contains(s.labels[p.from:p.to], stays) &&
+			(p.unsaid && first != mayGo && last != mayGo || !p.unsaid && first == spoilt)
+	}
+	for _, r := range regions(s.labels, func(a, b label) bool { return a == b }) {
+		may := slices.Clone(s.mayDrop)
+		newView(s.lattice.words).anchors(func(from, to int) {
+			for i := from; i < to && s.secret[i] && from >= r[0] && to <= r[1]; i++ {
+				s.mayDrop[i] = false // not without what it is about
+			}
+		})
+		if !s.covers(r[0], r[1]) {
+			s.mayDrop = may
+		}
+	}
+	gone := func(a, b label) bool { return (a == stays) == (b == stays) }
+	for _, r := range regions(s.labels, gone) {
+		if s.labels[r[0]] == stays || s.covers(r[0], r[1]) {
+			continue
+		}
+		for i := r[0]; i < r[1]; i++ {
+			if s.labels[i] == spoilt {
+				s.mayKeep[i], s.mayDrop[i] = true, true
+			}
+		}
+	}
+}
+
+// covers reports whether allowed decisions lead from one word to another.
+func (s *sample) covers(from, to int) bool {
+	reached := make([]bool, to-from+1)
+	reached[0] = true
+	for i := from; i <= to; i++ {
+		for j, p := range s.lattice.spans {
+			if s.maySpan[j] && p.to == i && p.from >= from && reached[p.from-from] {
+				reached[i-from] = true
+			}
+		}
+		if i < to && reached[i-from] && (s.mayDrop[i] || s.mayKeep[i]) {
+			reached[i+1-from] = true
+		}
+	}
+	return reached[to-from]
+}
+
+// costs returns the costs of keeping and leaving out each word and of leaving out each span.
+func (s *sample) costs() (keep, drop, spans []float64) {
+	n := len(s.labels)
+	keep, drop = make([]float64, n), make([]float64, n)
+	sum := make([]float64, n+1)
+	for _, r := range regions(s.labels, func(a, b label) bool { return a == b }) {
+		for i := r[0]; i < r[1]; i++ {
+			size := float64(r[1] - r[0])
+			switch {
+			case s.labels[i] == stays:
+				drop[i] = costDrop
+			case s.secret[i]:
+				keep[i] = max(costSecret, 6*costSecret/size)
+			case s.labels[i] == goes:
+				keep[i] = costFiller
+			case s.labels[i] == spoilt:
+				keep[i] = max(costSpoilt, 4*costSpoilt/size)
+			}
+			sum[i+1] = sum[i] + drop[i]
+		}
+	}
+	for _, p := range s.lattice.spans {
+		cost := sum[p.to] - sum[p.from]
+		if p.unsaid {
+			cost = min(cost/2, costUnsaid)
+		}
+		spans = append(spans, cost)
+	}
+	return keep, drop, spans
+}
+
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(a, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
+
+// values are what decisions are worth: those that the marks allow, or all of them with their costs.
+func (s *sample) values(sc scores, allowed bool) (keep, drop, spans []float64) {
+	keep, drop, spans = s.costs()
+	for i := range keep {
+		drop[i] += sc.filler[i]
+	}
+	for i := range spans {
+		spans[i] += sc.spans[i]
+	}
+	if allowed {
+		only := func(v []float64, may []bool, score func(i int) float64) {
+			for i := range v {
+				if v[i] = math.Inf(-1); may[i] {
+					v[i] = score(i)
+				}
+			}
+		}
+		only(keep, s.mayKeep, func(int) float64 { return 0 })
+		only(drop, s.mayDrop, func(i int) float64 { return sc.filler[i] })
+		only(spans, s.maySpan, func(i int) float64 { return sc.spans[i] })
+	}
+	return keep, drop, spans
+}
+
+// expect adds how often each feature is expected, times sign, to a gradient: by the
+// forward-backward algorithm.
+func (s *sample) expect(sc scores, allowed bool, sign float64, g *gradient) {
+	n := len(s.labels)
+	keep, drop, spans := s.values(sc, allowed)
+	a, b := make([][2]float64, n+1), make([][2]float64, n+1)
+	for i := range a {
+		a[i], b[i] = [2]float64{math.Inf(-1), math.Inf(-1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	}
+	a[0][0], b[n] = 0, [2]float64{}
+	next := 0
+	for i := 1; i <= n; i++ {
+		a[i][0] = logSum(a[i-1][0], a[i-1][1]+sc.stop[i-1]) + keep[i-1]
+		a[i][1] = logSum(a[i-1][0]+sc.start[i-1], a[i-1][1]) + drop[i-1]
+		for ; next < len(spans) && s.lattice.spans[next].to == i; next++ {
+			from := a[s.lattice.spans[next].from]
+			a[i][0] = logSum(a[i][0], logSum(from[0], from[1])+spans[next])
+		}
+	}
+	all := logSum(a[n][0], a[n][1])
+	for i := n; i >= 1; i-- {
+		for next--; next >= 0 && s.lattice.spans[next].to == i; next-- {
+			from := s.lattice.spans[next].from
+			v := b[i][0] + spans[next]
+			b[from] = [2]float64{logSum(b[from][0], v), logSum(b[from][1], v)}
+			g.add(s.spans[next], sign*math.Exp(logSum(a[from][0], a[from][1])+v-all))
+		}
+		next++
+		k, d := keep[i-1]+b[i][0], drop[i-1]+b[i][1]
+		b[i-1][0] = logSum(b[i-1][0], logSum(k, d+sc.start[i-1]))
+		b[i-1][1] = logSum(b[i-1][1], logSum(k+sc.stop[i-1], d))
+		p := sign * math.Exp(a[i][1]+b[i][1]-all)
+		c := s.lattice.clause[i-1]
+		g.add(s.filler[i-1], p)
+		g.add(s.whole[c], p/float64(s.lattice.size[c]))
+		g.add(s.start[i-1], sign*math.Exp(a[i-1][0]+sc.start[i-1]+d-all))
+		g.add(s.stop[i-1], sign*math.Exp(a[i-1][1]+sc.stop[i-1]+k-all))
+	}
+}
+
+// gradient is sparse: touched are the features whose values are not 0.
+type gradient struct {
+	values  []float64
+	touched []int32
+}
+
+func (g *gradient) add(features []int32, x float64) {
+	if math.Abs(x) < 1e-6 {
+		return
+	}
+	for _, i := range features {
+		if g.values[i] == 0 {
+			g.touched = append(g.touched, i)
+		}
+		g.values[i] += x
+	}
+}
+
+// trainer learns weights of the features that at least two notes have, by their numbers.
+type trainer struct {
+	keys         []uint32
+	numbers      map[uint32]int32
+	weights      []float64
+	sum, squares []float64 // of the gradients
+	steps        float64
+}
+
+func newTrainer(samples []*sample) *trainer {
+	t := &trainer{numbers: map[uint32]int32{}}
+	first := map[uint32]int{}
+	each := func(f func(all []keys, note int)) {
+		for _, s := range samples {
+			for _, all := range [][]keys{s.lattice.filler, s.lattice.start, s.lattice.stop, s.lattice.whole} {
+				f(all, s.note)
+			}
+			for _, p := range s.lattice.spans {
+				f([]keys{p.keys}, s.note)
+			}
+		}
+	}
+	each(func(all []keys, note int) {
+		for _, k := range slices.Concat(all...) {
+			if n, seen := first[k]; !seen {
+				first[k] = note
+			} else if _, known := t.numbers[k]; n != note && !known {
+				t.numbers[k] = 0
+				t.keys = append(t.keys, k)
+			}
+		}
+	})
+	slices.Sort(t.keys)
+	for i, k := range t.keys {
+		t.numbers[k] = int32(i)
+	}
+	for _, s := range samples {
+		s.filler, s.start = t.numbered(s.lattice.filler), t.numbered(s.lattice.start)
+		s.stop, s.whole = t.numbered(s.lattice.stop), t.numbered(s.lattice.whole)
+		s.spans = nil
+		for _, p := range s.lattice.spans {
+			s.spans = append(s.spans, t.numbered([]keys{p.keys})[0])
+		}
+	}
+	n := len(t.keys)
+	t.weights, t.sum, t.squares = make([]float64, n), make([]float64, n), make([]float64, n)
+	return t
+}
+
+func (t *trainer) numbered(all []keys) [][]int32 {
+	out := make([][]int32, len(all))
+	for i, ks := range all {
+		for _, k := range ks {
+			if n, ok := t.numbers[k]; ok {
+				out[i] = append(out[i], n)
+			}
+		}
+	}
+	return out
+}
+
+func (t *trainer) scores(s *sample) scores {
+	score := func(all [][]int32) []float64 {
+		out := make([]float64, len(all))
+		for i, features := range all {
+			for _, f := range features {
+				out[i] += t.weights[f]
+			}
+		}
+		return out
+	}
+	return s.lattice.combine(score(s.filler), score(s.whole), score(s.start), score(s.stop), score(s.spans))
+}
+
+// learn changes the weights for a sample.
+func (t *trainer) learn(s *sample, g *gradient) {
+	t.steps++
+	sc := t.scores(s)
+	s.expect(sc, false, s.weight, g)
+	s.expect(sc, true, -s.weight, g)
+	for _, i := range g.touched {
+		x := g.values[i]
+		g.values[i] = 0
+		t.sum[i] += x
+		t.squares[i] += x * x
+		mean := max(0, math.Abs(t.sum[i])/t.steps-sparsity)
+		t.weights[i] = -math.Copysign(learningRate*t.steps*mean/(1+math.Sqrt(t.squares[i])), t.sum[i])
+	}
+	g.touched = g.touched[:0]
+}
+
+// train returns the weights of samples in the format of weights.bin.
+func train(samples []*sample) []byte {
+	t := newTrainer(samples)
+	g := &gradient{values: make([]float64, len(t.keys))}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the order is to be the same each time
+	for range trainingRounds {
+		for _, i := range random.Perm(len(samples)) {
+			t.learn(samples[i], g)
+		}
+	}
+	var data []byte
+	last := uint32(0)
+	for i, k := range t.keys {
+		if v := math.Round(max(-127, min(127, t.weights[i]/unit))); v != 0 {
+			data = append(binary.AppendUvarint(data, uint64(k-last)), byte(int8(v)))
+			last = k
+		}
+	}
+	return data
+}
+
+// samplesOf returns what is learnt from notes.
+func samplesOf(t *testing.T, notes []note) []*sample {
+	var out []*sample
+	for i, n := range notes {
+		for _, m := range n.marked {
+			s, err := newSample(m, 1, i)
+			require.NoError(t, err, n.name)
+			out = append(out, s)
+			if m, ok := m.plain(i%2 == 0); ok {
+				s, err := newSample(m, plainWeight, i)
+				require.NoError(t, err, n.name)
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// TestWeights checks that weights.bin is what the notes give. Run it with -update after any change
+// of the notes, the features or the training.
+func TestWeights(t *testing.T) {
+	if !*update {
+		longtest.Only(t)
+	}
+	data := train(samplesOf(t, append(notes(t, "train"), notes(t, "notes")...)))
+	if *update {
+		require.NoError(t, os.WriteFile("weights.bin", data, 0o600))
+		return
+	}
+	require.Equal(t, data, weightData)
+}
