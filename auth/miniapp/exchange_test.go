@@ -1,14 +1,12 @@
 package miniapp_test
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,23 +85,6 @@ func TestSuccessIsNoErrorCodeOrZero(t *testing.T) {
 		require.NoError(t, err, body)
 		require.Equal(t, "o", id.Subject)
 	}
-}
-
-func TestSlowPlatformTimesOut(t *testing.T) {
-	t.Parallel()
-	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		p := authtest.NewPlatform(t)
-		p.Behave(authtest.Hang(nil))
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := newClient(t, config(p, d)).Exchange(ctx, "code")
-		requireKind(t, err, auth.ErrPlatformTimeout, "")
-
-		ctx, cancel = context.WithCancel(t.Context())
-		cancel()
-		_, err = newClient(t, config(p, d)).Exchange(ctx, "code")
-		require.ErrorIs(t, err, context.Canceled)
-	})
 }
 
 // A platform that ends a connection it kept open, just as the next request
