@@ -127,10 +127,10 @@ func (s *Service) DeviceLogin(ctx context.Context, secret string) (Login, error)
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	now := s.now()
-	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(s.lifetime)}
+	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(lifetime)}
 	hash, _ := hashToken(login.Token)
 	user, err := s.store.CreateDeviceSession(ctx, device, NewSession{
-		TokenHash: hash, CreatedAt: now, ExpiresAt: login.ExpiresAt, MaxSessions: s.maxSessions,
+		TokenHash: hash, CreatedAt: now, ExpiresAt: login.ExpiresAt, MaxSessions: maxSessions,
 	})
 	if errors.Is(err, ErrDevicePending) || errors.Is(err, ErrDeviceCode) {
 		return Login{}, err

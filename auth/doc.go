@@ -25,10 +25,9 @@
 // # Sessions
 //
 // A token is 256 random bits with a recognisable prefix. The store holds only its SHA-256, so a
-// copy of the database signs nobody in. A session lasts 30 days from its sign-in
-// ([Config.Lifetime]), however much it is used. A user has at most ten sessions
-// ([Config.MaxSessions]); one more ends the oldest. Nothing is cached: once a session has ended,
-// its token is refused on every node.
+// copy of the database signs nobody in. A session lasts 30 days from its sign-in, however much it
+// is used. A user has at most ten sessions; one more ends the oldest. Nothing is cached: once a
+// session has ended, its token is refused on every node.
 //
 // [Service.Login] does not know its clients. The operations of package authhttp limit how often an
 // address may fail, and Limiter.Login of that package does so for programs with a sign-in of their

@@ -67,7 +67,7 @@ func (s *Service) createSession(ctx context.Context, id Identity, replaces Token
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	now := s.now()
-	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(s.lifetime), Identity: id}
+	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(lifetime), Identity: id}
 	id.Name, id.Picture = "", ""
 	hash, _ := hashToken(login.Token)
 	var err error
@@ -77,7 +77,7 @@ func (s *Service) createSession(ctx context.Context, id Identity, replaces Token
 		CreatedAt:   now,
 		ExpiresAt:   login.ExpiresAt,
 		Replaces:    replaces,
-		MaxSessions: s.maxSessions,
+		MaxSessions: maxSessions,
 	})
 	return login, err
 }

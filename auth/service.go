@@ -23,14 +23,6 @@ type Config struct {
 	// [ErrNotConfigured]; existing sessions continue to work.
 	Exchanger Exchanger
 
-	// Lifetime is how long a session lasts from its sign-in. Use does not extend it. Defaults to
-	// 30 days.
-	Lifetime time.Duration
-
-	// MaxSessions is how many sessions one user may have; a further sign-in ends the oldest.
-	// Defaults to 10; negative means no limit.
-	MaxSessions int
-
 	// AllowDevelopment turns on [Service.AuthenticateDevelopment], by which every caller can be
 	// any user. It is for development only, and New logs a warning.
 	AllowDevelopment bool
@@ -48,8 +40,6 @@ type Config struct {
 type Service struct {
 	store       Store
 	exchanger   Exchanger
-	lifetime    time.Duration
-	maxSessions int
 	development bool
 	clock       func() time.Time
 	log         *slog.Logger
@@ -65,8 +55,6 @@ func New(c Config) (*Service, error) {
 	s := &Service{
 		store:       c.Store,
 		exchanger:   c.Exchanger,
-		lifetime:    cmp.Or(c.Lifetime, 30*24*time.Hour),
-		maxSessions: max(cmp.Or(c.MaxSessions, 10), 0),
 		development: c.AllowDevelopment,
 		clock:       c.Now,
 		log:         cmp.Or(c.Logger, slog.New(slog.DiscardHandler)),
@@ -78,9 +66,6 @@ func New(c Config) (*Service, error) {
 	}
 	if s.store == nil {
 		return nil, errors.New("auth: Config.Store is nil")
-	}
-	if s.lifetime < 0 {
-		return nil, errors.New("auth: Config.Lifetime is negative")
 	}
 	if s.development {
 		s.log.Warn("DEVELOPMENT SIGN-IN IS ON: every request may name its user without any proof; " +
@@ -100,6 +85,12 @@ func (s *Service) LoginConfigured() bool { return s.exchanger != nil && !s.refus
 func (s *Service) DevelopmentEnabled() bool { return s.development }
 
 const (
+	// lifetime is how long a session lasts from its sign-in.
+	lifetime = 30 * 24 * time.Hour
+
+	// maxSessions is how many sessions one user may have; a further sign-in ends the oldest.
+	maxSessions = 10
+
 	// exchangeTimeout is how long the exchange of a login code may take before Login fails with
 	// [ErrPlatformTimeout].
 	exchangeTimeout = 8 * time.Second
