@@ -14,6 +14,7 @@ type lattice struct {
 	start  []keys // that a filler starts at a word, after one that is kept
 	stop   []keys // that a word is kept, after a filler
 	spans  []span // what may be left out as a whole, sorted by their ends
+	asked  []bool // that words say what is not to be written: they go only together with that
 	clause []int  // of each word
 	whole  []keys // that all words of a clause are fillers
 	size   []int  // of each clause
@@ -197,7 +198,12 @@ func (v *view) shape(set uint64) uint32 {
 // analyze returns the lattice of some words.
 func analyze(words []word) *lattice {
 	v := newView(words)
-	l := &lattice{words: words, clause: v.clause}
+	l := &lattice{words: words, clause: v.clause, asked: make([]bool, len(words))}
+	v.anchors(func(from, to int) {
+		for i := from; i < to; i++ {
+			l.asked[i] = true
+		}
+	})
 	for c := range v.clauses {
 		l.whole = append(l.whole, v.clauseFeatures(c))
 		l.size = append(l.size, v.clauses[c][1]-v.clauses[c][0])

@@ -109,7 +109,9 @@ func (l *lattice) decide(s scores) []reason {
 		if b > drop.value {
 			drop = step{b, i - 1, 1, filler}
 		}
-		drop.value += s.filler[i-1]
+		if drop.value += s.filler[i-1]; l.asked[i-1] {
+			drop.value = math.Inf(-1)
+		}
 		for ; next < len(l.spans) && l.spans[next].to == i; next++ {
 			p := l.spans[next]
 			why, margin := spoken, 0.0

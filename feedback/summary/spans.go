@@ -281,7 +281,7 @@ func (v *view) unsaidSpans() []span {
 	v.anchors(func(p, q int) {
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
-				if !seen[pair{i, j}] {
+				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
 					seen[pair{i, j}] = true
 					out = append(out, span{i, j, true, v.unsaidFeatures(i, p, q, j)})
 				}
@@ -318,6 +318,9 @@ func (v *view) anchors(found func(from, to int)) {
 		p = q - 1
 	}
 }
+
+// minPrivate is how many words are not to be written at least, beside those that say so.
+const minPrivate = 5
 
 // maxEnds is how many starts and ends of what is not to be written are compared.
 const maxEnds = 12

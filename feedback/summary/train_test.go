@@ -90,23 +90,13 @@ func (s *sample) allow() {
 	classes := classesOf(s.lattice.words)
 	for i, l := range s.labels {
 		s.mayKeep[i] = l <= mayGo
-		s.mayDrop[i] = l == goes || l == mayGo || l == spoilt && classes[i]>>classNumber["hesitation"]&1 == 1
+		s.mayDrop[i] = (l == goes || l == mayGo || l == spoilt && classes[i]>>classNumber["hesitation"]&1 == 1) &&
+			!s.lattice.asked[i]
 	}
 	for i, p := range s.lattice.spans {
 		first, last := s.labels[p.from], s.labels[p.to-1]
 		s.maySpan[i] = !slices.Contains(s.labels[p.from:p.to], stays) &&
 			(p.unsaid && first != mayGo && last != mayGo || !p.unsaid && first == spoilt)
-	}
-	for _, r := range regions(s.labels, func(a, b label) bool { return a == b }) {
-		may := slices.Clone(s.mayDrop)
-		newView(s.lattice.words).anchors(func(from, to int) {
-			for i := from; i < to && s.secret[i] && from >= r[0] && to <= r[1]; i++ {
-				s.mayDrop[i] = false // not without what it is about
-			}
-		})
-		if !s.covers(r[0], r[1]) {
-			s.mayDrop = may
-		}
 	}
 	gone := func(a, b label) bool { return (a == stays) == (b == stays) }
 	for _, r := range regions(s.labels, gone) {
@@ -114,8 +104,8 @@ func (s *sample) allow() {
 			continue
 		}
 		for i := r[0]; i < r[1]; i++ {
-			if s.labels[i] == spoilt {
-				s.mayKeep[i], s.mayDrop[i] = true, true
+			if s.labels[i] == spoilt || s.lattice.asked[i] {
+				s.mayKeep[i], s.mayDrop[i] = true, !s.lattice.asked[i]
 			}
 		}
 	}
@@ -183,7 +173,9 @@ func logSum(a, b float64) float64 {
 func (s *sample) values(sc scores, allowed bool) (keep, drop, spans []float64) {
 	keep, drop, spans = s.costs()
 	for i := range keep {
-		drop[i] += sc.filler[i]
+		if drop[i] += sc.filler[i]; s.lattice.asked[i] {
+			drop[i] = math.Inf(-1)
+		}
 	}
 	for i := range spans {
 		spans[i] += sc.spans[i]
