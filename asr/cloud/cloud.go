@@ -96,8 +96,6 @@ type Config struct {
 	// FlashURL and APIURL replace the addresses of the interfaces in tests:
 	// "http://127.0.0.1:8080".
 	FlashURL, APIURL string
-	// Now returns the current time. Defaults to time.Now.
-	Now func() time.Time
 	// Logger receives what an operator should know, without audio, text or secrets. If nil, nothing
 	// is logged.
 	Logger *slog.Logger
@@ -186,7 +184,7 @@ func New(cfg Config) (*Recognizer, error) {
 	base := provider.NewBase(provider.BaseConfig{
 		Op: "cloud", Model: cfg.engine(), Concurrency: cfg.Concurrency,
 		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
-		Now: cfg.Now, Logger: cfg.Logger,
+		Logger: cfg.Logger,
 	})
 	return &Recognizer{base, cfg, provider.NewTransport(http.ProxyFromEnvironment)}, nil
 }

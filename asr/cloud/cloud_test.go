@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"sync"
 	"testing"
 	"time"
 
@@ -308,24 +307,4 @@ func TestWrongKeyIsMisconfigured(t *testing.T) {
 		require.ErrorIs(t, err, asr.ErrMisconfigured)
 		require.NotContains(t, err.Error(), "another")
 	}
-}
-
-func TestStatusIsUnavailableForAWhile(t *testing.T) {
-	t.Parallel()
-	s := newFlash(t)
-	cfg := account(s, nil, cloud.Flash)
-	var mu sync.Mutex
-	now := time.Now()
-	cfg.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	rec := connect(t, cfg)
-	require.True(t, rec.Status(t.Context()).Available)
-	s.SetFault(flashCode(4004))
-	_, err := recognize(t, rec)
-	require.ErrorIs(t, err, asr.ErrRefused)
-	require.Equal(t, "code 4004 (code 4004)", rec.Status(t.Context()).Reason)
-	require.False(t, rec.Status(t.Context()).Available)
-	mu.Lock()
-	now = now.Add(11 * time.Minute)
-	mu.Unlock()
-	require.True(t, rec.Status(t.Context()).Available, "nothing has been tried since")
 }

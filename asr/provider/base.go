@@ -35,8 +35,6 @@ type BaseConfig struct {
 	// recogniser that has a status of its own. failing means that the last recordings have all
 	// failed. err is not an *asr.Error if the caller has given up.
 	Ended func(audio asr.Audio, t asr.Transcript, err error, failing bool)
-	// Now is the clock. Defaults to time.Now.
-	Now func() time.Time
 	// Logger receives what an operator should know, without audio and text. If nil, nothing is
 	// logged.
 	Logger *slog.Logger
@@ -64,16 +62,13 @@ func NewBase(cfg BaseConfig) *Base {
 	cfg.MinTimeout = cmp.Or(max(cfg.MinTimeout, 0), 5*time.Minute)
 	cfg.UnavailableFor = cmp.Or(max(cfg.UnavailableFor, 0), 10*time.Minute)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	b := &Base{cfg: cfg, slots: semaphore.NewWeighted(int64(max(cfg.Concurrency, 1)))}
 	b.status = asr.Status{Available: true, Provider: cfg.Op, Model: cfg.Model, CheckedAt: b.Now()}
 	return b
 }
 
 // Now returns the time in UTC, to the microsecond.
-func (b *Base) Now() time.Time { return b.cfg.Now().UTC().Truncate(time.Microsecond) }
+func (b *Base) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // Log returns the logger, which is not nil.
 func (b *Base) Log() *slog.Logger { return b.cfg.Logger }
@@ -169,7 +164,7 @@ func (b *Base) Status(context.Context) asr.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.status
-	if !s.Available && b.cfg.Now().Sub(s.CheckedAt) > b.cfg.UnavailableFor {
+	if !s.Available && time.Since(s.CheckedAt) > b.cfg.UnavailableFor {
 		s.Available = true
 		s.Reason = "not tried since: " + s.Reason
 	}
