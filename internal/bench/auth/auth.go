@@ -72,7 +72,7 @@ const bareQuery = `select user_id, created_at, expires_at from auth_sessions whe
 func newSide(log io.Writer, engine string, store *sqlstore.Store, db *sql.DB, prepare bool) *side {
 	ctx := context.Background()
 	harness.Check(store.Migrate(ctx))
-	service := harness.Must(signin.New(signin.Config{Store: store, Exchanger: anybody{}, MaxSessions: 20}))
+	service := harness.Must(signin.New(signin.Config{Store: store, Exchanger: anybody{}}))
 	s := &side{
 		engine: engine, service: service, db: db,
 		tokens: make([]string, sessions), hashes: make([][]byte, sessions),
