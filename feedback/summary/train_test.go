@@ -17,6 +17,7 @@ import (
 // testdata/notes, each as it is and without its marks, by stochastic gradient descent (AdaGrad with
 // regularised dual averaging, which leaves most weights at zero). Mistakes have different costs.
 var (
+	trainings      = 4
 	trainingRounds = 12
 	learningRate   = 0.3
 	sparsity       = 0.001
@@ -346,18 +347,25 @@ func (t *trainer) learn(s *sample, g *gradient) {
 
 // train returns the weights of samples in the format of weights.bin.
 func train(samples []*sample) []byte {
-	t := newTrainer(samples)
-	g := &gradient{values: make([]float64, len(t.keys))}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the order is to be the same each time
-	for range trainingRounds {
-		for _, i := range random.Perm(len(samples)) {
-			t.learn(samples[i], g)
+	var t *trainer
+	mean := map[uint32]float64{} // over trainings in several orders: each has mistakes of its own
+	for order := range trainings {
+		t = newTrainer(samples)
+		g := &gradient{values: make([]float64, len(t.keys))}
+		random := rand.New(rand.NewPCG(1, 2+uint64(order))) //nolint:gosec // the same each time
+		for range trainingRounds {
+			for _, i := range random.Perm(len(samples)) {
+				t.learn(samples[i], g)
+			}
+		}
+		for i, k := range t.keys {
+			mean[k] += t.weights[i] / float64(trainings)
 		}
 	}
 	var data []byte
 	last := uint32(0)
-	for i, k := range t.keys {
-		if v := math.Round(max(-127, min(127, t.weights[i]/unit))); v != 0 {
+	for _, k := range t.keys {
+		if v := math.Round(max(-127, min(127, mean[k]/unit))); v != 0 {
 			data = append(binary.AppendUvarint(data, uint64(k-last)), byte(int8(v)))
 			last = k
 		}
