@@ -13,7 +13,7 @@
 package calls
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,8 +54,6 @@ func Rules() []capability.Rule { return slices.Clone(rules[:]) }
 // Extensions returns those of the files that [Read] reads.
 func Extensions() []string { return slices.Sorted(maps.Keys(script.Extensions)) }
 
-var errNotInvoked = errors.New("invoke takes other names")
-
 // Check reports how the calls of a frontend and what its application grants differ, sorted by file
 // and position. Severities replaces the severities of rules, Off silences one.
 func Check(app *capability.App, f *Frontend, severities map[capability.Code]capability.Severity,
@@ -73,16 +71,16 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	all := *app
 	all.Config, all.PlatformConfigs = nil, nil
 	c.inactive, _ = all.Resolve(capability.ResolveOptions{})
-	var known []Call
-	known, c.computed = f.calls(app)
-	for _, call := range known {
-		c.called = append(c.called, call.Command)
-	}
+	known, computed := f.calls()
 	c.denied(known)
 	c.unregistered(known)
-	c.reportComputed()
+	for _, one := range computed {
+		c.at(codeComputed, "The name of the command is computed, so whether it is granted is not checked.", nil,
+			[]call{one})
+	}
 	c.localhost()
-	if c.whole() {
+	composed := func(one call) bool { return one.composed }
+	if len(f.Unread) == 0 && len(known) > 0 && !slices.ContainsFunc(computed, composed) {
 		c.unusedGrants()
 		c.unusedCommands()
 	}
@@ -97,8 +95,6 @@ type checker struct {
 	severities map[capability.Code]capability.Severity
 	policies   []*capability.Policy // of each target
 	inactive   *capability.Policy   // of all capability files
-	called     []capability.Command
-	computed   []computedCall
 	found      capability.Diagnostics
 }
 
@@ -114,16 +110,18 @@ func (c *checker) report(code capability.Code, diagnostic func(capability.Severi
 }
 
 // at adds a diagnostic about a call, with the other places of the same.
-func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []Call,
+func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []call,
 	related ...capability.Place) {
 	c.report(code, func(s capability.Severity) capability.Diagnostic {
-		first := places[0]
-		d := c.sources[first.file].Diagnostic(first.offset, first.offset+first.length, code, s, message)
+		place := func(one call, code capability.Code, message string) capability.Diagnostic {
+			return c.sources[one.file].Diagnostic(one.offset, one.offset+one.length, code, s, message)
+		}
+		d := place(places[0], code, message)
 		d.Fix, d.Related = fix, related
-		for _, other := range places[1:min(len(places), maxPlaces)] {
-			place := other.Place
-			place.Message = "It is called here too."
-			d.Related = append(d.Related, place)
+		for _, one := range places[1:min(len(places), maxPlaces)] {
+			other := place(one, code, message)
+			d.Related = append(d.Related, capability.Place{File: other.File, Start: other.Start,
+				Message: "It is called here too."})
 		}
 		return d
 	})
@@ -132,66 +130,45 @@ func (c *checker) at(code capability.Code, message string, fix *capability.Fix, 
 // maxPlaces limits the places of calls of one command.
 const maxPlaces = 20
 
-// grouped returns calls of the same command from the same windows together, in order.
-func grouped(known []Call, wanted func(Call) bool) (groups [][]Call) {
-	index := make(map[string]int)
-	for _, call := range known {
-		if !wanted(call) {
+// grouped returns the calls that are wanted, those of the same command together.
+func grouped(known []call, wanted func(capability.Command) bool) (groups [][]call) {
+	index := make(map[capability.Command]int)
+	for _, one := range known {
+		i, ok := index[one.command]
+		if !ok && !wanted(one.command) {
 			continue
 		}
-		key := call.Command.String() + " " + strings.Join(call.Windows, " ")
-		i, ok := index[key]
 		if !ok {
 			i = len(groups)
-			index[key], groups = i, append(groups, nil)
+			index[one.command], groups = i, append(groups, nil)
 		}
-		groups[i] = append(groups[i], call)
+		groups[i] = append(groups[i], one)
 	}
 	return groups
 }
 
 // denied reports calls that no capability allows on any platform.
-func (c *checker) denied(known []Call) {
-	for _, calls := range grouped(known, func(call Call) bool {
-		return !slices.ContainsFunc(append(slices.Clip(c.policies), c.inactive), func(p *capability.Policy) bool {
-			return c.allowed(p, call)
-		})
+func (c *checker) denied(known []call) {
+	policies := append(slices.Clip(c.policies), c.inactive)
+	for _, calls := range grouped(known, func(command capability.Command) bool {
+		return !slices.ContainsFunc(policies, func(p *capability.Policy) bool { return c.allowed(p, command) })
 	}) {
-		call, policy := calls[0], c.policies[0]
-		where := ""
-		if call.Windows != nil {
-			var labels []string
-			for _, label := range call.Windows {
-				labels = append(labels, fmt.Sprintf("%q", label))
-			}
-			where = " for the window " + words.Join(labels)
-		}
-		if denials := policy.Denials(call.Command); len(denials) > 0 {
+		command, policy := calls[0].command, c.policies[0]
+		if denials := policy.Denials(command); len(denials) > 0 {
 			v := denials[0].Entry().Value()
 			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.",
-				called(call), denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
+				calls[0], denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
 				capability.Place{File: v.File(), Start: v.Position(), Message: "It is denied here."})
 			continue
 		}
-		message := fmt.Sprintf("%s is called, but no capability grants it%s", called(call), where)
-		fix, advice := c.grant(call, policy)
-		c.at(codeDenied, message+advice, fix, calls)
+		fix, advice := c.grant(command, policy)
+		c.at(codeDenied, fmt.Sprintf("%s is called, but no capability grants it%s", calls[0], advice), fix, calls)
 	}
 }
 
-// called names a call.
-func called(call Call) string {
-	if call.Place.Message == "invoke" {
-		return call.Command.String()
-	}
-	name := call.Place.Message[strings.IndexAny(call.Place.Message, "#.")+1:]
-	return fmt.Sprintf("%s, which is %s,", name, call.Command)
-}
-
-// allowed reports whether the application's own pages may call a command in some window, or in one
-// of those that the call is made from. What cannot be explained counts as allowed.
-func (c *checker) allowed(p *capability.Policy, call Call) bool {
-	command := call.Command
+// allowed reports whether the application's own pages may call a command in some window. What
+// cannot be explained counts as allowed.
+func (c *checker) allowed(p *capability.Policy, command capability.Command) bool {
 	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() {
 		return true
 	}
@@ -209,28 +186,29 @@ func (c *checker) allowed(p *capability.Policy, call Call) bool {
 		slices.ContainsFunc(p.Commands(), func(other capability.Command) bool { return other.Plugin() == plugin }) {
 		return true // one of its permissions may allow more than its name says
 	}
-	if call.Windows == nil {
-		return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
-			return g.Local() && len(g.Windows())+len(g.Webviews()) > 0
-		})
-	}
-	return slices.ContainsFunc(call.Windows, func(label string) bool {
-		return p.Allowed(command, capability.Caller{Window: label})
+	return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
+		return g.Local() && len(g.Windows())+len(g.Webviews()) > 0
 	})
 }
 
 // grant returns the smallest change that grants a command, and the sentence that tells of it.
-func (c *checker) grant(call Call, policy *capability.Policy) (*capability.Fix, string) {
-	plugin := call.Command.Plugin()
+func (c *checker) grant(command capability.Command, policy *capability.Policy) (*capability.Fix, string) {
+	plugin := command.Plugin()
 	if c.manifests.Get("core:"+plugin) == nil && c.manifests.Absent(plugin) {
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
-	window := c.window(call)
+	window := "main"
+	if c.app.Config != nil {
+		for w := range c.app.Config.Root().Get("app").Get("windows").Items() {
+			window = cmp.Or(w.Get("label").Text(), window)
+			break
+		}
+	}
 	desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
-	if desktop.Explain(call.Command, capability.Caller{Window: window}).AddTo != "" {
+	if desktop.Explain(command, capability.Caller{Window: window}).AddTo != "" {
 		policy = desktop // rather than to a capability for phones
 	}
-	x := policy.Explain(call.Command, capability.Caller{Window: window})
+	x := policy.Explain(command, capability.Caller{Window: window})
 	if len(x.Offers) == 0 {
 		return nil, "; no permission that is known allows it."
 	}
@@ -252,46 +230,24 @@ func (c *checker) grant(call Call, policy *capability.Policy) (*capability.Fix, 
 	return capability.AddItem("Add "+offer, list, offer), advice
 }
 
-// window returns the label of a window that a call is made from.
-func (c *checker) window(call Call) string {
-	if call.Windows != nil {
-		return call.Windows[0]
-	}
-	if c.app.Config != nil {
-		for w := range c.app.Config.Root().Get("app").Get("windows").Items() {
-			return textOr(w.Get("label"), "main")
-		}
-	}
-	return "main"
-}
-
 // unregistered reports calls of the application's own commands whose name no Rust source has.
-func (c *checker) unregistered(known []Call) {
+func (c *checker) unregistered(known []call) {
 	if c.rust == nil {
 		return
 	}
-	for _, calls := range grouped(known, func(call Call) bool {
-		return call.Command.Plugin() == "" && c.rust[call.Command.String()] == 0
-	}) {
-		message := fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this "+
-			"name", calls[0].Command)
-		var own []string
-		for _, command := range c.app.SourceCommands() {
-			own = append(own, command.Name)
-		}
-		if similar := words.Closest(calls[0].Command.String(), own); similar != "" {
-			message += fmt.Sprintf("; did you mean %q?", similar)
-		} else {
-			message += "."
-		}
-		c.at(codeUnregistered, message, nil, calls)
+	var own []string
+	for _, command := range c.app.SourceCommands() {
+		own = append(own, command.Name)
 	}
-}
-
-func (c *checker) reportComputed() {
-	for _, call := range c.computed {
-		c.at(codeComputed, "The name of the command is computed, so whether it is granted is not checked.", nil,
-			[]Call{call.Call})
+	for _, calls := range grouped(known, func(command capability.Command) bool {
+		return command.Plugin() == "" && c.rust[command.String()] == 0
+	}) {
+		end := "."
+		if similar := words.Closest(calls[0].command.String(), own); similar != "" {
+			end = fmt.Sprintf("; did you mean %q?", similar)
+		}
+		c.at(codeUnregistered, fmt.Sprintf("%s is called, but no Rust source of the application has a function or a "+
+			"text of this name%s", calls[0].command, end), nil, calls)
 	}
 }
 

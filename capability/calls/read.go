@@ -1,17 +1,19 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
@@ -23,28 +25,24 @@ import (
 type Frontend struct {
 	// Files are the scripts, components and pages that were read.
 	Files []string
-	// Unread are those that were not, each with the reason.
+	// Unread are those that were not, and packages of the repository, each with the reason.
 	Unread []Unread
-	// Foreign are the packages that the application depends on and whose calls are not known: those
-	// of plugins that are not official, which may call the core and their plugin.
-	Foreign []string
 
 	graph   *script.Graph
 	sources map[string]*capability.Source // of modules with calls
 	root    string                        // the folder of the frontend
-	names   map[string]bool               // all names that modules use: members, imports and strings
-	imports map[string]bool               // the packages
+	names   map[string]bool               // all that modules use
+	imports map[string]bool               // the modules
 	rust    map[string]int                // how often the Rust sources have a word that matters
 }
 
-// Unread is a file that was not read.
+// Unread is a file, or a package or folder of others, that was not read.
 type Unread struct{ File, Reason string }
 
 // Options configures [Read].
 type Options struct {
 	// Folders are those of the frontend's sources, in the file system of the application. Defaults
-	// to the folder above src-tauri, or the application's own if it is called otherwise, and that
-	// of frontendDist if it is elsewhere.
+	// to the folder above src-tauri, or the application's own if it is called otherwise.
 	Folders []string
 	// Name returns the name that a file has in diagnostics. Defaults to its path in the file
 	// system.
@@ -63,7 +61,16 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 	r := &reader{fsys: fsys, app: app, options: o, Frontend: &Frontend{sources: make(map[string]*capability.Source),
 		names: make(map[string]bool), imports: make(map[string]bool),
 		graph: &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns}}}
-	folders := r.folders()
+	r.root = app.Dir()
+	if path.Base(r.root) == "src-tauri" || r.exists(path.Join(path.Dir(r.root), "package.json")) &&
+		!r.exists(path.Join(r.root, "package.json")) {
+		r.root = path.Dir(r.root)
+	}
+	folders := o.Folders
+	if folders == nil {
+		folders = []string{r.root}
+		r.elsewhere()
+	}
 	var files []string
 	for _, folder := range folders {
 		found, err := r.walk(folder, isScript, r.skipped)
@@ -72,26 +79,14 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 		}
 		files = append(files, found...)
 	}
-	if len(files) == 0 && r.output != "" { // pages that nothing builds
-		var err error
-		if files, err = r.walk(r.output, isScript, r.skipped); err != nil {
-			return nil, err
-		}
-	}
-	shared, err := r.dependencies(folders)
-	if err != nil {
-		return nil, err
+	for _, folder := range slices.Compact(append(slices.Clip(folders), r.root)) {
+		r.packages(folder)
 	}
 	slices.Sort(files)
-	if err := r.parse(ctx, slices.Compact(append(files, shared...))); err != nil {
+	if err := r.parse(ctx, slices.Compact(files)); err != nil {
 		return nil, err
 	}
 	r.link()
-	for _, file := range shared {
-		if !slices.ContainsFunc(folders, func(folder string) bool { return within(file, folder) }) {
-			delete(r.graph.Modules, file) // what it uses is known now; which application runs it is not
-		}
-	}
 	r.readRust(app)
 	return r.Frontend, nil
 }
@@ -101,7 +96,6 @@ type reader struct {
 	fsys    fs.FS
 	options Options
 	app     *capability.App
-	output  string // the folder of what is built of the sources, "" without one
 	entries int
 	bytes   int64
 	mu      sync.Mutex
@@ -114,43 +108,15 @@ func (r *reader) name(file string) string {
 	return r.options.Name(file)
 }
 
-// folders returns the folders of the sources.
-func (r *reader) folders() []string {
-	dir := r.app.Dir()
-	r.root = dir
-	if path.Base(dir) == "src-tauri" || r.exists(path.Join(path.Dir(dir), "package.json")) &&
-		!r.exists(path.Join(dir, "package.json")) {
-		r.root = path.Dir(dir)
+// elsewhere says that the sources are if the configuration has a folder of pages outside the root.
+func (r *reader) elsewhere() {
+	if r.app.Config == nil {
+		return
 	}
-	if r.app.Config != nil {
-		dist := r.app.Config.Root().Get("build").Get("frontendDist").Text()
-		if output := path.Join(dir, dist); dist != "" && !strings.Contains(dist, "://") {
-			if !within(output, r.root) && !strings.HasPrefix(output, "..") {
-				r.root = r.above(output, "package.json", r.root)
-			}
-			if r.isDir(output) {
-				r.output = output
-			}
-		}
+	dist := r.app.Config.Root().Get("build").Get("frontendDist").Text()
+	if !strings.Contains(dist, "://") && !within(path.Join(r.app.Dir(), dist), r.root) {
+		r.Unread = append(r.Unread, Unread{dist, "the frontend is elsewhere; name the folder of its sources"})
 	}
-	if r.options.Folders != nil {
-		return r.options.Folders
-	}
-	return []string{r.root}
-}
-
-// above returns the nearest folder above a file that has a file of a name, up to the top of the
-// repository, or another one if there is none.
-func (r *reader) above(file, name, or string) string {
-	for up := path.Dir(file); up != "." && up != "/"; up = path.Dir(up) {
-		if r.exists(path.Join(up, name)) {
-			return up
-		}
-		if _, err := fs.Stat(r.fsys, path.Join(up, ".git")); err == nil {
-			break
-		}
-	}
-	return or
 }
 
 func within(file, folder string) bool {
@@ -162,18 +128,13 @@ func (r *reader) exists(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (r *reader) isDir(folder string) bool {
-	info, err := fs.Stat(r.fsys, folder)
-	return err == nil && info.IsDir()
-}
-
-// skipped reports whether a folder does not belong to the frontend's sources.
-func (r *reader) skipped(folder string) bool { return isOther(folder) || r.otherApp(folder) }
-
-// isOther reports whether a folder is one of build results, copies of others' code, or tests.
-func isOther(folder string) bool {
-	return slices.Contains([]string{"target", "dist", "build", "out", "coverage", "vendor", "bower_components",
-		"__tests__", "__mocks__", "tests", "test", "e2e", "gen"}, path.Base(folder))
+// skipped reports whether a folder does not belong to the frontend's sources: it has build results,
+// copies of others' code, tests, the application's Rust code or another application.
+func (r *reader) skipped(folder string) bool {
+	app := capability.AppIn(r.fsys, folder)
+	return app != "" && (app != r.app.Dir() || app == folder && folder != r.root) ||
+		slices.Contains([]string{"target", "dist", "build", "out", "coverage", "vendor", "bower_components",
+			"__tests__", "__mocks__", "tests", "test", "e2e", "gen"}, path.Base(folder))
 }
 
 func isScript(base string) bool {
@@ -213,16 +174,6 @@ func (r *reader) walk(folder string, wanted, skip func(name string) bool) (files
 		return nil
 	})
 	return files, err
-}
-
-// otherApp reports whether a folder is another application's, or that of the application's Rust
-// code.
-func (r *reader) otherApp(folder string) bool {
-	app := capability.AppIn(r.fsys, folder)
-	if app == r.app.Dir() {
-		return app == folder && (r.output == "" || !within(r.output, folder)) && folder != r.root
-	}
-	return app != ""
 }
 
 // plain returns the cause of an error of a file system.
@@ -267,33 +218,18 @@ const workers = 4
 // parse reads files. It fails at the first one that takes too long, because what parses that goes
 // on.
 func (r *reader) parse(ctx context.Context, files []string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan string)
-	go func() {
-		defer close(next)
-		for _, file := range files {
-			select {
-			case next <- file:
-			case <-ctx.Done():
-				return
-			}
+	group, inGroup := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for _, file := range files {
+		if inGroup.Err() != nil {
+			break
 		}
-	}()
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for file := range next {
-				if err := r.parseFile(file); err != nil {
-					cancel(err)
-				}
-			}
-		})
+		group.Go(func() error { return r.parseFile(file) })
 	}
-	group.Wait()
+	err := group.Wait()
 	slices.Sort(r.Files)
 	slices.SortFunc(r.Unread, func(a, b Unread) int { return strings.Compare(a.File, b.File) })
-	return context.Cause(ctx)
+	return cmp.Or(err, ctx.Err())
 }
 
 func (r *reader) parseFile(file string) error {
@@ -321,76 +257,19 @@ func (r *reader) parseFile(file string) error {
 	return nil
 }
 
-// manifest is a package.json.
-type manifest struct {
-	Name         string
-	Dependencies map[string]string
-}
-
-func (r *reader) manifest(folder string) (m manifest) {
-	if text, err := r.read(path.Join(folder, "package.json"), script.MaxBytes); err == nil {
-		_ = json.Unmarshal(text, &m) // what is not readable is not there
+// packages says which packages of the same repository a folder's package.json names: they are not
+// read.
+func (r *reader) packages(folder string) {
+	text, err := r.read(path.Join(folder, "package.json"), script.MaxBytes)
+	if err != nil {
+		return
 	}
-	return m
-}
-
-// dependencies finds the packages that the frontend depends on: those of plugins that are not
-// official, and the scripts of those that are in the same repository.
-func (r *reader) dependencies(folders []string) (files []string, err error) {
-	var queue []manifest
-	for _, folder := range folders {
-		queue = append(queue, r.manifest(r.above(path.Join(folder, "x"), "package.json", folder)))
-	}
-	var inRepository map[string]string // the folders of packages by name
-	seen := make(map[string]bool)
-	for len(queue) > 0 {
-		m := queue[0]
-		queue = queue[1:]
-		for _, name := range slices.Sorted(maps.Keys(m.Dependencies)) {
-			kind, _, local := strings.Cut(m.Dependencies[name], ":")
-			local = local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind)
-			switch {
-			case seen[name]:
-			case local:
-				if inRepository == nil {
-					if inRepository, err = r.repository(folders[0]); err != nil {
-						return nil, err
-					}
-				}
-				folder := inRepository[name]
-				if folder == "" {
-					r.Unread = append(r.Unread, Unread{name, "the package is not in the repository"})
-					break
-				}
-				more, err := r.walk(folder, isScript, r.skipped)
-				if err != nil {
-					return nil, err
-				}
-				files = append(files, more...)
-				queue = append(queue, r.manifest(folder))
-			case strings.Contains(name, "tauri") && !packages().packages[name] &&
-				!strings.HasPrefix(name, "@tauri-apps/"):
-				r.Foreign = append(r.Foreign, name)
-			}
-			seen[name] = true
+	var manifest struct{ Dependencies map[string]string }
+	_ = json.Unmarshal(text, &manifest) // what is not readable is not there
+	for name, version := range manifest.Dependencies {
+		kind, _, local := strings.Cut(version, ":")
+		if version == "*" || local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind) {
+			r.Unread = append(r.Unread, Unread{name, "it is a package of the same repository"})
 		}
 	}
-	return files, nil
-}
-
-// repository returns the folders of the packages in a repository by their names.
-func (r *reader) repository(folder string) (map[string]string, error) {
-	top := r.above(path.Join(folder, "x"), "pnpm-workspace.yaml", folder)
-	for up := folder; up != "." && up != "/"; up = path.Dir(up) {
-		if _, err := fs.Stat(r.fsys, path.Join(up, ".git")); err == nil {
-			top = up
-			break
-		}
-	}
-	found := make(map[string]string)
-	files, err := r.walk(top, func(base string) bool { return base == "package.json" }, isOther)
-	for _, file := range files {
-		found[r.manifest(path.Dir(file)).Name] = path.Dir(file)
-	}
-	return found, err
 }

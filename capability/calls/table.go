@@ -42,7 +42,7 @@ var packages = sync.OnceValue(func() *table {
 			t.plugins[plugin] = true
 		}
 		if spec, class, ok := strings.Cut(column[2], "#"); ok {
-			f.returned = script.Target{Spec: spec, Name: class, Kind: script.Instance}
+			f.returned = script.Target{Spec: spec, Name: class, Instance: true}
 		}
 		for name := range strings.SplitSeq(column[3], ",") {
 			command, err := capability.ParseCommand(strings.TrimSuffix(name, "?"))
@@ -61,7 +61,7 @@ var packages = sync.OnceValue(func() *table {
 
 // returns is [script.Graph.Returns] for the packages.
 func (t *table) returns(of script.Target) (script.Target, bool) {
-	of.Kind = script.Export
+	of.Instance = false
 	f := t.functions[of]
 	if f == nil {
 		return script.Target{}, of == script.Invoke

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/calls"
@@ -13,7 +12,7 @@ import (
 // checkCalls compares what the frontend calls with what it may.
 func checkCalls(c *command, args []string) (int, error) {
 	c.listFlag(&c.sources, "source", "`FOLDER` of the frontend's sources; may be repeated (default: the one above "+
-		"src-tauri, or that of frontendDist)")
+		"src-tauri)")
 	read := make(map[string]*calls.Frontend) // by application: fixes do not change it
 	return c.check(args, calls.Rules(), func(p *project, o lint.Options) (capability.Diagnostics, error) {
 		f := read[p.root]
@@ -31,10 +30,6 @@ func checkCalls(c *command, args []string) (int, error) {
 			}
 			for _, file := range f.Unread {
 				c.note("%s is not read: %s", file.File, file.Reason)
-			}
-			if len(f.Foreign) > 0 {
-				c.note("what is granted of the core but never called is not reported, because these packages may "+
-					"call it: %s", strings.Join(f.Foreign, ", "))
 			}
 			c.files += len(f.Files)
 		}

@@ -18,19 +18,10 @@ type Graph struct {
 
 // Target is an export of a package, or a name of a file.
 type Target struct {
-	Spec string // of the package, or the file
-	Name string // such as "invoke", "Window.getAll" or the method "Window#close", "*" for all of the module
-	Kind Kind
+	Spec     string // of the package, or the file
+	Name     string // such as "invoke", "Window.getAll" or the method "Window#close", "*" for all of the module
+	Instance bool   // an instance of the class
 }
-
-// Kind tells what a target stands for.
-type Kind uint8
-
-// The kinds of targets.
-const (
-	Export   Kind = iota // itself
-	Instance             // an instance of the class
-)
 
 // The framework's packages.
 const (
@@ -106,17 +97,17 @@ func (g *Graph) then(t Target, op string, depth int) (Target, bool) {
 	m := g.Modules[t.Spec]
 	switch {
 	case op == "new":
-		t.Kind = Instance
+		t.Instance = true
 		return t, t.Name != "*"
 	case op == "()" && m != nil:
 		v, ok := m.Returns[t.Name]
-		if !ok || t.Kind == Instance {
+		if !ok || t.Instance {
 			return Target{}, false
 		}
 		return g.resolve(t.Spec, v, depth+1)
 	case op == "()":
 		returned, _ := g.Returns(t)
-		return returned, returned != Target{} && t.Kind == Export
+		return returned, returned != Target{} && !t.Instance
 	case t.Name == "*" && m != nil:
 		return g.export(t.Spec, op[1:], depth+1)
 	case t.Name == "*" && t.Spec == apiPackage:
@@ -124,7 +115,7 @@ func (g *Graph) then(t Target, op string, depth int) (Target, bool) {
 	case t.Name == "*":
 		return Target{Spec: t.Spec, Name: op[1:]}, true
 	}
-	if t.Kind == Instance {
+	if t.Instance {
 		return Target{Spec: t.Spec, Name: t.Name + "#" + op[1:]}, true
 	}
 	return global(Target{Spec: t.Spec, Name: t.Name + op}), strings.Count(t.Name, ".") < 4

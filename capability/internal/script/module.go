@@ -12,14 +12,13 @@ import (
 type Module struct {
 	Exports map[string]Value // by name, "default" for the default one
 	Stars   []string         // the modules of which everything is exported
-	Imports []string         // all modules that it imports
-	Sources []string         // the scripts of a page
+	Imports map[string]bool  // the modules that it uses
 	Calls   []Call           // of what is imported or global, or defined in the file
-	Used    []Value          // what is imported or global and used otherwise
 	Classes map[string]Value // what the classes of the file extend, a Value without Name if nothing
 	Returns map[string]Value // what functions return by "return new Class"
-	Strings map[string]bool  // the short strings in the file, and the words of its templates
-	Members map[string]bool  // the names after dots
+	// Names are those after dots and of imports and globals, the short strings in the file, and the
+	// words of its templates.
+	Names map[string]bool
 }
 
 // Value is what an expression refers to: an export of another module, or a name of this one.
@@ -53,10 +52,9 @@ type Call struct {
 	// At is the offset of what is called, NameAt that of the first argument if it is a string, else
 	// At.
 	At, NameAt int
-	// Names are the strings that the first argument may be. Without one it is computed: then Parts
-	// are the strings that it begins and ends with.
-	Names []string
-	Parts [2]string
+	// Names are the strings that the first argument may be. Without one it is computed.
+	Names    []string
+	Composed bool // it is put together of strings
 	// In is the function of the file, "Class#method" or "Class.static", that contains the call.
 	In string
 	// Maybe means that the function does not always call it.
@@ -83,7 +81,6 @@ type analysis struct {
 	inits   map[*js.Var]bound
 	called  map[*js.Var]int       // where the search for the next call of a variable begins
 	code    []byte                // that the compiler made of the source
-	base    int                   // the offset of the script in its file
 	indexOf func(part []byte) int // of a part of the code in it
 	offset  func(part []byte) int // of it in the file
 	depth   int
@@ -91,19 +88,16 @@ type analysis struct {
 
 // declare collects imports, exports, and the constants of all scopes.
 func (a *analysis) declare(tree *js.AST) {
-	if a.Classes == nil {
-		a.Classes, a.Returns = make(map[string]Value), make(map[string]Value)
-	}
 	for _, statement := range tree.List {
 		if s, ok := statement.(*js.ImportStmt); ok {
 			spec := unquoted(s.Module)
-			a.Imports = append(a.Imports, spec)
+			a.Imports[spec] = true
 			if s.Default != nil {
 				a.imports[string(s.Default)] = Value{Spec: spec, Name: "default"}
 			}
 			for _, alias := range s.List {
 				if name := nameOr(alias.Name, alias.Binding); len(alias.Binding) > 0 {
-					a.Members[name] = true
+					a.Names[name] = true
 					a.imports[string(alias.Binding)] = Value{Spec: spec, Name: name}
 				}
 			}
@@ -130,7 +124,7 @@ func nameOr(name, or []byte) string {
 func (a *analysis) export(s *js.ExportStmt) {
 	if s.Module != nil {
 		spec := unquoted(s.Module)
-		a.Imports = append(a.Imports, spec)
+		a.Imports[spec] = true
 		for _, alias := range s.List {
 			switch name := nameOr(alias.Name, alias.Binding); {
 			case name == "*" && (len(alias.Binding) == 0 || string(alias.Binding) == "*"):

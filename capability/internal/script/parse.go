@@ -51,7 +51,8 @@ func Parse(name string, source []byte) (*Module, error) {
 	case marks(source) > maxMarks:
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
-	m := &Module{Exports: make(map[string]Value), Strings: make(map[string]bool), Members: make(map[string]bool)}
+	m := &Module{Exports: make(map[string]Value), Imports: make(map[string]bool), Names: make(map[string]bool),
+		Classes: make(map[string]Value), Returns: make(map[string]Value)}
 	done := make(chan error, 1)
 	go func() {
 		if loader != api.LoaderNone {
@@ -115,7 +116,7 @@ func (m *Module) script(source []byte, offset int, loader api.Loader) error {
 	}
 	lines, outLines := lineStarts(source), lineStarts(code)
 	a := &analysis{Module: m, inits: make(map[*js.Var]bound), imports: make(map[string]Value),
-		locals: make(map[string]*js.Var), called: make(map[*js.Var]int), code: code, base: offset}
+		locals: make(map[string]*js.Var), called: make(map[*js.Var]int), code: code}
 	a.indexOf = func(part []byte) int { // the parser's parts are of the code
 		return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(code))))
 	}
@@ -163,7 +164,7 @@ func (m *Module) page(source []byte, ext string) error {
 	component := ext != ".html"
 	input := parse.NewInputBytes(append(slices.Clip(source), 0)[:len(source)])
 	lexer := html.NewLexer(input)
-	loader, src, script := api.LoaderJSX, "", false
+	loader, script := api.LoaderJSX, false
 	for {
 		token, text := lexer.Next()
 		switch token {
@@ -173,24 +174,18 @@ func (m *Module) page(source []byte, ext string) error {
 			}
 			return nil
 		case html.StartTagToken:
-			script, loader, src = string(lexer.Text()) == "script", api.LoaderJSX, ""
+			script, loader = string(lexer.Text()) == "script", api.LoaderJSX
 		case html.AttributeToken:
 			value := strings.Trim(string(lexer.AttrVal()), `"'`)
 			switch key := string(lexer.AttrKey()); {
-			case script && key == "src":
-				src = value
 			case script && key == "lang" && (value == "ts" || value == "tsx"):
 				loader = Extensions["."+value]
 			case script && key == "type" && value != "" && value != "module" &&
 				!strings.HasSuffix(value, "javascript"):
 				script = false // data
 			default:
-				m.Strings[key] = true
+				m.Names[key] = true
 				m.template(value)
-			}
-		case html.StartTagCloseToken, html.StartTagVoidToken:
-			if script && src != "" && !component {
-				m.Sources = append(m.Sources, src)
 			}
 		case html.TextToken:
 			if script {
@@ -212,7 +207,7 @@ func (m *Module) template(text string) {
 		return r != '_' && r != '-' && r != '|' && r != ':' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
 		if len(word) <= maxString {
-			m.Strings[word], m.Members[word] = true, true
+			m.Names[word] = true
 		}
 	}
 }

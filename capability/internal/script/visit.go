@@ -19,7 +19,7 @@ type visitor struct {
 func (v visitor) Enter(n js.INode) js.IVisitor {
 	if n == v.callee {
 		if dot, ok := n.(*js.DotExpr); ok { // it is called, but what it is a member of is used
-			v.Members[memberName(dot)] = true
+			v.Names[memberName(dot)] = true
 			v.callee = dot.X
 			return v
 		}
@@ -31,20 +31,20 @@ func (v visitor) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
 	case *js.LiteralExpr:
 		if text := unquoted(n.Data); n.TokenType == js.StringToken && len(text) <= maxString {
-			v.Strings[text] = true
+			v.Names[text] = true
 		}
 	case *js.TemplateExpr:
 		if len(n.List) == 0 && len(n.Tail) <= maxString {
-			v.Strings[unquoted(n.Tail)] = true
+			v.Names[unquoted(n.Tail)] = true
 		}
 	case *js.DotExpr:
-		v.Members[memberName(n)] = true
+		v.Names[memberName(n)] = true
 		v.use(n)
 	case *js.BindingObjectItem:
 		if n.Key != nil {
-			v.Members[unquoted(n.Key.Literal.Data)] = true
+			v.Names[unquoted(n.Key.Literal.Data)] = true
 		} else if b, ok := n.Value.Binding.(*js.Var); ok {
-			v.Members[string(b.Data)] = true
+			v.Names[string(b.Data)] = true
 		}
 	case *js.Var:
 		v.use(n)
@@ -145,8 +145,8 @@ func (v visitor) returns(x js.IExpr) {
 
 // use keeps what is used without being called.
 func (v visitor) use(x js.IExpr) {
-	if value, ok := v.eval(x); ok && value.Spec != "" && len(v.Used) < maxCalls {
-		v.Used = append(v.Used, value)
+	if value, ok := v.eval(x); ok && value.Spec != "" {
+		v.Names[value.Name], v.Imports[value.Spec] = true, true
 	}
 }
 
@@ -160,17 +160,17 @@ func (v visitor) call(x js.IExpr, args []js.Arg, op string) {
 	if !ok || len(v.Calls) >= maxCalls {
 		return
 	}
-	c := Call{Value: value.Then(op), In: v.in, Maybe: v.maybe}
+	v.Names[value.Name], v.Imports[value.Spec] = true, true
 	for _, arg := range args {
 		if object, ok := arg.Value.(*js.ObjectExpr); ok && op == "new" && strings.Contains(object.String(), "skip:") {
 			return // it creates nothing
 		}
 	}
-	c.At = v.place(x)
+	c := Call{Value: value, At: v.place(x), In: v.in, Maybe: v.maybe}
 	c.NameAt = c.At
 	if len(args) > 0 {
 		name := args[0].Value
-		c.Names, c.Parts = v.strings(name), v.parts(name)
+		c.Names, c.Composed = v.strings(name), composed(name)
 		if part := first(name); part != nil {
 			c.NameAt = v.offset(part)
 		}
@@ -187,7 +187,7 @@ func (v visitor) place(x js.IExpr) int {
 		return v.offset(part)
 	}
 	if !ok {
-		return v.base
+		return v.offset(nil)
 	}
 	of := variable(name)
 	at, again := v.called[of]
@@ -215,25 +215,15 @@ func isLetter(c byte) bool {
 	return c == '_' || c == '$' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// parts returns the strings that a computed string begins and ends with.
-func (v visitor) parts(x js.IExpr) (parts [2]string) {
+// composed reports whether an expression puts strings together.
+func composed(x js.IExpr) bool {
 	switch x := x.(type) {
 	case *js.TemplateExpr:
-		if len(x.List) > 0 {
-			parts[0] = strings.TrimSuffix(unquoted(x.List[0].Value), "${")
-			parts[1] = strings.TrimPrefix(unquoted(x.Tail), "}")
-		}
+		return len(x.List) > 0
 	case *js.BinaryExpr:
-		if x.Op == js.AddToken {
-			if left := v.strings(x.X); left != nil {
-				parts[0] = left[0]
-			}
-			if right := v.strings(x.Y); right != nil {
-				parts[1] = right[0]
-			}
-		}
+		return x.Op == js.AddToken
 	}
-	return parts
+	return false
 }
 
 // first returns a literal or the name of a member at the start of an expression, to find it in the

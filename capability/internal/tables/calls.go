@@ -108,8 +108,8 @@ func (c *caller) returned(t script.Target, public map[script.Target]string) stri
 		if !ok {
 			continue
 		}
-		if r, ok := c.Resolve(of.Spec, v); ok && r.Kind == script.Instance {
-			r.Kind = script.Export
+		if r, ok := c.Resolve(of.Spec, v); ok && r.Instance {
+			r.Instance = false
 			return public[r]
 		}
 	}
@@ -174,7 +174,7 @@ func (c *caller) members(t script.Target) (members []string) {
 
 // collect adds the commands that a function calls, each with whether it may not.
 func (c *caller) collect(t script.Target, maybe bool, calls map[string]bool, seen map[script.Target]bool) {
-	if t.Kind = script.Export; seen[t] || len(seen) > 200 {
+	if t.Instance = false; seen[t] || len(seen) > 200 {
 		return
 	}
 	seen[t] = true
@@ -185,11 +185,7 @@ func (c *caller) collect(t script.Target, maybe bool, calls map[string]bool, see
 				continue
 			}
 			found = true
-			v := call.Value
-			if last := len(v.Ops) - 1; v.Ops[last] == "()" {
-				v.Ops = v.Ops[:last]
-			}
-			to, ok := c.Resolve(of.Spec, v)
+			to, ok := c.Resolve(of.Spec, call.Value)
 			maybe := maybe || call.Maybe
 			switch {
 			case ok && to.Spec == c.core && to.Name == "invoke":
