@@ -13,8 +13,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
+	"lessonkit.example/examples/feedback-server/cluster/parts"
 	"lessonkit.example/examples/feedback-server/cluster/trial"
 	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/examples/internal/program"
@@ -39,6 +41,8 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.IntVar(&o.Phones, "phones", 200, "number of phones")
 	flags.IntVar(&o.Times, "kills", 3, "how often each fault is caused")
+	flags.IntVar(&o.Kinds, "kinds", len(parts.Faults()),
+		"how many kinds of faults are caused: the first of those that the full run lists")
 	flags.DurationVar(&o.Length, "for", time.Minute, "how long the phones upload; longer if the faults take longer")
 	flags.DurationVar(&o.Pace, "pace", 10*time.Second, "mean pause of a phone between two recordings")
 	flags.DurationVar(&o.Patience, "patience", time.Minute,
@@ -48,8 +52,10 @@ func run(ctx context.Context, args []string) error {
 	if err := program.Parse(flags, args, os.Stdout, usage, ""); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 || o.Phones < 1 || o.Times < 1 || o.Pace <= 0 {
-		return program.Usage{Err: errors.New("name one directory; -phones, -kills and -pace must be above 0")}
+	if flags.NArg() != 1 || o.Phones < 1 || o.Times < 1 || o.Pace <= 0 ||
+		o.Kinds < 1 || o.Kinds > len(parts.Faults()) {
+		return program.Usage{Err: errors.New("name one directory; -phones, -kills, -kinds and -pace must be " +
+			"above 0, and -kinds at most " + strconv.Itoa(len(parts.Faults())))}
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -27,6 +27,7 @@ type Options struct {
 
 	Phones         int           // number of phones
 	Pace, Patience time.Duration // of a phone, see [fleet.Config]
+	Kinds          int           // of faults, in their order
 	Times          int           // of each fault
 	Length         time.Duration // of the faults, at least
 	Down           time.Duration // how long a killed part stays down before it is started again
@@ -86,7 +87,7 @@ func causeEach(
 	ctx context.Context, cluster *parts.Cluster, phones *fleet.Fleet, o Options, out io.Writer,
 ) ([]outage, error) {
 	var outages []outage
-	for _, fault := range parts.Faults() {
+	for _, fault := range parts.Faults()[:o.Kinds] {
 		outages = append(outages, outage{Fault: fault})
 	}
 	began := time.Now()
