@@ -52,7 +52,6 @@ func (r *reader) link() {
 	}
 	for _, m := range r.graph.Modules {
 		maps.Copy(r.names, m.Names)
-		maps.Copy(r.imports, m.Imports)
 		for text := range m.Names {
 			if _, command, ok := strings.Cut(text, "|"); ok { // of a plugin that is a part of the application
 				r.names[command] = true

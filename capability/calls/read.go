@@ -32,7 +32,6 @@ type Frontend struct {
 	sources map[string]*capability.Source // of modules with calls
 	root    string                        // the folder of the frontend
 	names   map[string]bool               // all that modules use
-	imports map[string]bool               // the modules
 	rust    map[string]int                // how often the Rust sources have a word that matters
 }
 
@@ -59,7 +58,7 @@ const maxDepth = 64
 // context ends.
 func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Frontend, error) {
 	r := &reader{fsys: fsys, app: app, options: o, Frontend: &Frontend{sources: make(map[string]*capability.Source),
-		names: make(map[string]bool), imports: make(map[string]bool),
+		names: make(map[string]bool),
 		graph: &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns}}}
 	r.root = app.Dir()
 	if path.Base(r.root) == "src-tauri" || r.exists(path.Join(path.Dir(r.root), "package.json")) &&

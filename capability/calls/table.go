@@ -24,20 +24,18 @@ type function struct {
 type table struct {
 	functions map[script.Target]*function
 	callers   map[capability.Command][]*function
-	packages  map[string]bool
 	plugins   map[string]bool // whose packages are known
 }
 
 var packages = sync.OnceValue(func() *table {
-	t := &table{make(map[script.Target]*function), make(map[capability.Command][]*function), make(map[string]bool),
-		make(map[string]bool)}
+	t := &table{make(map[script.Target]*function), make(map[capability.Command][]*function), make(map[string]bool)}
 	for line := range strings.Lines(tableText) {
 		column := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if strings.HasPrefix(line, "#") || len(column) != 4 {
 			continue
 		}
 		f := &function{Target: script.Target{Spec: column[0], Name: column[1]}}
-		t.functions[f.Target], t.packages[f.Spec] = f, true
+		t.functions[f.Target] = f
 		if plugin, ok := strings.CutPrefix(f.Spec, "@tauri-apps/plugin-"); ok {
 			t.plugins[plugin] = true
 		}

@@ -73,7 +73,7 @@ var (
 func (c *checker) mayBeCalled(command capability.Command) bool {
 	used := func(name string) bool { return c.names[name] }
 	_, short, _ := strings.Cut(command.String(), "|")
-	imported := c.imports["@tauri-apps/plugin-"+command.Plugin()]
+	imported := used("@tauri-apps/plugin-" + command.Plugin())
 	return used(command.String()) || used(short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
 		slices.ContainsFunc(packages().callers[command], func(f *function) bool {

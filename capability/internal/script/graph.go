@@ -2,9 +2,9 @@ package script
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Graph resolves what the modules of a project refer to in each other.
@@ -23,11 +23,7 @@ type Target struct {
 	Instance bool   // an instance of the class
 }
 
-// The framework's packages.
-const (
-	apiPackage    = "@tauri-apps/api"
-	pluginPackage = "@tauri-apps/plugin-"
-)
+const apiPackage = "@tauri-apps/api"
 
 // Invoke is the function that calls a command by its name.
 var Invoke = Target{Spec: apiPackage + "/core", Name: "invoke"}
@@ -62,10 +58,15 @@ func (g *Graph) imported(from, spec, name string, depth int) (Target, bool) {
 	if file := g.Find(from, spec); file != "" {
 		return g.export(file, name, depth+1)
 	}
+	return member(spec, name), true
+}
+
+// member returns an export of a package.
+func member(spec, name string) Target {
 	if spec == apiPackage && name != "*" {
-		return Target{Spec: spec + "/" + name, Name: "*"}, true
+		return Target{Spec: spec + "/" + name, Name: "*"}
 	}
-	return Target{Spec: spec, Name: name}, true
+	return Target{Spec: spec, Name: name}
 }
 
 // export returns what a file exports by a name.
@@ -110,16 +111,15 @@ func (g *Graph) then(t Target, op string, depth int) (Target, bool) {
 		return returned, returned != Target{} && !t.Instance
 	case t.Name == "*" && m != nil:
 		return g.export(t.Spec, op[1:], depth+1)
-	case t.Name == "*" && t.Spec == apiPackage:
-		return Target{Spec: apiPackage + "/" + op[1:], Name: "*"}, true
 	case t.Name == "*":
-		return Target{Spec: t.Spec, Name: op[1:]}, true
-	}
-	if t.Instance {
+		return member(t.Spec, op[1:]), true
+	case t.Instance:
 		return Target{Spec: t.Spec, Name: t.Name + "#" + op[1:]}, true
 	}
 	return global(Target{Spec: t.Spec, Name: t.Name + op}), strings.Count(t.Name, ".") < 4
 }
+
+var upper = regexp.MustCompile("[A-Z]") // in JavaScript, for a hyphen
 
 // global returns the package that a global name stands for, with the option withGlobalTauri.
 func global(t Target) Target {
@@ -140,19 +140,8 @@ func global(t Target) Target {
 		"webviewWindow", "window"}, module):
 		return Target{Spec: apiPackage + "/" + module, Name: "*"}
 	}
-	return Target{Spec: pluginPackage + hyphenated(module), Name: "*"}
-}
-
-// hyphenated returns the name of a plugin that JavaScript has in camel case.
-func hyphenated(name string) string {
-	var b strings.Builder
-	for _, r := range name {
-		if unicode.IsUpper(r) {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
+	plugin := upper.ReplaceAllStringFunc(module, func(letter string) string { return "-" + strings.ToLower(letter) })
+	return Target{Spec: "@tauri-apps/plugin-" + plugin, Name: "*"}
 }
 
 // Local returns the file that an import by a relative path leads to, "" without one. Exists reports

@@ -12,12 +12,11 @@ import (
 type Module struct {
 	Exports map[string]Value // by name, "default" for the default one
 	Stars   []string         // the modules of which everything is exported
-	Imports map[string]bool  // the modules that it uses
 	Calls   []Call           // of what is imported or global, or defined in the file
 	Classes map[string]Value // what the classes of the file extend, a Value without Name if nothing
 	Returns map[string]Value // what functions return by "return new Class"
-	// Names are those after dots and of imports and globals, the short strings in the file, and the
-	// words of its templates.
+	// Names are those after dots, of imports and their modules and of globals, the short strings in
+	// the file, and the words of its templates.
 	Names map[string]bool
 }
 
@@ -71,7 +70,6 @@ const (
 type bound struct {
 	init js.IExpr
 	path []string
-	then bool // it is the parameter of a function that a promise calls
 }
 
 type analysis struct {
@@ -91,7 +89,7 @@ func (a *analysis) declare(tree *js.AST) {
 	for _, statement := range tree.List {
 		if s, ok := statement.(*js.ImportStmt); ok {
 			spec := unquoted(s.Module)
-			a.Imports[spec] = true
+			a.Names[spec] = true
 			if s.Default != nil {
 				a.imports[string(s.Default)] = Value{Spec: spec, Name: "default"}
 			}
@@ -124,7 +122,7 @@ func nameOr(name, or []byte) string {
 func (a *analysis) export(s *js.ExportStmt) {
 	if s.Module != nil {
 		spec := unquoted(s.Module)
-		a.Imports[spec] = true
+		a.Names[spec] = true
 		for _, alias := range s.List {
 			switch name := nameOr(alias.Name, alias.Binding); {
 			case name == "*" && (len(alias.Binding) == 0 || string(alias.Binding) == "*"):
@@ -191,17 +189,12 @@ func (a *analysis) named(name string) Value {
 type constants struct{ *analysis }
 
 func (c constants) Enter(n js.INode) js.IVisitor {
-	switch n := n.(type) {
-	case *js.VarDecl:
-		if n.TokenType == js.ConstToken {
-			for _, item := range n.List {
-				c.bind(item.Binding, item.Default, false)
-			}
-		}
-	case *js.CallExpr: // import("…").then(({ invoke }) => …)
-		if dot, ok := n.X.(*js.DotExpr); ok && memberName(dot) == "then" && len(n.Args.List) > 0 {
-			if f, ok := n.Args.List[0].Value.(*js.ArrowFunc); ok && len(f.Params.List) > 0 {
-				c.bind(f.Params.List[0].Binding, dot.X, true)
+	if n, ok := n.(*js.VarDecl); ok && n.TokenType == js.ConstToken {
+		for _, item := range n.List {
+			for _, v := range boundVars(item.Binding, nil) {
+				if item.Default != nil {
+					c.inits[v.of] = bound{item.Default, v.path}
+				}
 			}
 		}
 	}
@@ -209,15 +202,6 @@ func (c constants) Enter(n js.INode) js.IVisitor {
 }
 
 func (constants) Exit(js.INode) {}
-
-func (c constants) bind(to js.IBinding, init js.IExpr, then bool) {
-	if init == nil {
-		return
-	}
-	for _, v := range boundVars(to, nil) {
-		c.inits[v.of] = bound{init, v.path, then}
-	}
-}
 
 type boundVar struct {
 	of   *js.Var
@@ -300,9 +284,6 @@ func (a *analysis) evalVar(v *js.Var) (Value, bool) {
 	case ok:
 		value, ok := a.eval(b.init)
 		if !ok {
-			if f := isFunction(b.init); f {
-				return Value{Name: name}, true
-			}
 			return Value{}, false
 		}
 		for _, op := range b.path {
@@ -318,14 +299,6 @@ func (a *analysis) evalVar(v *js.Var) (Value, bool) {
 		return Value{Name: name}, true
 	}
 	return Value{}, false
-}
-
-func isFunction(x js.IExpr) bool {
-	switch x.(type) {
-	case *js.ArrowFunc, *js.FuncDecl:
-		return true
-	}
-	return false
 }
 
 func (a *analysis) evalThen(x js.IExpr, op string) (Value, bool) {
@@ -366,7 +339,7 @@ func (a *analysis) strings(x js.IExpr) []string {
 			return append(one, other...)
 		}
 	case *js.Var:
-		if b, ok := a.inits[variable(x)]; ok && len(b.path) == 0 && !b.then {
+		if b, ok := a.inits[variable(x)]; ok && len(b.path) == 0 {
 			if l, ok := b.init.(*js.LiteralExpr); ok {
 				return a.strings(l)
 			}

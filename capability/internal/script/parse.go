@@ -51,7 +51,7 @@ func Parse(name string, source []byte) (*Module, error) {
 	case marks(source) > maxMarks:
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
-	m := &Module{Exports: make(map[string]Value), Imports: make(map[string]bool), Names: make(map[string]bool),
+	m := &Module{Exports: make(map[string]Value), Names: make(map[string]bool),
 		Classes: make(map[string]Value), Returns: make(map[string]Value)}
 	done := make(chan error, 1)
 	go func() {

@@ -58,8 +58,6 @@ func (v visitor) Enter(n js.INode) js.IVisitor {
 		v = v.function(nameOf(n.Name))
 	case *js.ArrowFunc:
 		v = v.function("")
-	case *js.VarDecl:
-		return v.declaration(n)
 	case *js.ClassDecl:
 		v.class = nameOf(n.Name)
 		extends, _ := v.eval(n.Extends)
@@ -67,7 +65,7 @@ func (v visitor) Enter(n js.INode) js.IVisitor {
 	case *js.MethodDecl:
 		switch name := unquoted(n.Name.Literal.Data); {
 		case v.class == "": // of an object
-			return v.function(name)
+			v = v.function(name)
 		case name == "constructor":
 			v.in, v.maybe = v.class, false
 		case n.Static:
@@ -100,24 +98,6 @@ func (v visitor) function(name string) visitor {
 	return v
 }
 
-// declaration visits the functions that constants are, by their names.
-func (v visitor) declaration(n *js.VarDecl) js.IVisitor {
-	for i := range n.List {
-		name, named := n.List[i].Binding.(*js.Var)
-		inner := v
-		if named && v.in == "" && isFunction(n.List[i].Default) {
-			inner.in = string(name.Data)
-			if f, ok := n.List[i].Default.(*js.ArrowFunc); ok {
-				js.Walk(inner, &f.Params)
-				js.Walk(inner, &f.Body)
-				continue
-			}
-		}
-		js.Walk(inner, &n.List[i])
-	}
-	return nil
-}
-
 // skips reports whether a condition is the option with which the framework's classes do not create
 // what they are about.
 func skips(n js.INode) bool {
@@ -146,7 +126,7 @@ func (v visitor) returns(x js.IExpr) {
 // use keeps what is used without being called.
 func (v visitor) use(x js.IExpr) {
 	if value, ok := v.eval(x); ok && value.Spec != "" {
-		v.Names[value.Name], v.Imports[value.Spec] = true, true
+		v.Names[value.Name], v.Names[value.Spec] = true, true
 	}
 }
 
@@ -160,7 +140,7 @@ func (v visitor) call(x js.IExpr, args []js.Arg, op string) {
 	if !ok || len(v.Calls) >= maxCalls {
 		return
 	}
-	v.Names[value.Name], v.Imports[value.Spec] = true, true
+	v.Names[value.Name], v.Names[value.Spec] = true, true
 	for _, arg := range args {
 		if object, ok := arg.Value.(*js.ObjectExpr); ok && op == "new" && strings.Contains(object.String(), "skip:") {
 			return // it creates nothing

@@ -71,14 +71,10 @@ func run(folder string, now time.Time) error {
 	return rewrite("plugins.tsv", func(rows [][]string) [][]string { return addPlugins(rows, m, versions) }, now)
 }
 
-// pluginCall finds the commands that a package calls.
-var pluginCall = regexp.MustCompile(`plugin:([a-z-]+)\|([a-z_]+)`)
-
 // addPackages adds the commands that npm packages of plugins call, and makes their releases the
 // newest ones that are known.
 func addPackages(folder string, now time.Time) error {
 	added := make(map[string]string) // the newest releases by plugin
-	calls := make(map[[2]string]bool)
 	files, err := filepath.Glob(filepath.Join(folder, "plugin-*", "package.json"))
 	if err != nil {
 		return err
@@ -94,18 +90,6 @@ func addPackages(folder string, now time.Time) error {
 		}
 		plugin := strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "plugin-")
 		added[plugin] = about.Version
-		scripts, err := filepath.Glob(filepath.Join(filepath.Dir(file), "dist-js", "*.js"))
-		if err != nil {
-			return err
-		}
-		for _, script := range scripts {
-			if text, err = os.ReadFile(script); err != nil {
-				return err
-			}
-			for _, call := range pluginCall.FindAllSubmatch(text, -1) {
-				calls[[2]string{string(call[1]), string(call[2])}] = true
-			}
-		}
 	}
 	table, err := addCalls(folder)
 	if err != nil {
@@ -115,6 +99,13 @@ func addPackages(folder string, now time.Time) error {
 		return err
 	}
 	return rewrite("plugins.tsv", func(rows [][]string) [][]string {
+		calls := make(map[[2]string]bool)
+		for _, row := range table {
+			for call := range strings.SplitSeq(strings.ReplaceAll(row[3], "?", ""), ",") {
+				plugin, command, _ := strings.Cut(strings.TrimPrefix(call, "plugin:"), "|")
+				calls[[2]string{plugin, command}] = true
+			}
+		}
 		for _, row := range rows {
 			delete(calls, [2]string{row[0], row[2]})
 			if row[1] != "newest" {

@@ -94,7 +94,7 @@ func TestPackagesAddToTheTable(t *testing.T) {
 			"class Form extends Resource {\n" +
 			"async send(a) { if (a) { await i('plugin:cli|cli_matches') } return i('plugin:cli|ask') }\n" +
 			"static async make() { return new Form(await i('plugin:cli|ask')) } }\n" +
-			"const make = () => Form.make();\nexport { Form, make }"} {
+			"function make() { return Form.make() }\nexport { Form, make }"} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
