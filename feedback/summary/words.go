@@ -179,7 +179,7 @@ func joined(s string, tokens []script.Token) []script.Token {
 // contractions are forms without their apostrophe, as some transcribers write them.
 var contractions = map[string]string{"dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "cant": "can't",
 	"isnt": "isn't", "wasnt": "wasn't", "im": "i'm", "ive": "i've", "hes": "he's", "shes": "she's",
-	"theres": "there's", "thats": "that's", "theyre": "they're", "youre": "you're", "lets": "let's", "whats": "what's"}
+	"theres": "there's", "thats": "that's", "theyre": "they're", "youre": "you're", "whats": "what's"}
 
 // isCompound reports whether a word is a number with a hyphen.
 func isCompound(low string) bool {
