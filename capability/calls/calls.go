@@ -70,7 +70,8 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	// counts.
 	all := *app
 	all.Config, all.PlatformConfigs = nil, nil
-	c.inactive, _ = all.Resolve(capability.ResolveOptions{})
+	inactive, _ := all.Resolve(capability.ResolveOptions{})
+	c.policies = append(c.policies, inactive)
 	known, computed := f.calls()
 	c.denied(known)
 	c.unregistered(known)
@@ -93,38 +94,36 @@ type checker struct {
 	app        *capability.App
 	manifests  *capability.Manifests
 	severities map[capability.Code]capability.Severity
-	policies   []*capability.Policy // of each target
-	inactive   *capability.Policy   // of all capability files
+	policies   []*capability.Policy // of each target, and of all capability files
 	found      capability.Diagnostics
 }
 
-// report adds a diagnostic unless its rule is off.
-func (c *checker) report(code capability.Code, diagnostic func(capability.Severity) capability.Diagnostic) {
-	severity, ok := c.severities[code]
-	if !ok {
-		severity = rules[slices.IndexFunc(rules[:], func(r capability.Rule) bool { return r.Code == code })].Severity
+// report adds a diagnostic, with the severity of its rule, unless that is off.
+func (c *checker) report(d capability.Diagnostic) {
+	var ok bool
+	if d.Severity, ok = c.severities[d.Code]; !ok {
+		i := slices.IndexFunc(rules[:], func(r capability.Rule) bool { return r.Code == d.Code })
+		d.Severity = rules[i].Severity
 	}
-	if severity != capability.Off {
-		c.found = append(c.found, diagnostic(severity))
+	if d.Severity != capability.Off {
+		c.found = append(c.found, d)
 	}
 }
 
 // at adds a diagnostic about a call, with the other places of the same.
 func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []call,
 	related ...capability.Place) {
-	c.report(code, func(s capability.Severity) capability.Diagnostic {
-		place := func(one call, code capability.Code, message string) capability.Diagnostic {
-			return c.sources[one.file].Diagnostic(one.offset, one.offset+one.length, code, s, message)
-		}
-		d := place(places[0], code, message)
-		d.Fix, d.Related = fix, related
-		for _, one := range places[1:min(len(places), maxPlaces)] {
-			other := place(one, code, message)
-			d.Related = append(d.Related, capability.Place{File: other.File, Start: other.Start,
-				Message: "It is called here too."})
-		}
-		return d
-	})
+	place := func(of call) capability.Diagnostic {
+		return c.sources[of.file].Diagnostic(of.offset, of.offset+of.length, code, capability.Info, message)
+	}
+	d := place(places[0])
+	d.Fix, d.Related = fix, related
+	for _, one := range places[1:min(len(places), maxPlaces)] {
+		other := place(one)
+		d.Related = append(d.Related, capability.Place{File: other.File, Start: other.Start,
+			Message: "It is called here too."})
+	}
+	c.report(d)
 }
 
 // maxPlaces limits the places of calls of one command.
@@ -149,9 +148,8 @@ func grouped(known []call, wanted func(capability.Command) bool) (groups [][]cal
 
 // denied reports calls that no capability allows on any platform.
 func (c *checker) denied(known []call) {
-	policies := append(slices.Clip(c.policies), c.inactive)
 	for _, calls := range grouped(known, func(command capability.Command) bool {
-		return !slices.ContainsFunc(policies, func(p *capability.Policy) bool { return c.allowed(p, command) })
+		return !slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowed(p, command) })
 	}) {
 		command, policy := calls[0].command, c.policies[0]
 		if denials := policy.Denials(command); len(denials) > 0 {
@@ -295,8 +293,6 @@ func (c *checker) remotePage(v capability.Value, what string) {
 			}
 		}
 	}
-	c.report(codeLocalhost, func(s capability.Severity) capability.Diagnostic {
-		return capability.NewDiagnostic(v, codeLocalhost, s, what+` a remote page, and no capability names it, so it `+
-			`may call no command; add it to "remote": {"urls": […]} of the capability for its window.`)
-	})
+	c.report(capability.NewDiagnostic(v, codeLocalhost, capability.Warning, what+` a remote page, and no capability `+
+		`names it, so it may call no command; add it to "remote": {"urls": […]} of the capability for its window.`))
 }

@@ -61,8 +61,7 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 		names: make(map[string]bool),
 		graph: &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns}}}
 	r.root = app.Dir()
-	if path.Base(r.root) == "src-tauri" || r.exists(path.Join(path.Dir(r.root), "package.json")) &&
-		!r.exists(path.Join(r.root, "package.json")) {
+	if path.Base(r.root) == "src-tauri" {
 		r.root = path.Dir(r.root)
 	}
 	folders := o.Folders
@@ -120,11 +119,6 @@ func (r *reader) elsewhere() {
 
 func within(file, folder string) bool {
 	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
-}
-
-func (r *reader) exists(file string) bool {
-	info, err := fs.Stat(r.fsys, file)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // skipped reports whether a folder does not belong to the frontend's sources: it has build results,
@@ -211,14 +205,11 @@ func (r *reader) read(file string, most int64) ([]byte, error) {
 
 var errTooMuch = fmt.Errorf("the sources have more than %d bytes; name the folder of the frontend", limit.Bytes)
 
-// workers parse at the same time.
-const workers = 4
-
 // parse reads files. It fails at the first one that takes too long, because what parses that goes
 // on.
 func (r *reader) parse(ctx context.Context, files []string) error {
 	group, inGroup := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
+	group.SetLimit(4) // more would need more memory than time
 	for _, file := range files {
 		if inGroup.Err() != nil {
 			break

@@ -30,14 +30,11 @@ func (c *checker) unusedGrants() {
 				}
 				message := fmt.Sprintf("No source of the frontend calls a command that %s allows; if nothing else "+
 					"does, remove it.", entry.Identifier)
-				c.report(codeUnusedGrant, func(s capability.Severity) capability.Diagnostic {
-					d := capability.NewDiagnostic(v, codeUnusedGrant, s, message)
-					if fix := capability.RemoveItems("Remove it", v); fix != nil {
-						fix.Guess = true
-						d.Fix = fix
-					}
-					return d
-				})
+				d := capability.NewDiagnostic(v, codeUnusedGrant, capability.Info, message)
+				if d.Fix = capability.RemoveItems("Remove it", v); d.Fix != nil {
+					d.Fix.Guess = true
+				}
+				c.report(d)
 			}
 		}
 	}
@@ -89,11 +86,8 @@ func (c *checker) unusedCommands() {
 			continue
 		}
 		reported[command.Name] = true
-		c.report(codeUnusedCode, func(s capability.Severity) capability.Diagnostic {
-			return capability.Diagnostic{Code: codeUnusedCode, Severity: s, File: command.Place.File,
-				Start:   command.Place.Start,
-				Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)}
-		})
+		c.report(capability.Diagnostic{Code: codeUnusedCode, File: command.Place.File, Start: command.Place.Start,
+			Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 	}
 }
 

@@ -105,21 +105,18 @@ func skips(n js.INode) bool {
 	return ok && strings.Contains(s.Cond.String(), "skip")
 }
 
-// returns keeps what a function returns if that is a new object.
+// returns keeps what a function returns if that is a new object or the result of a call.
 func (v visitor) returns(x js.IExpr) {
-	switch y := x.(type) {
-	case *js.CondExpr:
-		v.returns(y.X)
-		v.returns(y.Y)
-	case *js.GroupExpr:
-		v.returns(y.X)
-	case *js.NewExpr, *js.CallExpr, *js.UnaryExpr, *js.Var:
-		if value, ok := v.eval(x); ok && v.in != "" && len(value.Ops) > 0 {
-			if known, again := v.Returns[v.in]; again && !known.equal(value) {
-				value = Value{} // more than one
-			}
-			v.Returns[v.in] = value
+	if either, ok := x.(*js.CondExpr); ok {
+		v.returns(either.X)
+		v.returns(either.Y)
+		return
+	}
+	if value, ok := v.eval(x); ok && v.in != "" && len(value.Ops) > 0 {
+		if known, again := v.Returns[v.in]; again && !known.equal(value) {
+			value = Value{} // more than one
 		}
+		v.Returns[v.in] = value
 	}
 }
 
