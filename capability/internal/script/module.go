@@ -140,29 +140,29 @@ func (a *analysis) export(s *js.ExportStmt) {
 	switch d := s.Decl.(type) {
 	case *js.VarDecl:
 		for _, item := range d.List {
-			for _, v := range boundVars(item.Binding, nil) {
-				a.Exports[string(v.of.Data)] = a.named(string(v.of.Data))
-			}
+			eachVar(item.Binding, nil, func(v *js.Var, _ []string) {
+				a.Exports[string(v.Data)] = a.named(string(v.Data))
+			})
 		}
 	case *js.FuncDecl:
-		if name := nameOf(d.Name); s.Default || name != "" {
-			a.Exports[exportName(s, name)] = Value{Name: name}
-		}
+		a.exportAs(s, Value{Name: nameOf(d.Name)})
 	case *js.ClassDecl:
-		a.Exports[exportName(s, nameOf(d.Name))] = Value{Name: nameOf(d.Name)}
+		a.exportAs(s, Value{Name: nameOf(d.Name)})
 	case nil:
 	default:
-		if v, ok := a.eval(d); ok && s.Default {
-			a.Exports["default"] = v
+		if v, ok := a.eval(d); ok {
+			a.exportAs(s, v)
 		}
 	}
 }
 
-func exportName(s *js.ExportStmt, name string) string {
+// exportAs exports a declaration by its own name or as the default.
+func (a *analysis) exportAs(s *js.ExportStmt, v Value) {
+	name := v.Name
 	if s.Default {
-		return "default"
+		name = "default"
 	}
-	return name
+	a.Exports[name] = v
 }
 
 func nameOf(v *js.Var) string {
@@ -191,10 +191,8 @@ type constants struct{ *analysis }
 func (c constants) Enter(n js.INode) js.IVisitor {
 	if n, ok := n.(*js.VarDecl); ok && n.TokenType == js.ConstToken {
 		for _, item := range n.List {
-			for _, v := range boundVars(item.Binding, nil) {
-				if item.Default != nil {
-					c.inits[v.of] = bound{item.Default, v.path}
-				}
+			if item.Default != nil {
+				eachVar(item.Binding, nil, func(v *js.Var, path []string) { c.inits[v] = bound{item.Default, path} })
 			}
 		}
 	}
@@ -203,16 +201,11 @@ func (c constants) Enter(n js.INode) js.IVisitor {
 
 func (constants) Exit(js.INode) {}
 
-type boundVar struct {
-	of   *js.Var
-	path []string
-}
-
-// boundVars returns the variables of a pattern, each with the members that lead to it.
-func boundVars(b js.IBinding, path []string) (found []boundVar) {
+// eachVar calls a function with each variable of a pattern, and the members that lead to it.
+func eachVar(b js.IBinding, path []string, visit func(*js.Var, []string)) {
 	switch b := b.(type) {
 	case *js.Var:
-		found = append(found, boundVar{b, path})
+		visit(b, path)
 	case *js.BindingObject:
 		for _, item := range b.List {
 			name := ""
@@ -222,11 +215,10 @@ func boundVars(b js.IBinding, path []string) (found []boundVar) {
 				name = string(v.Data)
 			}
 			if name != "" && len(path) < maxOps {
-				found = append(found, boundVars(item.Value.Binding, append(slices.Clip(path), "."+name))...)
+				eachVar(item.Value.Binding, append(slices.Clip(path), "."+name), visit)
 			}
 		}
 	}
-	return found
 }
 
 // variable returns the declaration of a variable.

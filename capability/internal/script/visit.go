@@ -12,22 +12,10 @@ type visitor struct {
 	*analysis
 	in, class string
 	maybe     bool
-	callee    js.INode
 }
 
 // Enter implements [js.IVisitor].
 func (v visitor) Enter(n js.INode) js.IVisitor {
-	if n == v.callee {
-		if dot, ok := n.(*js.DotExpr); ok { // it is called, but what it is a member of is used
-			v.Names[memberName(dot)] = true
-			v.callee = dot.X
-			return v
-		}
-		if _, ok := n.(*js.Var); ok {
-			return nil
-		}
-	}
-	v.callee = nil
 	switch n := n.(type) {
 	case *js.LiteralExpr:
 		if text := unquoted(n.Data); n.TokenType == js.StringToken && len(text) <= maxString {
@@ -75,11 +63,9 @@ func (v visitor) Enter(n js.INode) js.IVisitor {
 		}
 	case *js.CallExpr:
 		v.call(n.X, n.Args.List, "()")
-		v.callee = n.X
 	case *js.NewExpr:
 		if n.Args != nil {
 			v.call(n.X, n.Args.List, "new")
-			v.callee = n.X
 		}
 	}
 	return v
@@ -120,7 +106,7 @@ func (v visitor) returns(x js.IExpr) {
 	}
 }
 
-// use keeps what is used without being called.
+// use keeps the name of what is used, and that of its module.
 func (v visitor) use(x js.IExpr) {
 	if value, ok := v.eval(x); ok && value.Spec != "" {
 		v.Names[value.Name], v.Names[value.Spec] = true, true
@@ -137,7 +123,6 @@ func (v visitor) call(x js.IExpr, args []js.Arg, op string) {
 	if !ok || len(v.Calls) >= maxCalls {
 		return
 	}
-	v.Names[value.Name], v.Names[value.Spec] = true, true
 	for _, arg := range args {
 		if object, ok := arg.Value.(*js.ObjectExpr); ok && op == "new" && strings.Contains(object.String(), "skip:") {
 			return // it creates nothing
