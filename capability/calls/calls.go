@@ -9,7 +9,8 @@
 // What is reported of calls is certain: a command may be called in ways that are not seen, such as
 // by a package, but one that is reported is called at its place. What is reported as never called
 // is searched for more widely: also what may be the name of a command, a method or a function
-// counts as a call, and nothing is reported if a part of the frontend was not read.
+// counts as a call, and nothing is reported if a part of the frontend was not read or a name is put
+// together of parts.
 package calls
 
 import (

@@ -188,6 +188,12 @@ func TestUnused(t *testing.T) {
 	app, f := load(t, frontend(foreign))
 	require.Equal(t, []calls.Unread{{File: "@a/b", Reason: "it is a package of the same repository"}}, f.Unread)
 	require.Empty(t, calls.Check(app, f, nil))
+
+	foreign["package.json"] = "{}"
+	foreign["src-tauri/tauri.conf.json"] = `{"build": {"frontendDist": "../../web/dist"}}`
+	app, f = load(t, frontend(foreign))
+	require.Equal(t, "../../web/dist", f.Unread[0].File)
+	require.Empty(t, calls.Check(app, f, nil))
 }
 
 // A name that the Rust sources do not have is not registered, whatever registers commands there.

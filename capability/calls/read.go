@@ -118,7 +118,7 @@ func (r *reader) elsewhere() {
 }
 
 func within(file, folder string) bool {
-	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
+	return folder == "." && !strings.HasPrefix(file, "..") || file == folder || strings.HasPrefix(file, folder+"/")
 }
 
 // skipped reports whether a folder does not belong to the frontend's sources: it has build results,
@@ -209,7 +209,7 @@ var errTooMuch = fmt.Errorf("the sources have more than %d bytes; name the folde
 // on.
 func (r *reader) parse(ctx context.Context, files []string) error {
 	group, inGroup := errgroup.WithContext(ctx)
-	group.SetLimit(4) // more would need more memory than time
+	group.SetLimit(4) // files at a time
 	for _, file := range files {
 		if inGroup.Err() != nil {
 			break

@@ -149,17 +149,10 @@ func global(t Target) Target {
 func Local(from, spec string, exists func(file string) bool) string {
 	spec, _, _ = strings.Cut(spec, "?")
 	base := path.Join(path.Dir(from), spec)
-	extensions := []string{"", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".cjs", ".cts", ".vue", ".svelte"}
-	for _, folder := range []string{base, base + "/index"} {
-		for _, extension := range extensions {
-			if file := folder + extension; exists(file) {
-				return file
-			}
-		}
-	}
-	if stem, ok := strings.CutSuffix(base, path.Ext(base)); ok && strings.HasSuffix(base, "js") ||
-		strings.HasSuffix(base, "jsx") { // what TypeScript is compiled to
-		for _, extension := range extensions[1:3] {
+	typed := strings.TrimSuffix(strings.TrimSuffix(base, ".jsx"), ".js") // what TypeScript is compiled to
+	for _, stem := range []string{base, base + "/index", typed} {
+		for _, extension := range []string{"", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".cjs", ".cts", ".vue",
+			".svelte"} {
 			if exists(stem + extension) {
 				return stem + extension
 			}
