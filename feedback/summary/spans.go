@@ -16,7 +16,7 @@ func (v *view) repairs() []span {
 	cue := uint64(1) << classNumber["cue"]
 	seen := make([]int, n+1) // the last j+1 for which a span from i was added
 	add := func(from, term, to int) {
-		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 {
+		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 && !v.inAmount(from) {
 			seen[from] = to + 1
 			out = append(out, span{from: from, to: to, keys: v.repairFeatures(from, term, to)})
 		}
@@ -45,6 +45,20 @@ func (v *view) repairs() []span {
 	}
 	return out
 }
+
+// inAmount reports whether words[i] goes on with a number or a time, of which the rest alone would
+// say something else: of "1分零5，不对，58秒" "1分58秒" must not remain.
+func (v *view) inAmount(i int) bool {
+	if i == 0 || v.words[i-1].end != inside || v.words[i].kind != number {
+		return false
+	}
+	before := v.words[i-1]
+	return before.kind == number ||
+		i > 1 && v.words[i-2].kind == number && v.words[i-2].end == inside && amountParts[before.low]
+}
+
+// amountParts stand between the numbers of an amount or a time.
+var amountParts = wordSet(`past point pounds dollars 点 點 分 秒 小时 月 年 块 元 毛 米`)
 
 // hesitates reports whether a hesitation begins at i.
 func (v *view) hesitates(i int) bool { return v.has(v.classes[i], "hesitation") }
