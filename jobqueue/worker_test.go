@@ -439,7 +439,9 @@ func TestClaimsAreLargeOnlyWhileThereAreManyJobs(t *testing.T) {
 			l.add(time.Now(), time.Now(), 2)
 			time.Sleep(100 * time.Millisecond)
 		}
+		l.mu.Lock()
 		require.Equal(t, smallClaim, l.most)
+		l.mu.Unlock()
 		for range 5000 {
 			l.add(time.Now(), time.Now(), 2)
 		}

@@ -22,15 +22,29 @@ func Serve(t testing.TB, h http.Handler) *http.Client {
 // newServer serves h on l until the test ends; handlers have returned then, too.
 func newServer(t testing.TB, h http.Handler, l net.Listener) *http.Server {
 	var serving sync.WaitGroup
+	var mu sync.Mutex
+	closed := false
+	enter := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if !closed {
+			serving.Add(1)
+		}
+		return !closed
+	}
 	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0)}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serving.Add(1)
-		defer serving.Done()
-		h.ServeHTTP(w, r)
+		if enter() {
+			defer serving.Done()
+			h.ServeHTTP(w, r)
+		}
 	})
 	go server.Serve(l)
 	t.Cleanup(func() {
 		server.Close()
+		mu.Lock()
+		closed = true
+		mu.Unlock()
 		serving.Wait()
 	})
 	return server

@@ -275,7 +275,7 @@ func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
 	b.screenshot("full")
 	quota(nil)
 	_, durations := storedParts(t, c, p.ID, 1)
-	require.Greater(t, durations[0], 0.4)
+	require.Greater(t, durations[0], 0.2)
 }
 
 func TestServersRefusalsAreExplained(t *testing.T) {
