@@ -29,9 +29,9 @@ func TestLearningFromRepeatedWordsIsCheap(t *testing.T) {
 		return best
 	}
 	for name, saved := range map[string]func(part int) string{
-		"the same word":                     func(part int) string { return repeated[:maxContentLength/part] },
-		"in capitals":                       func(part int) string { return strings.ToUpper(repeated[:maxContentLength/part]) },
-		"many names between the same words": func(part int) string { return names(60 / part) },
+		"the same word":      func(part int) string { return repeated[:maxContentLength/part] },
+		"in capitals":        func(part int) string { return strings.ToUpper(repeated[:maxContentLength/part]) },
+		"many names between": func(part int) string { return names(60 / part) },
 	} {
 		short, long := cost(repeated[:len(repeated)/4], saved(4)), cost(repeated, saved(1))
 		t.Log(name, short, long)
