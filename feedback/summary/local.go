@@ -13,11 +13,16 @@ import (
 var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", feedback.ErrNothingTranscribed)
 
 // Local is a [feedback.Summarizer] that works in this process: it turns what a teacher dictates
-// into text and keeps everything that was said, in the teacher's words. It leaves out fillers,
-// repeated words, false starts and what was said to others, applies corrections in speech
-// ("Thursday, no, Friday"), and obeys "don't write this"; where that is in doubt, the words stay.
-// It supports Chinese and English, with or without punctuation; of other languages, it normalizes
-// spaces and end marks. Names are not removed, since the text does not leave the process.
+// into text, in the teacher's words. It leaves out fillers, repeated words, false starts and what
+// was said to others, applies corrections in speech ("Thursday, no, Friday"), and obeys "don't
+// write this"; everything else stays. It supports Chinese and English, with or without punctuation;
+// of other languages, it normalizes spaces and end marks. Names are not removed, since the text
+// does not leave the process.
+//
+// A model decides, which is trained from notes marked by hand, and it is sometimes wrong: of 24
+// notes that it had not seen, 1 in 90 words that should stay was lost, 1 in 10 fillers and asides
+// stayed, and of 142 words that should not be there 28 were. The teacher reads the text before a
+// family does.
 //
 // The text has a paragraph for each lesson, then one for homework and one for notices, such as the
 // times of lessons, concerts, fees and what to bring. That of a report has sentences on what
