@@ -1,0 +1,213 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+func transcriptionSuspicions(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	f.begin(g, "one")
+	suspect := f.end(g, "one",
+		feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "lost", Suspicions: 2})
+	require.Equal(t, 2, suspect.Suspicions)
+	require.Equal(t, 2, f.begin(g, "two").Suspicions)
+	f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Suspicions: 3})
+	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Suspicions)
+	require.Zero(t, f.begin(g, "the queue's retry").Suspicions)
+	f.end(g, "the queue's retry", feedback.TranscriptionResult{State: feedback.SegmentFailed, Suspicions: 1})
+	got, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	require.NoError(t, err)
+	require.Zero(t, got.Suspicions)
+}
+
+func transcriptionTask(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	f.begin(g, "one")
+	save := func(token, task string) error {
+		return f.Store.SaveRecognizerTask(t.Context(), g.ID, token, task, f.tick())
+	}
+	require.NoError(t, save("one", "task/1"))
+	require.Equal(t, "task/1", f.begin(g, "two").RecognizerTask, "the next attempt resumes the task")
+	require.ErrorIs(t, save("one", "task/2"), feedback.ErrSuperseded)
+	require.ErrorIs(t, f.Store.SaveRecognizerTask(t.Context(), newID(), "one", "x", f.tick()), feedback.ErrNotFound)
+	require.Equal(t, "task/1", f.end(g, "two",
+		feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Attempts: 1}).RecognizerTask)
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	require.NoError(t, err)
+	require.Equal(t, "task/1", f.begin(g, "three").RecognizerTask, "so does a retry by the teacher")
+	done := f.end(g, "three", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "x", Attempts: 1})
+	require.Empty(t, done.RecognizerTask)
+	require.ErrorIs(t, save("three", "task/3"), feedback.ErrSuperseded)
+}
+
+func transcriptionFence(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	first := f.begin(g, "first")
+	require.Equal(t, feedback.SegmentTranscribing, first.State)
+	require.Equal(t, 1, first.Attempts)
+	f.begin(g, "second") // the first worker lost its lease
+	_, err := f.Store.FinishTranscription(t.Context(), g.ID, "first",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded)
+	done := f.end(g, "second", feedback.TranscriptionResult{
+		State: feedback.SegmentTranscribed, Text: "说得好", Language: "zh", Duration: 2345 * time.Millisecond,
+		Attempts: 2})
+	require.Equal(t, []string{"说得好", "zh"}, []string{done.Text, done.Language})
+	require.Equal(t, 2345*time.Millisecond, done.Duration)
+	require.Equal(t, 2, done.Attempts)
+	require.Equal(t, f.now, done.TranscribedAt)
+	for _, token := range []string{"first", "second"} {
+		_, err = f.Store.FinishTranscription(t.Context(), g.ID, token,
+			feedback.TranscriptionResult{State: feedback.SegmentFailed}, f.tick())
+		require.ErrorIs(t, err, feedback.ErrSuperseded)
+	}
+	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	require.Equal(t, done, got)
+	_, err = f.Store.FinishTranscription(t.Context(), newID(), "x",
+		feedback.TranscriptionResult{State: feedback.SegmentFailed}, f.tick())
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+}
+
+func transcriptionFinished(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	round := f.round(g)
+	f.begin(g, "one")
+	done := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
+	require.Equal(t, g.Duration, done.Duration, "an unknown duration does not replace a known one")
+	require.Equal(t, done, f.begin(g, "two"))
+	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "code", "given up", true, f.tick())
+	require.NoError(t, err)
+	require.Equal(t, done, got)
+	got, err = f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	require.Equal(t, done, got)
+}
+
+func transcriptionFailed(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	queued := f.segment(l, 0)
+	rounds := map[uuid.UUID]int64{queued.ID: f.round(queued)}
+	busy := f.segment(l, 1)
+	rounds[busy.ID] = f.round(busy)
+	f.begin(busy, "one")
+	again := f.segment(l, 2)
+	rounds[again.ID] = f.round(again)
+	f.begin(again, "one")
+	f.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up",
+		ErrorCode: "code", Attempts: 1})
+	for _, g := range []feedback.Segment{queued, busy, again} {
+		got, err := f.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "code", "given up", true, f.tick())
+		require.NoError(t, err)
+		require.Equal(t, feedback.SegmentFailed, got.State)
+		require.Equal(t, "given up", got.Error)
+		require.Equal(t, "code", got.ErrorCode)
+	}
+	earlier := f.segment(l, 3)
+	f.begin(earlier, "one")
+	f.end(earlier, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", Attempts: 1})
+	before, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		message string
+		keep    bool
+		want    string
+	}{{"given up", true, "busy"}, {"cancelled", false, "busy"}} {
+		got, err := f.Store.FailTranscription(t.Context(), earlier.ID, anyRound, "code", c.message, c.keep, f.tick())
+		require.NoError(t, err)
+		require.Equal(t, c.want, got.Error, "a failed segment is left as it is")
+	}
+	after, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, before.Revision+1, after.Revision, "the second call changes nothing")
+	other := f.segment(l, 4)
+	f.begin(other, "one")
+	f.end(other, "one",
+		feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", ErrorCode: "busy", Attempts: 1})
+	got, err := f.Store.FailTranscription(t.Context(), other.ID, anyRound, "code", "cancelled", false, f.tick())
+	require.NoError(t, err)
+	require.Equal(t, "cancelled", got.Error)
+	require.Equal(t, "code", got.ErrorCode)
+	_, err = f.Store.FinishTranscription(t.Context(), busy.ID, "one",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded)
+	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "code", "given up", true, f.tick())
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+}
+
+func transcriptionRetried(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	first := f.round(g)
+	f.begin(g, "one")
+	f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	require.NoError(t, err)
+	second := f.round(g)
+	stays := func(want feedback.Segment) {
+		got, err := f.Store.FailTranscription(t.Context(), g.ID, first, "code", "given up", true, f.tick())
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	stays(got)
+	_, err = f.Store.StartTranscription(t.Context(), g.ID, first, "late", 1, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded, "the task of the first round runs again")
+	stays(f.begin(g, "two"))
+	stays(f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "broke off",
+		Attempts: 1}))
+	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "code", "given up", true, f.tick())
+	require.NoError(t, err)
+	require.Equal(t, feedback.SegmentFailed, got.State)
+
+	_, err = f.Store.StartTranscription(t.Context(), g.ID, first, "late", 1, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded, "the task of the first round runs again")
+	got, err = f.Store.StartTranscription(t.Context(), g.ID, second, "three", 1, f.tick())
+	require.NoError(t, err, "the newest task runs again")
+	require.Equal(t, feedback.SegmentTranscribing, got.State)
+	require.Empty(t, got.Error)
+	require.Equal(t, "heard", f.end(got, "three",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1}).Text)
+}
+
+func transcriptionStuck(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	queued, stuck, done := f.segment(l, 0), f.segment(l, 1), f.segment(l, 2)
+	f.begin(stuck, "one")
+	f.begin(done, "one")
+	f.end(done, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "x"})
+	before := f.tick()
+	fresh := f.segment(l, 3)
+	f.begin(fresh, "one")
+	f.Tasks(t)
+	got, err := f.Store.RequeueStuck(t.Context(), before, f.tick())
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, stuck.ID, got[0].ID)
+	require.Equal(t, feedback.SegmentQueued, got[0].State)
+	f.round(stuck)
+	_, err = f.Store.FinishTranscription(t.Context(), stuck.ID, "one",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded)
+	_, err = f.Store.StartTranscription(t.Context(), queued.ID, anyRound, "two", 1, f.tick())
+	require.NoError(t, err)
+}
+
+func audioInUse(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	first, second := f.segment(l, 0), f.segment(l, 1)
+	got, err := f.Store.AudioInUse(t.Context(), []string{first.AudioKey, "gone", `o'dd"`, second.AudioKey})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{first.AudioKey, second.AudioKey}, got)
+	got, err = f.Store.AudioInUse(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
