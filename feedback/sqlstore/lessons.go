@@ -157,19 +157,25 @@ func lessonSession(ctx context.Context, q querier, teacher, lesson uuid.UUID) (u
 		`select session_id from feedback_lessons where lesson_id = $1 and teacher_id = $2`, lesson, teacher)
 }
 
+// lockLesson begins a change of a lesson: it locks its session as lockSession does.
+func lockLesson(ctx context.Context, tx *sql.Tx, teacher, lesson uuid.UUID, at time.Time) (feedback.Session, error) {
+	id, err := lessonSession(ctx, tx, teacher, lesson)
+	if err != nil {
+		return feedback.Session{}, err
+	}
+	session, err := lockSession(ctx, tx, teacher, id, at)
+	if errors.Is(err, errSession) {
+		err = errLesson // deleted since
+	}
+	return session, err
+}
+
 // EditLesson implements [feedback.Store].
 func (s *Store) EditLesson(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.LessonEdit, at time.Time,
 ) (edited feedback.Lesson, err error) {
 	err = s.update(ctx, "edit lesson", func(ctx context.Context, tx *sql.Tx) error {
-		sessionID, err := lessonSession(ctx, tx, teacher, id)
-		if err != nil {
-			return err
-		}
-		session, err := lockSession(ctx, tx, teacher, sessionID, at)
-		if errors.Is(err, errSession) {
-			return errLesson // deleted since
-		}
+		session, err := lockLesson(ctx, tx, teacher, id, at)
 		if err != nil {
 			return err
 		}

@@ -201,14 +201,7 @@ func (s *Store) RetryLesson(
 	ctx context.Context, teacher, id uuid.UUID, language string, at time.Time,
 ) (retried feedback.Lesson, err error) {
 	err = s.update(ctx, "retry lesson", func(ctx context.Context, tx *sql.Tx) error {
-		sessionID, err := lessonSession(ctx, tx, teacher, id)
-		if err != nil {
-			return err
-		}
-		session, err := lockSession(ctx, tx, teacher, sessionID, at)
-		if errors.Is(err, errSession) {
-			return errLesson // deleted since
-		}
+		session, err := lockLesson(ctx, tx, teacher, id, at)
 		if err != nil {
 			return err
 		}
@@ -233,7 +226,7 @@ func (s *Store) RetryLesson(
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `update feedback_sessions set revision = revision + $2 where session_id = $1`,
-			sessionID, len(with)); err != nil {
+			session.ID, len(with)); err != nil {
 			return err
 		}
 		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{Segments: len(with)}, at); err != nil {
