@@ -155,6 +155,9 @@ func TestAuditCounts(t *testing.T) {
 			}
 			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/segments") {
+					if r.Host != r.Context().Value(http.LocalAddrContextKey).(net.Addr).String() {
+						t.Errorf("an upload is for the host %q, so the service refuses it unread", r.Host)
+					}
 					n := uploads.Add(1)
 					if n == 12 {
 						stop()

@@ -136,7 +136,8 @@ func (p *phone) takenSequence(ctx context.Context, u *upload) {
 
 // cut sends the first bytes of a recording and breaks the connection.
 func (p *phone) cut(u *upload, keep int) {
-	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.base(), "http://"), time.Second)
+	host := strings.TrimPrefix(p.base(), "http://")
+	conn, err := net.DialTimeout("tcp", host, time.Second)
 	if err != nil {
 		return
 	}
@@ -145,8 +146,8 @@ func (p *phone) cut(u *upload, keep int) {
 	whole := keep == len(u.audio)
 	u.whole = u.whole || whole
 	var message bytes.Buffer
-	fmt.Fprintf(&message, "POST /api/v1/feedback-lessons/%s/segments?sequence=%d HTTP/1.1\r\nHost: phone\r\n"+
-		"X-Development-User: %s\r\nContent-Type: audio/wav\r\n", p.lesson, u.sequence, p.name)
+	fmt.Fprintf(&message, "POST /api/v1/feedback-lessons/%s/segments?sequence=%d HTTP/1.1\r\nHost: %s\r\n"+
+		"X-Development-User: %s\r\nContent-Type: audio/wav\r\n", p.lesson, u.sequence, host, p.name)
 	if rand.IntN(3) == 0 { // only the last chunk marks the end
 		fmt.Fprintf(&message, "Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(u.audio))
 		message.Write(u.audio[:keep])

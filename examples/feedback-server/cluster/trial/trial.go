@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	}
 	phones.Stop()
 	fmt.Fprintln(out, "The phones have stopped; waiting for the last texts")
-	reading, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	reading, cancel := context.WithTimeout(ctx, 3*time.Minute+o.Length/4) // every recording is read twice
 	defer cancel()
 	tally, err := phones.Audit(reading)
 	if err != nil {
