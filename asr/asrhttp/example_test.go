@@ -12,13 +12,17 @@ import (
 	"lessonkit.example/asr/asrhttp"
 )
 
+// parrot is a recogniser in place of one of package asr/command or asr/local.
+type parrot struct{}
+
+func (parrot) Recognize(context.Context, asr.Audio) (asr.Transcript, error) {
+	return asr.Transcript{Text: "good morning"}, nil
+}
+
+func (parrot) Status(context.Context) asr.Status { return asr.Status{Available: true, Model: "parrot"} }
+
 func Example() {
-	h, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer{
-		status: asr.Status{Available: true, Model: "pocketsphinx-en-us"},
-		f: func(context.Context, asr.Audio) (asr.Transcript, error) {
-			return asr.Transcript{Text: "good morning"}, nil
-		},
-	}})
+	h, err := asrhttp.New(asrhttp.Config{Recognizer: parrot{}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,11 +3,9 @@ package authhttp_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,34 +78,4 @@ func Example() {
 	// Output:
 	// 401
 	// 200 true
-}
-
-// A page for people: who is not signed in is sent to the page with the sign-in, instead of a
-// problem document.
-func ExampleAuthenticate() {
-	store, remove := exampleStore()
-	defer remove()
-	service, err := auth.New(auth.Config{Store: store})
-	if err != nil {
-		panic(err)
-	}
-	identify := authhttp.Authenticate(service)
-	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, err := identify(r.Context(), r.Header)
-		var refused interface{ Permanent() bool }
-		switch {
-		case err == nil:
-			fmt.Fprintln(w, "Good morning,", user)
-		case errors.As(err, &refused) && refused.Permanent(): // 401
-			http.Redirect(w, r, "/signin?back="+url.QueryEscape(r.URL.Path), http.StatusSeeOther)
-		default: // such as a database that is down: nobody has to sign in again
-			authhttp.Refuse(w, r, err)
-		}
-	})
-	var session authhttp.Cookie
-	answer := httptest.NewRecorder()
-	session.Handler(page).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/lessons", nil))
-	fmt.Println(answer.Code, answer.Header().Get("Location"))
-	// Output:
-	// 303 /signin?back=%2Flessons
 }

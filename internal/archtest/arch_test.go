@@ -5,6 +5,9 @@ package archtest
 import (
 	"bytes"
 	"encoding/json"
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -217,6 +220,28 @@ func TestMainsAreThin(t *testing.T) {
 		}
 		require.LessOrEqual(t, lines, 150, p.ImportPath)
 	}
+}
+
+// TestExamplesAreShownWhole: the package site shows of an example what its own file declares. One
+// that needs more is shown as a body alone, which nobody can run.
+func TestExamplesAreShownWhole(t *testing.T) {
+	t.Parallel()
+	ours, _ := list(t)
+	n := 0
+	for _, p := range ours {
+		files, err := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
+		require.NoError(t, err)
+		for _, name := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+			require.NoError(t, err)
+			for _, e := range doc.Examples(file) {
+				n++
+				require.NotNil(t, e.Play, "%s: Example%s calls what another file declares: move that into its file",
+					name, e.Name)
+			}
+		}
+	}
+	require.Greater(t, n, 40)
 }
 
 func TestTopLevel(t *testing.T) {

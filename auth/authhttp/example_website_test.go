@@ -10,15 +10,20 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"golang.org/x/oauth2"
+	_ "modernc.org/sqlite" // the driver of the database
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/authtest"
+	"lessonkit.example/auth/sqlstore"
 )
 
 // OAuth2 is an auth.Exchanger for a server of OAuth 2 with PKCE. The codes that it takes are a
@@ -164,6 +169,55 @@ func ExampleCookie() {
 	// 200 /hello/Anna true
 	// 200 /api/v1/auth/me false
 	// 401 /hello/nobody false
+}
+
+// A page for people: who is not signed in is sent to the page with the sign-in, instead of a
+// problem document.
+func ExampleAuthenticate() {
+	store, remove := exampleStore()
+	defer remove()
+	service, err := auth.New(auth.Config{Store: store})
+	if err != nil {
+		panic(err)
+	}
+	identify := authhttp.Authenticate(service)
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, err := identify(r.Context(), r.Header)
+		var refused interface{ Permanent() bool }
+		switch {
+		case err == nil:
+			fmt.Fprintln(w, "Good morning,", user)
+		case errors.As(err, &refused) && refused.Permanent(): // 401
+			http.Redirect(w, r, "/signin?back="+url.QueryEscape(r.URL.Path), http.StatusSeeOther)
+		default: // such as a database that is down: nobody has to sign in again
+			authhttp.Refuse(w, r, err)
+		}
+	})
+	var session authhttp.Cookie
+	answer := httptest.NewRecorder()
+	session.Handler(page).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/lessons", nil))
+	fmt.Println(answer.Code, answer.Header().Get("Location"))
+	// Output:
+	// 303 /signin?back=%2Flessons
+}
+
+// exampleStore opens a store in a temporary file, and returns what removes it.
+func exampleStore() (auth.Store, func()) {
+	dir, err := os.MkdirTemp("", "auth")
+	if err != nil {
+		panic(err)
+	}
+	store, err := sqlstore.Open(context.Background(), "sqlite:"+filepath.Join(dir, "auth.db"))
+	if err != nil {
+		panic(err)
+	}
+	if err := store.Migrate(context.Background()); err != nil {
+		panic(err)
+	}
+	return store, func() {
+		store.Close()
+		os.RemoveAll(dir)
+	}
 }
 
 // campus is an OAuth 2 server at which everybody is Anna, unless a code was issued for somebody
