@@ -34,7 +34,8 @@
 // own.
 //
 // A program that serves two platforms creates two services on one store; each of them
-// authenticates the tokens of both.
+// authenticates the tokens of both. Where their users have different rights, as staff and customers
+// do, give each service a store of its own, on another database, or check [Service.Identity].
 //
 // A browser is signed in by a user who is signed in elsewhere: [Service.StartDevice] returns a code
 // that it shows, [Service.ConfirmDevice] confirms it, and [Service.DeviceLogin] starts the session.

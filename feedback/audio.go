@@ -22,7 +22,7 @@ type AudioStore interface {
 	// with [ErrStorage]. A failed Stage leaves nothing behind.
 	Stage(ctx context.Context, r io.Reader, maxBytes int64) (StagedAudio, error)
 
-	// Open opens kept audio, or fails with [ErrNotFound].
+	// Open opens kept audio, or fails with [ErrNotFound], whatever is in the key.
 	Open(ctx context.Context, key string) (AudioFile, error)
 
 	// Delete deletes kept audio. A missing key is not an error.

@@ -62,7 +62,7 @@ type Attempt struct {
 	LeaseToken string
 	// Number counts from 1 the attempts that count against MaxAttempts, this one included.
 	Number int
-	// MaxAttempts is the number of the last attempt; 0 means no limit.
+	// MaxAttempts is the number of the last attempt; 0 or a negative number means no limit.
 	MaxAttempts int
 	// Logger receives a line when the attempt starts (debug) and one when it ends (info), with the
 	// identifiers of segment and session, the size of the recording, the time it took in

@@ -46,6 +46,8 @@ func TestRunTaskSetsTheStateAsTheErrorRequires(t *testing.T) {
 			want{feedback.SegmentFailed, "the recogniser failed", 3}},
 		"without a limit no attempt is the last": {"", errOrdinary, attempt{Number: 99},
 			want{feedback.SegmentQueued, "the recogniser failed", 99}},
+		"a negative limit is none": {"", errOrdinary, attempt{Number: 99, MaxAttempts: -1},
+			want{feedback.SegmentQueued, "the recogniser failed", 99}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -107,8 +107,8 @@ func moderated(codes ...string) bool {
 	})
 }
 
-// Permanent reports whether the same call cannot succeed: the service refused the request or the
-// key, or the request is invalid.
+// Permanent reports whether the same call cannot succeed: the service refused the request or, with
+// Status 401, the key, which other calls have too; or the request is invalid.
 func (e *Error) Permanent() bool {
 	if e.permanent || errors.Is(e, ErrModerated) || errors.Is(e.Err, ErrInvalidRequest) ||
 		errors.Is(e.Err, ErrNoImages) {

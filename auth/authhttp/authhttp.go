@@ -9,7 +9,8 @@
 //	http.Handle("/", authhttp.Middleware(service)(page)) // page calls authhttp.UserID
 //
 // Errors are RFC 9457 problem documents with a stable "code". Without an [auth.Service] every
-// operation answers 503: a server can start before its database is configured.
+// operation answers 503: a server can start before its database is configured. Answers and log
+// lines call the id of the user teacher_id, as those of package feedback do.
 package authhttp
 
 import (

@@ -71,9 +71,17 @@ type logoutOutput struct {
 	SetCookie http.Cookie `header:"Set-Cookie"`
 }
 
-// Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
-// and DELETE /auth/me, POST /auth/logout and POST /auth/logout-all, unless c names others. Each
-// call of Register has its own rate limit, in memory.
+// Register adds the operations to an API, with paths relative to it, unless c names others:
+//
+//	POST /auth/miniapp/login    GET and DELETE /auth/me    POST /auth/logout    POST /auth/logout-all
+//
+// With c.Devices also these; a page calls the first two, the phone of a signed-in user the rest:
+//
+//	POST /auth/device           POST /auth/device/session
+//	POST /auth/device/find      POST /auth/device/confirm
+//	GET /auth/sessions          DELETE /auth/sessions/{session_id}
+//
+// Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{
 		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c),

@@ -1,7 +1,7 @@
 // Package audiotype detects the type of recordings from their content: mp3, AAC (ADTS), m4a, mp4
 // and 3gp, wav and RF64, ogg and opus, webm, flac and AMR, which are accepted; QuickTime, Matroska,
 // CAF and AIFF, which are accepted if recordings are converted; and SILK, which is not. It is for
-// implementations of [lessonkit.example/feedback.AudioStore].
+// implementations of [feedback.AudioStore].
 //
 //	t, ok := audiotype.Detect(head) // the first HeadSize bytes of a recording
 //	fmt.Println(t.ContentType, ok)
@@ -10,10 +10,11 @@ package audiotype
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math"
 
 	"github.com/gabriel-vasile/mimetype"
+
+	"lessonkit.example/feedback"
 )
 
 // HeadSize is how many of the first bytes of a recording [Detect] and [DetectInSamples] use.
@@ -70,17 +71,18 @@ var advice = map[Type]string{
 		"and upload that file",
 }
 
-// Check returns nil if recordings of the type are accepted. Otherwise the error tells the teacher
-// what to change. converted tells whether ffmpeg converts recordings before they are recognised.
-// The zero Type is content that is not audio of a known type.
+// Check returns nil if recordings of the type are accepted. Otherwise it fails with
+// [feedback.ErrAudioType], as StagedAudio.Keep does, and tells the teacher what to change. converted
+// tells whether ffmpeg converts recordings before they are recognised. The zero Type is content that
+// is not audio of a known type.
 func (t Type) Check(converted bool) error {
 	what, listed := advice[t]
 	switch {
 	case t == Type{}:
-		return errors.New("the content is not audio of a supported type: " +
-			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared")
+		return &feedback.Error{Kind: feedback.ErrAudioType, Message: "the content is not audio of a supported type: " +
+			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared"}
 	case listed && !(converted && t != silk):
-		return errors.New("the recording cannot be used, because it is " + what)
+		return &feedback.Error{Kind: feedback.ErrAudioType, Message: "the recording cannot be used, because it is " + what}
 	}
 	return nil
 }

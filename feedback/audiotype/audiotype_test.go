@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiotype"
 )
 
@@ -113,6 +114,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, converted := range []bool{false, true} {
 		silk, _ := audiotype.Detect([]byte("\x02#!SILK_V3\x14\x00"))
+		require.ErrorIs(t, silk.Check(converted), feedback.ErrAudioType)
 		require.ErrorContains(t, silk.Check(converted), "SILK, a messenger's voice message", "ffmpeg has no decoder")
 		require.ErrorContains(t, audiotype.Type{}.Check(converted), "not audio of a supported type: mp3")
 	}

@@ -39,6 +39,10 @@ import (
 //		_, err := queue.EnqueueTx(ctx, tx, job)
 //		return err
 //	}
+//
+// A program whose teachers can be erased also gives the jobs of [feedback.TaskTranscribe] and
+// [feedback.TaskLearn] a Group of the teacher, for jobqueue.Client.DeleteGroup: see
+// [feedback.Service.EraseTeacher].
 type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 
 // Store implements [feedback.Store]. It is safe for concurrent use, also by several processes on

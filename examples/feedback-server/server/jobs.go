@@ -99,7 +99,7 @@ func newWorker(
 	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
 		return lessons.RunTask(ctx, t, feedback.Attempt{
-			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0),
+			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: job.MaxAttempts,
 			Logger: log.With("job", job.ID),
 		})
 	}

@@ -134,10 +134,7 @@ func (r Received) Type(pcm *feedback.PCM, converted bool) (kind audiotype.Type, 
 	if raw = !known && pcm != nil; raw {
 		kind = audiotype.WAV()
 	}
-	if err := kind.Check(converted); err != nil {
-		return kind, raw, &feedback.Error{Kind: feedback.ErrAudioType, Message: err.Error()}
-	}
-	return kind, raw, nil
+	return kind, raw, kind.Check(converted)
 }
 
 // StorageError is the failure of an operation of a store: [feedback.ErrStorageFull] if a disk or a
