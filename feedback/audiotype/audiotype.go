@@ -72,19 +72,20 @@ var advice = map[Type]string{
 }
 
 // Check returns nil if recordings of the type are accepted. Otherwise it fails with
-// [feedback.ErrAudioType], as StagedAudio.Keep does, and tells the teacher what to change. converted
-// tells whether ffmpeg converts recordings before they are recognised. The zero Type is content that
-// is not audio of a known type.
+// [feedback.ErrAudioType] and tells the teacher what to change. converted tells whether ffmpeg
+// converts recordings before they are recognised. The zero Type is content that is not audio of a
+// known type.
 func (t Type) Check(converted bool) error {
 	what, listed := advice[t]
+	message := "the recording cannot be used, because it is " + what
 	switch {
 	case t == Type{}:
-		return &feedback.Error{Kind: feedback.ErrAudioType, Message: "the content is not audio of a supported type: " +
-			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared"}
-	case listed && !(converted && t != silk):
-		return &feedback.Error{Kind: feedback.ErrAudioType, Message: "the recording cannot be used, because it is " + what}
+		message = "the content is not audio of a supported type: " +
+			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared"
+	case !listed, converted && t != silk:
+		return nil
 	}
-	return nil
+	return &feedback.Error{Kind: feedback.ErrAudioType, Message: message}
 }
 
 // WAV is the type of audio that starts with a [WAVHeader].
