@@ -48,8 +48,9 @@ type Audio struct {
 	// fails, recognition continues and the call is repeated later.
 	SaveTask func(ctx context.Context, task string) error
 	// Progress, if not nil, is called with the position in the recording that recognition has
-	// reached. Of this module's recognisers only those of package command know it, while their
-	// program prints times. It is called by one goroutine at a time and should return quickly.
+	// reached; audiofile.Inspect knows the duration. Of this module's recognisers only those of
+	// package command call it, while their program prints times. It is called by one goroutine at a
+	// time and should return quickly.
 	Progress func(done time.Duration)
 }
 

@@ -41,6 +41,9 @@
 //     cause. Retry late, alone and a few times only, or others wait for ever.
 //   - None of these: an ordinary failure. Count an attempt.
 //
+// A program that somebody watches, such as a command, stops at [ErrMisconfigured] and [ErrRefused],
+// whose RetryAfter is positive too: a queue waits until an operator has acted.
+//
 // An error caused by the context of the caller is not an *Error; errors.Is finds the error of the
 // context in it.
 //

@@ -160,7 +160,7 @@ func (o *operations) registerSession(c Config) {
 	o.registerLogout(operation("erase-me", http.MethodDelete, "/me",
 		"Delete the user and everything of the user",
 		"Deletes the account with everything that it contains, for good, and ends all sessions. "+
-			"Recordings are deleted soon after."), o.erase)
+			"Files that belong to it are deleted soon after."), o.erase)
 	if c.Devices != nil {
 		o.registerDevices(operation)
 	}

@@ -26,7 +26,8 @@ import (
 // Options configures [Check].
 type Options struct {
 	capability.ResolveOptions
-	// Severities replaces the severities of rules; Off silences one.
+	// Severities replaces the severities of rules; Off silences one. Codes of no rule, see [Rules],
+	// are ignored.
 	Severities map[capability.Code]capability.Severity
 }
 
