@@ -194,7 +194,7 @@ func (c *Cluster) member(node int, members string) *process {
 	return c.process(name, node, healthy(clients+"/health"), "etcd", "--name", name, "--data-dir", "data",
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
 		"--listen-client-urls", clients, "--advertise-client-urls", clients, "--initial-cluster", members,
-		"--enable-v2", "--pre-vote")
+		"--enable-v2", "--pre-vote", "--snapshot-count", "10000")
 }
 
 // server is a process of the service. It is up when it is ready.
