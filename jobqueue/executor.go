@@ -31,7 +31,9 @@ func (w *Worker) executor(ctx context.Context) {
 			return
 		}
 		if x.lease == nil { // an earlier exchange failed
-			w.resolveUncertainty(ctx)
+			if !w.resolveUncertainty(ctx, pause) {
+				pause = min(2*pause, time.Second)
+			}
 			continue
 		}
 		io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease, longIOTimeout))
@@ -342,9 +344,9 @@ func (w *Worker) isolateRefused(done []*attempt, err error) (rest []*attempt, un
 }
 
 // resolveUncertainty releases the jobs that the database holds for this worker without its
-// knowledge. No exchange is in progress. A transaction of a broken connection may still be running,
-// so heartbeatLoop requests this once more.
-func (w *Worker) resolveUncertainty(ctx context.Context) {
+// knowledge, or returns false after a pause. No exchange is in progress. A transaction of a broken
+// connection may still be running, so heartbeatLoop requests this once more.
+func (w *Worker) resolveUncertainty(ctx context.Context, pause time.Duration) bool {
 	w.mu.Lock()
 	l := w.lease
 	var keep []driver.Lease
@@ -360,7 +362,7 @@ func (w *Worker) resolveUncertainty(ctx context.Context) {
 	}
 	if err != nil {
 		w.cfg.Logger.Warn("release jobs after failed exchange", "error", err)
-		sleep(ctx, jitter(100*time.Millisecond))
+		sleep(ctx, jitter(pause))
 	}
 	w.mu.Lock()
 	w.exchanges--
@@ -372,6 +374,7 @@ func (w *Worker) resolveUncertainty(ctx context.Context) {
 	}
 	w.cond.Broadcast()
 	w.mu.Unlock()
+	return err == nil
 }
 
 // work runs the buffered jobs of q one after the other, as one of its MaxWorkers. While there are

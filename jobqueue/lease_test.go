@@ -3,6 +3,8 @@ package jobqueue
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +25,9 @@ func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 		}
 		ends := make(chan end, 2)
 		runs := 0
-		_, stop := run(t, m, WorkerConfig{Lease: 30 * time.Second}, func(ctx context.Context, _ *Job) error {
+		var log strings.Builder
+		cfg := WorkerConfig{Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		_, stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error {
 			if runs++; runs > 1 {
 				return nil
 			}
@@ -47,6 +51,7 @@ func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 		stop()
 		require.Len(t, m.done, 1)
 		require.Empty(t, m.workers)
+		require.Less(t, strings.Count(log.String(), "\n"), 100, "a few lines a second")
 	})
 }
 
