@@ -160,7 +160,7 @@ func TestCommandsAreRun(t *testing.T) {
 	}
 }
 
-const requireHere = "go mod edit -require=lessonkit.example@v0.0.0 -replace=lessonkit.example=../lessonkit"
+const requireHere = "go mod edit -require=" + path + "@v0.0.0 -replace=" + path + "=../lessonkit"
 
 // The service in one file is a program of another module beside the checkout, as the README
 // describes.

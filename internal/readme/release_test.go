@@ -54,21 +54,22 @@ func published(t *testing.T) *consumer {
 	stamp := c.run(t, []string{"TZ=UTC"}, "git", "log", "-1", "--abbrev=12", "--date=format-local:%Y%m%d%H%M%S",
 		"--format=%cd-%h")
 	c.version = "v0.0.0-" + stamp
-	proxy := filepath.Join(t.TempDir(), path, "@v", c.version)
+	escaped, err := module.EscapePath(path) // of upper case
+	require.NoError(t, err)
+	proxy := t.TempDir()
 	var archive bytes.Buffer
 	version := module.Version{Path: path, Version: c.version}
 	require.NoError(t, zip.CreateFromVCS(&archive, version, checkout, "HEAD", ""))
 	cache := c.run(t, nil, "go", "env", "GOMODCACHE")
 	t.Cleanup(func() {
-		_ = os.RemoveAll(filepath.Join(cache, path+"@"+c.version))
-		_ = os.RemoveAll(filepath.Join(cache, "cache/download", path))
+		_ = os.RemoveAll(filepath.Join(cache, escaped+"@"+c.version))
+		_ = os.RemoveAll(filepath.Join(cache, "cache/download", escaped))
 	})
 	sums := c.run(t, nil, "git", "show", "HEAD:go.sum")
 	c.env = append(c.env, "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off", "GONOSUMDB="+path,
-		"GOPROXY=file://"+filepath.ToSlash(filepath.Dir(filepath.Dir(filepath.Dir(proxy))))+","+
-			c.run(t, nil, "go", "env", "GOPROXY"))
+		"GOPROXY=file://"+filepath.ToSlash(proxy)+","+c.run(t, nil, "go", "env", "GOPROXY"))
 
-	c.dir = filepath.Dir(proxy)
+	c.dir = filepath.Join(proxy, escaped, "@v")
 	c.write(t, "list", c.version+"\n")
 	c.write(t, c.version+".zip", archive.String())
 	c.write(t, c.version+".info", fmt.Sprintf(`{"Version":%q}`, c.version))

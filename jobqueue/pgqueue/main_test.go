@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("lessonkit.example/internal/pgtest.(*Server).supervise.func1"))
+	supervise := "lessonkit.example/internal/pgtest.(*Server).supervise.func1"
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(supervise))
 }
 
 // childLease is long enough that processes that live keep theirs on a busy machine.

@@ -59,7 +59,8 @@ func newTracing(ctx context.Context, c Config, version string, log *slog.Logger)
 		return nil, err
 	}
 	return &tracing{
-		log: log, provider: provider, tracer: provider.Tracer("lessonkit.example/feedback-server"), jobs: jobs,
+		log: log, jobs: jobs,
+		provider: provider, tracer: provider.Tracer("lessonkit.example/feedback-server"),
 	}, nil
 }
 
