@@ -54,7 +54,7 @@ func published(t *testing.T) *consumer {
 	stamp := c.run(t, []string{"TZ=UTC"}, "git", "log", "-1", "--abbrev=12", "--date=format-local:%Y%m%d%H%M%S",
 		"--format=%cd-%h")
 	c.version = "v0.0.0-" + stamp
-	escaped, err := module.EscapePath(path) // of upper case
+	escaped, err := module.EscapePath(path) // its upper-case letters
 	require.NoError(t, err)
 	proxy := t.TempDir()
 	var archive bytes.Buffer
