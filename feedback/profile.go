@@ -217,10 +217,23 @@ func (s *Service) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) erro
 // Defaults returns the defaults that the teacher has saved, or else [Config.Defaults].
 func (s *Service) Defaults(ctx context.Context, teacher uuid.UUID) (Defaults, error) {
 	d, err := s.store.Defaults(ctx, teacher)
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case !errors.Is(err, ErrNotFound):
+		return d, err
+	case s.cfg.Defaults != (Defaults{}):
 		return s.cfg.Defaults, nil
+	case ctx.Value(chineseKey{}) != nil:
+		return Defaults{Grade: "美术班", Subject: "美术", LessonDurationMinutes: 90}, nil
 	}
-	return d, err
+	return Defaults{Grade: "Art class", Subject: "Art", LessonDurationMinutes: 90}, nil
+}
+
+type chineseKey struct{}
+
+// WithChinese returns a context of a teacher who reads Chinese: what the service names by itself,
+// as in [Service.Defaults], is in that language.
+func WithChinese(ctx context.Context) context.Context {
+	return context.WithValue(ctx, chineseKey{}, true)
 }
 
 // SaveDefaults saves the teacher's defaults. Errors: [ErrInvalid].

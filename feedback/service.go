@@ -25,7 +25,8 @@ type Config struct {
 	// hours.
 	RetryDelays []time.Duration
 
-	// Defaults apply to teachers who have saved none. Defaults to an art class of 90 minutes.
+	// Defaults apply to teachers who have saved none. Defaults to an art class of 90 minutes, in
+	// English or as [WithChinese] says.
 	Defaults Defaults
 	// MaxAudioBytes limits one recording. Defaults to 128 MiB.
 	MaxAudioBytes int64
@@ -66,9 +67,10 @@ func New(c Config) (*Service, error) {
 	if c.Store == nil || c.Audio == nil {
 		return nil, errors.New("feedback: Config needs a Store and an Audio store")
 	}
-	c.Defaults = cmp.Or(c.Defaults, Defaults{Grade: "Art class", Subject: "Art", LessonDurationMinutes: 90})
-	if err := c.Defaults.validate(); err != nil {
-		return nil, err
+	if c.Defaults != (Defaults{}) {
+		if err := c.Defaults.validate(); err != nil {
+			return nil, err
+		}
 	}
 	if len(c.RetryDelays) == 0 {
 		c.RetryDelays = []time.Duration{

@@ -9,7 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
+	"golang.org/x/text/language"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -35,8 +37,13 @@ func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	defer leave()
+	if _, i := language.MatchStrings(languages, ctx.Header("Accept-Language")); i == 1 {
+		ctx = huma.WithContext(ctx, feedback.WithChinese(ctx.Context()))
+	}
 	next(huma.WithValue(ctx, teacherKey{}, teacher))
 }
+
+var languages = language.NewMatcher([]language.Tag{language.English, language.Chinese})
 
 // annotate adds an identifier, unless it is zero, to the request's line in the log. Those in the
 // path are there already.

@@ -205,6 +205,14 @@ func TestProfiles(t *testing.T) {
 			art := object{"grade": "Art class", "subject": "Art", "lesson_duration_minutes": 90.0, "language": "",
 				"message_template": "", "summary_instructions": ""}
 			require.Equal(t, art, e.do("GET", "/profile-defaults", nil).want(200).json)
+			for languages, subject := range map[string]string{"zh-CN,zh;q=0.9,en;q=0.8": "美术", "zh-TW": "美术",
+				"en-US,en;q=0.9,zh;q=0.8": "Art", "de, zh;q=0.5": "美术", "*": "Art", "zh;q=x,,\x00": "Art"} {
+				got := e.do("GET", "/profile-defaults", nil, "Accept-Language", languages).want(200).json
+				require.Equal(t, subject, got["subject"], languages)
+			}
+			chinese := []string{"Accept-Language", "zh-CN"}
+			created := e.do("POST", "/profiles", object{"name": "陈晨"}, chinese...).want(201).json
+			require.Equal(t, "美术班", created["grade"])
 			mine := object{"grade": "", "subject": "Music", "lesson_duration_minutes": 600.0, "language": "zh-CN",
 				"message_template": "{text}", "summary_instructions": "Be brief."}
 			require.Equal(t, mine, e.do("PUT", "/profile-defaults", mine).want(200).json)

@@ -171,7 +171,7 @@ func (s *server) registerDefaults(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/profile-defaults", OperationID: "get-profile-defaults",
 		Tags: []string{profilesTag}, Summary: "Read the defaults of new profiles",
-		Description: "Those of an art class if none were saved.",
+		Description: "Those of an art class if none were saved: in Chinese or English, as Accept-Language says.",
 	}), func(ctx context.Context, _ *struct{}) (*output[profileDefaults], error) {
 		d, err := s.svc.Defaults(ctx, teacher(ctx))
 		return defaultsOut(d), problem("query", err)
