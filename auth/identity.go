@@ -9,8 +9,8 @@ import (
 )
 
 // An Exchanger exchanges the one-time code that a client got from its platform for the identity of
-// the user. Package miniapp implements it for mini programs; other platforms, such as OAuth 2
-// servers, need an implementation of their own, which authtest.ExchangerSuite tests.
+// the user. Package miniapp implements it for mini programs, package oauth for OAuth 2 servers;
+// authtest.ExchangerSuite tests an implementation.
 //
 // The code is what the caller of [Service.Login] passed: printable ASCII of at most 2048 bytes. A
 // platform with PKCE (RFC 7636) needs the verifier too. Pass both in one string, the verifier, a

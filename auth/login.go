@@ -33,13 +33,14 @@ type Login struct {
 // It fails with an error that matches one of the sentinels from [ErrCodeMissing] to
 // [ErrNotConfigured], or [ErrUnavailable], or with ctx's error.
 func (s *Service) Login(ctx context.Context, code string) (Login, error) {
-	return s.Relogin(ctx, code, "")
+	return s.Relogin(ctx, code, "", "")
 }
 
 // Relogin is Login by a client that still holds a token: it ends the token's session if that
 // belongs to the same user (OWASP ASVS 5.0 7.2.4), so that a client which signs in at every
-// start does not accumulate sessions. An invalid token is ignored.
-func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, error) {
+// start does not accumulate sessions. An invalid token is ignored. Device names what signs in, such
+// as "Firefox, Windows", in the list of sessions; it is cut to 256 bytes.
+func (s *Service) Relogin(ctx context.Context, code, oldToken, device string) (Login, error) {
 	if s.exchanger == nil {
 		return Login{}, ErrNotConfigured
 	}
@@ -55,7 +56,7 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 	if err != nil {
 		return Login{}, err
 	}
-	login, err := s.createSession(ctx, id, replaces)
+	login, err := s.createSession(ctx, id, replaces, displayName(device))
 	if err != nil {
 		return Login{}, s.storeFault(ctx, "create session", err)
 	}
@@ -63,7 +64,9 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 	return login, nil
 }
 
-func (s *Service) createSession(ctx context.Context, id Identity, replaces TokenHash) (Login, error) {
+func (s *Service) createSession(
+	ctx context.Context, id Identity, replaces TokenHash, device string,
+) (Login, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	now := s.now()
@@ -74,6 +77,7 @@ func (s *Service) createSession(ctx context.Context, id Identity, replaces Token
 	login.UserID, err = s.store.CreateSession(ctx, NewSession{
 		Identity:    id,
 		TokenHash:   hash,
+		Device:      device,
 		CreatedAt:   now,
 		ExpiresAt:   login.ExpiresAt,
 		Replaces:    replaces,

@@ -14,7 +14,7 @@ type TokenHash [32]byte
 type Session struct {
 	UserID    uuid.UUID
 	TokenHash TokenHash
-	Device    string // the name of the [Device] that was signed in, or ""
+	Device    string // the name of what was signed in, or ""
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -23,6 +23,7 @@ type Session struct {
 type NewSession struct {
 	Identity  Identity
 	TokenHash TokenHash
+	Device    string // not of CreateDeviceSession, which knows it
 	CreatedAt time.Time
 	ExpiresAt time.Time
 

@@ -2,8 +2,8 @@
 // [Register] adds the operations to a Huma API, [Handler] returns a complete http.Handler.
 // [Middleware] and [Authenticate] identify the sender of requests to other handlers. A [Cookie]
 // keeps the tokens of browsers; other clients send theirs as bearer tokens. [Refuse] answers with
-// any error of an [auth.Service], for programs that call it themselves. The example of Cookie is a
-// website with the sign-in of an OAuth 2 server.
+// any error of an [auth.Service], for programs that call it themselves. An
+// [OAuth] signs browsers in at an OAuth 2 server.
 //
 //	http.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service}))
 //	http.Handle("/", authhttp.Middleware(service)(page)) // page calls authhttp.UserID
@@ -73,6 +73,10 @@ type Config struct {
 	// 8628), and the list of sessions. The tokens of pages are kept in this cookie; callers of
 	// Register apply its Handler. Each client address may start as many sign-ins as may fail.
 	Devices *Cookie
+
+	// OAuth, if not nil, takes the place of the sign-in with a code: browsers sign in at a server
+	// of OAuth 2. It needs Cookie.
+	OAuth *OAuth
 
 	// OnLogin, if not nil, is called after each sign-in, before the answer: to keep the name and
 	// the picture of the user, for example, which are not stored otherwise. It should return soon.

@@ -57,8 +57,7 @@ func (c *Cookie) Handler(next http.Handler) http.Handler {
 }
 
 // Set sets the cookie to the token of a sign-in, for as long as the session lasts. It is for
-// programs with a sign-in of their own, such as the callback of OAuth 2, which call [Limiter.Login]
-// so that codes cannot be guessed.
+// programs with a sign-in of their own, which call [Limiter.Login] so that codes cannot be guessed.
 func (c *Cookie) Set(w http.ResponseWriter, login auth.Login) { http.SetCookie(w, c.of(login)) }
 
 // Clear deletes the cookie in the browser. It is for programs with a sign-out page of their own,

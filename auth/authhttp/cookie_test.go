@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/oauth2"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
@@ -210,20 +209,4 @@ func TestSignOutPageOfOnesOwn(t *testing.T) {
 	c.Clear(w)
 	require.Equal(t, "__Host-session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax",
 		w.Header().Get("Set-Cookie"))
-}
-
-func TestCallbackOfADeniedSignIn(t *testing.T) {
-	t.Parallel()
-	h := webSignIn(nil, &oauth2.Config{})
-	begun := send(h, http.MethodGet, "/signin", "")
-	pending := begun.Result().Cookies()[0]
-	state, _, _ := strings.Cut(pending.Value, ".")
-	for answer, status := range map[string]int{
-		"access_denied": http.StatusForbidden, "server_error": http.StatusBadGateway,
-	} {
-		w := send(h, http.MethodGet, "/callback?error="+answer+"&state="+state, "",
-			"Cookie", pending.Name+"="+pending.Value)
-		require.Equal(t, status, w.Code, answer)
-		require.Contains(t, w.Header().Get("Set-Cookie"), pending.Name+"=; Path=/; Max-Age=0")
-	}
 }

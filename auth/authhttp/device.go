@@ -52,7 +52,7 @@ type sessionList struct {
 // sessionItem is a session in a list.
 type sessionItem struct {
 	ID        string    `json:"session_id" doc:"It does not sign in."`
-	Device    string    `json:"device" doc:"Browser and system; empty for a sign-in by the platform."`
+	Device    string    `json:"device" doc:"Browser and system; empty for a sign-in with a login code."`
 	Current   bool      `json:"current" doc:"Whether this request belongs to it."`
 	CreatedAt time.Time `json:"created_at" doc:"When it began."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When it ends, used or not."`

@@ -45,9 +45,9 @@ type bucket struct {
 	at     time.Time // when tokens was right
 }
 
-// NewLimiter returns a limiter for a program that signs in by [Limiter.Login], as in the callback
-// of OAuth 2, or asks for a secret of its own; [Register] makes its own. It uses LoginsPerMinute,
-// LoginBurst, TrustedProxies and Now of c.
+// NewLimiter returns a limiter for a program that signs in by [Limiter.Login], or asks for a secret
+// of its own; [Register] makes its own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now
+// of c.
 func NewLimiter(c Config) *Limiter {
 	l := &Limiter{
 		burst: float64(c.LoginBurst), now: c.Now, trusted: c.TrustedProxies,
@@ -89,7 +89,7 @@ func (l *Limiter) Login(r *http.Request, s *auth.Service, code string) (auth.Log
 		return auth.Login{}, &auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}
 	}
 	old, _ := bearerToken(r.Header)
-	login, err := s.Relogin(r.Context(), code, old)
+	login, err := s.Relogin(r.Context(), code, old, browser(r.UserAgent()))
 	if !isGuess(err) {
 		giveBack()
 	}

@@ -81,14 +81,22 @@ type logoutOutput struct {
 //	POST /auth/device/find      POST /auth/device/confirm
 //	GET /auth/sessions          DELETE /auth/sessions/{session_id}
 //
+// With c.OAuth these are in place of the first:
+//
+//	GET /auth/oauth             GET /auth/oauth/callback
+//
 // Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{
 		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c),
-		cookie: c.Cookie, devices: c.Devices,
+		cookie: c.Cookie, devices: c.Devices, oauth: c.OAuth,
 		onLogin: c.OnLogin, eraseData: c.Erase,
 	}
-	o.registerLogin(c)
+	if c.OAuth != nil {
+		o.registerOAuth(c)
+	} else {
+		o.registerLogin(c)
+	}
 	if !c.LoginOnly {
 		o.registerSession(c)
 	}
@@ -173,6 +181,7 @@ type operations struct {
 	starts  *Limiter // of sign-ins by a code
 	cookie  *Cookie  // or nil
 	devices *Cookie  // or nil
+	oauth   *OAuth   // or nil
 	onLogin func(context.Context, auth.Login)
 
 	eraseData func(ctx context.Context, user uuid.UUID) error // or nil
@@ -247,7 +256,7 @@ func principal(ctx context.Context) auth.Principal {
 
 // signIn exchanges the code.
 func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
-	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx))
+	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx), "")
 	if !isGuess(err) {
 		notCounted(ctx)
 	}

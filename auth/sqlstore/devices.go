@@ -121,8 +121,7 @@ func (s *Store) CreateDeviceSession(
 		if _, err := tx.ExecContext(ctx, lock, owner.UUID); err != nil {
 			return err
 		}
-		var name string
-		err = tx.QueryRowContext(ctx, take, secret[:]).Scan(&name)
+		err = tx.QueryRowContext(ctx, take, secret[:]).Scan(&n.Device)
 		if errors.Is(err, sql.ErrNoRows) {
 			return auth.ErrDeviceCode
 		}
@@ -130,7 +129,7 @@ func (s *Store) CreateDeviceSession(
 			return err
 		}
 		user = owner.UUID
-		return insertSession(ctx, tx, user, name, n)
+		return insertSession(ctx, tx, user, n)
 	})
 	if err != nil {
 		return uuid.Nil, wrap("create session of a device", err)

@@ -26,7 +26,7 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 				return err
 			}
 		}
-		return insertSession(ctx, tx, user, "", n)
+		return insertSession(ctx, tx, user, n)
 	})
 	if err != nil {
 		return uuid.Nil, wrap("create session", err)
@@ -35,7 +35,7 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 }
 
 // insertSession stores a session and deletes the user's oldest beyond the limit.
-func insertSession(ctx context.Context, tx *sql.Tx, user uuid.UUID, device string, n auth.NewSession) error {
+func insertSession(ctx context.Context, tx *sql.Tx, user uuid.UUID, n auth.NewSession) error {
 	const insert = `
 		insert into auth_sessions (token_hash, user_id, device, created_at, expires_at)
 		values ($1, $2, $3, $4, $5)`
@@ -47,7 +47,7 @@ func insertSession(ctx context.Context, tx *sql.Tx, user uuid.UUID, device strin
 			order by created_at desc, token_hash
 			limit 1000000 offset $3)`
 	_, err := tx.ExecContext(ctx, insert,
-		n.TokenHash[:], user, device, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
+		n.TokenHash[:], user, n.Device, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
 	if err == nil && n.MaxSessions > 0 {
 		_, err = tx.ExecContext(ctx, deleteOldest, user, n.TokenHash[:], n.MaxSessions-1)
 	}

@@ -1,0 +1,103 @@
+package oauth_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/auth/oauth"
+	"lessonkit.example/internal/oauthtest"
+)
+
+const verifier = "a-verifier-of-at-least-43-letters-._~0123456789"
+
+// newClient returns a client of a server, whose addresses change may replace.
+func newClient(t *testing.T, change ...func(*oauth.Config)) (*oauthtest.Server, *oauth.Client) {
+	t.Helper()
+	s := oauthtest.New()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	s.RedirectURL = "https://school.example/back"
+	c := oauth.Config{ClientID: s.ClientID, ClientSecret: s.Secret, AuthURL: s.URL + "/authorize",
+		TokenURL: s.URL + "/token", UserInfoURL: s.URL + "/userinfo", RedirectURL: s.RedirectURL}
+	for _, f := range change {
+		f(&c)
+	}
+	client, err := oauth.New(c)
+	require.NoError(t, err)
+	return s, client
+}
+
+func TestClientIsAnExchanger(t *testing.T) {
+	t.Parallel()
+	authtest.ExchangerSuite(t, func(t *testing.T) authtest.ExchangerTarget {
+		s, client := newClient(t)
+		return authtest.ExchangerTarget{
+			Exchanger: client,
+			Code: func(user string) string {
+				return verifier + " " + s.Issue(oauthtest.Challenge(verifier), user)
+			},
+			Behave:  s.Behave,
+			Secrets: []string{s.Secret, url.QueryEscape(s.Secret), verifier},
+		}
+	})
+}
+
+func TestCodeIsOfNoUseWithoutItsVerifier(t *testing.T) {
+	t.Parallel()
+	s, client := newClient(t)
+	for _, other := range []string{"", verifier + "x", oauthtest.Challenge(verifier)} {
+		_, err := client.Exchange(t.Context(), other+" "+s.Issue(oauthtest.Challenge(verifier), "Anna"))
+		require.ErrorIs(t, err, auth.ErrCodeRejected, other)
+	}
+}
+
+func TestRefusedCredentialsAreTheOperators(t *testing.T) {
+	t.Parallel()
+	s, client := newClient(t, func(c *oauth.Config) { c.ClientSecret = "old" })
+	_, err := client.Exchange(t.Context(), verifier+" "+s.Issue(oauthtest.Challenge(verifier), "Anna"))
+	require.ErrorIs(t, err, auth.ErrMisconfigured)
+	require.NotContains(t, fmt.Sprintf("%v %+v", err, client), "old")
+}
+
+func TestUsersOfAnotherServerAreOthers(t *testing.T) {
+	t.Parallel()
+	var found []auth.Identity
+	for range 2 {
+		s, client := newClient(t)
+		id, err := client.Exchange(t.Context(), verifier+" "+s.Issue(oauthtest.Challenge(verifier), "Anna"))
+		require.NoError(t, err)
+		require.Equal(t, "Anna", id.Name)
+		found = append(found, id)
+	}
+	require.Equal(t, found[0].Subject, found[1].Subject)
+	require.NotEqual(t, found[0].Platform, found[1].Platform)
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	good := oauth.Config{ClientID: "lessons", ClientSecret: "secret", AuthURL: "https://id.example/a",
+		TokenURL: "https://id.example/t", UserInfoURL: "https://id.example/u",
+		RedirectURL: "http://localhost:8080/back"}
+	_, err := oauth.New(good)
+	require.NoError(t, err)
+	for message, change := range map[string]func(*oauth.Config){
+		"ClientSecret":            func(c *oauth.Config) { c.ClientSecret = "" },
+		"AuthURL is not":          func(c *oauth.Config) { c.AuthURL = "http://id.example/a" },
+		"TokenURL is not":         func(c *oauth.Config) { c.TokenURL = "id.example/t" },
+		"UserInfoURL is not":      func(c *oauth.Config) { c.UserInfoURL = "" },
+		"RedirectURL is not":      func(c *oauth.Config) { c.RedirectURL = "https://school.example/#back" },
+		"too long or not printab": func(c *oauth.Config) { c.ClientID = "two words" },
+	} {
+		bad := good
+		change(&bad)
+		_, err := oauth.New(bad)
+		require.ErrorContains(t, err, message)
+	}
+}
