@@ -71,6 +71,15 @@ type Config struct {
 	MiniappAppSecret string `env:"MINIAPP_APP_SECRET"`
 	MiniappAPIURL    string `env:"MINIAPP_API_URL"` // defaults to the platform's
 
+	// The OAuth 2 server at which teachers sign in to the page, with the names of oauth.Config.
+	OAuthClientID     string `env:"OAUTH_CLIENT_ID"`
+	OAuthClientSecret string `env:"OAUTH_CLIENT_SECRET"`
+	OAuthAuthURL      string `env:"OAUTH_AUTH_URL"`
+	OAuthTokenURL     string `env:"OAUTH_TOKEN_URL"`
+	OAuthUserInfoURL  string `env:"OAUTH_USERINFO_URL"`
+	OAuthRedirectURL  string `env:"OAUTH_REDIRECT_URL"`
+	OAuthName         string `env:"OAUTH_NAME"` // on the button of the page; defaults to the host of OAuthAuthURL
+
 	// AllowDevelopmentUser accepts the development header as a sign-in, with which everybody can be
 	// every developer. It is an error with a HTTPAddr that other machines reach, unless
 	// DevelopmentHosts are set. Ignored in production.
@@ -174,6 +183,18 @@ func (c Config) DevelopmentSignIn() bool { return c.AllowDevelopmentUser && c.Ap
 
 // MiniappConfigured reports whether the credentials for login codes are set.
 func (c Config) MiniappConfigured() bool { return c.MiniappAppID != "" && c.MiniappAppSecret != "" }
+
+// OAuthConfigured reports whether teachers sign in at an OAuth 2 server.
+func (c Config) OAuthConfigured() bool { return c.OAuthClientID != "" }
+
+// oauthName is what the page calls the OAuth 2 server, or empty.
+func (c Config) oauthName() string {
+	u, err := url.Parse(c.OAuthAuthURL)
+	if err != nil || !c.OAuthConfigured() {
+		return ""
+	}
+	return cmp.Or(c.OAuthName, u.Host)
+}
 
 // Logger returns a logger that writes to w in the configured format.
 func (c Config) Logger(w io.Writer) *slog.Logger {
@@ -393,6 +414,7 @@ func (c Config) mistakes() (bad []string) {
 			c.ASRRequestTimeout.Seconds()))
 	must((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET",
 		"must both be set or both be empty")
+	bad = append(bad, c.oauthMistakes()...)
 	if c.DevelopmentSignIn() && len(c.DevelopmentHosts) == 0 {
 		must(isLoopback(c.HTTPAddr), "ALLOW_DEVELOPMENT_USER_HEADER",
 			"must not be true while other machines can reach HTTP_ADDR; if everybody who reaches the server may "+
@@ -410,6 +432,35 @@ func (c Config) mistakes() (bad []string) {
 		"is for a model: set FEEDBACK_SUMMARY_API_URL too")
 	_, err := summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", APIKey: c.SummaryAPIKey})
 	must(err == nil, "FEEDBACK_SUMMARY_API_KEY", "must not contain spaces, line ends or control characters")
+	return bad
+}
+
+// callbackPath is where the OAuth 2 server leads back to.
+const callbackPath = "/api/v1/auth/oauth/callback"
+
+func (c Config) oauthMistakes() (bad []string) {
+	values := [][2]string{
+		{"OAUTH_CLIENT_ID", c.OAuthClientID}, {"OAUTH_CLIENT_SECRET", c.OAuthClientSecret},
+		{"OAUTH_AUTH_URL", c.OAuthAuthURL}, {"OAUTH_TOKEN_URL", c.OAuthTokenURL},
+		{"OAUTH_USERINFO_URL", c.OAuthUserInfoURL}, {"OAUTH_REDIRECT_URL", c.OAuthRedirectURL},
+	}
+	if !slices.ContainsFunc(values, func(v [2]string) bool { return v[1] != "" }) {
+		return nil
+	}
+	for i, v := range values {
+		switch {
+		case v[1] == "":
+			bad = append(bad, v[0]+": must be set like the others of OAUTH_")
+		case i >= 2 && (!isHTTP(v[1]) || !isEncrypted(v[1])):
+			bad = append(bad, v[0]+": must be an https:// address, or one of this machine")
+		}
+	}
+	if c.OAuthRedirectURL != "" && !strings.HasSuffix(c.OAuthRedirectURL, c.BasePath+callbackPath) {
+		bad = append(bad, "OAUTH_REDIRECT_URL: must end with "+c.BasePath+callbackPath)
+	}
+	if c.MiniappConfigured() {
+		bad = append(bad, "OAUTH_CLIENT_ID, MINIAPP_APP_ID: must not both be set: a teacher would have two accounts")
+	}
 	return bad
 }
 

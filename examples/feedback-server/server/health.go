@@ -31,6 +31,8 @@ type Report struct {
 	StorageAvailable       bool `json:"storage_available" doc:"Recordings and texts have space; a bucket answers."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
+
+	OAuthName string `json:"oauth_name,omitempty" doc:"The OAuth 2 server at which teachers sign in to the page."`
 }
 
 // DatabaseReport is the state of the database.
@@ -125,6 +127,7 @@ func (h *health) report(ctx context.Context) Report {
 		SpeechAvailable:        speech.Available,
 		MiniappAuthConfigured:  h.config.MiniappConfigured(),
 		DevelopmentAuthEnabled: h.config.DevelopmentSignIn(),
+		OAuthName:              h.config.oauthName(),
 	}
 	if h.db == nil {
 		return r

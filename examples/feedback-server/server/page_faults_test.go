@@ -31,7 +31,8 @@ import (
 // do. fault, if set, may answer a request of the interface itself, and reports whether it did. If
 // away is true, nothing is answered, the page neither.
 type faultyNetwork struct {
-	url   string
+	url, backend string
+
 	away  atomic.Bool
 	fault atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
@@ -49,7 +50,7 @@ func newFaultyNetwork(t *testing.T, backend string) *faultyNetwork {
 		return nil
 	}
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	n := &faultyNetwork{}
+	n := &faultyNetwork{backend: backend}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n.away.Load() {
 			panic(http.ErrAbortHandler)
@@ -288,12 +289,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.acceptDialogs()
 	b.do(chromedp.Navigate(n.url + "/"))
-	b.waitText("Session token")
-	b.eval(`document.body.innerText.includes("with this name") ? Promise.reject("offered") : ""`)
-	b.enterToken("wrong")
-	b.waitText("The session token is not valid")
-	b.eval(`document.querySelector("input[name=token]").value = ""`)
-	b.enterToken(token)
+	b.signIn(n.url, token)
 	b.waitText("Ming")
 	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
 	b.waitText("Recording starts lesson 1")
@@ -324,7 +320,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b.waitText("Your sign-in has expired. Recordings are kept on this device")
 	b.screenshot("expired")
 	token, c = client()
-	b.enterToken(token)
+	b.signIn(n.url, token)
 	storedParts(t, c, p.ID, 2)
 	b.until(`() => !document.body.innerText.includes("expired")`, "")
 

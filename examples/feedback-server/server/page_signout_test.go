@@ -1,11 +1,14 @@
 package server_test
 
 import (
+	"context"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -31,12 +34,15 @@ func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackcli
 	}
 }
 
-// enterToken signs in with a token, in the view or the banner.
-func (b *browser) enterToken(token string) {
+// signIn signs in with the cookie of a session, where the page is.
+func (b *browser) signIn(url, token string) {
 	b.t.Helper()
-	b.until(`() => Boolean(document.querySelector("[name=token]"))`, "")
-	b.eval(`document.querySelector("details:has([name=token])").open = true; ""`)
-	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+	b.waitText("Waiting for the confirmation")
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, network.SetCookie, network.SetCookieParams{Name: "session", Value: token, URL: url})
+		return err
+	}))
+	b.eval(`import("/page/api.js").then(({ account }) => account.signIn({})).then(() => "")`)
 }
 
 // kept returns what the device keeps: keys of texts, and the teachers of recordings.
@@ -45,7 +51,7 @@ const kept = `import("/page/outbox.js").then(({ list }) => list()).then((recordi
 	...recordings.map((r) => r.teacher)].join())`
 
 // A shared computer: nothing of the teacher stays, what is not sent goes only after a question, and
-// a session that could not be ended is said to live on.
+// a session that could not be ended is said to live on, and ended later.
 func TestSigningOutLeavesNothing(t *testing.T) {
 	t.Parallel()
 	n, login := signedIn(t)
@@ -56,8 +62,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.acceptDialogs()
 	enter := func(token string) {
-		b.waitText("Session token")
-		b.enterToken(token)
+		b.signIn(n.url, token)
 		b.waitText("Part 1")
 	}
 	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
@@ -75,14 +80,14 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	require.Equal(t, "Mine.", b.eval(`document.querySelector("textarea").value`))
 	b.clickButton("Sign out")
 	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
-	b.waitText("Your session lives on there")
+	b.waitText("Your session there ends when")
 	b.screenshot("not told")
 	b.eval(`document.querySelector("dialog").id = "first"; ""`)
 	b.clickButton("Try again")
 	b.until(`() => Boolean(document.querySelector("dialog:not(#first)"))`, "")
 	n.recover()
 	b.clickButton("Try again")
-	b.waitText("Session token")
+	b.waitText("Waiting for the confirmation")
 	b.until(`() => `+kept+`.then((left) => left === "lessonkit-draft-other-student")`, "")
 	_, err = c.Me(t.Context())
 	require.ErrorContains(t, err, "401")
@@ -92,13 +97,16 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	enter(token)
 	n.fail(unreachable)
 	b.clickButton("Sign out")
-	b.waitText("Your session lives on there")
+	b.waitText("Your session there ends when")
 	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
-	b.waitText("Session token")
-	require.NotContains(t, b.eval(`JSON.stringify(sessionStorage)`), token)
-	n.recover()
-	_, err = c.Me(t.Context())
+	b.waitText("The server cannot be reached.")
+	_, err = feedbackclient.Client{Base: n.backend, Header: c.Header}.Me(t.Context())
 	require.NoError(t, err)
+	n.recover()
+	b.do(chromedp.Navigate(n.url+"/#sign-in"), chromedp.Reload()) // the cookie is still there
+	b.waitText("Waiting for the confirmation")
+	_, err = c.Me(t.Context())
+	require.ErrorContains(t, err, "401", "it is told as soon as it is reached")
 }
 
 // The account is taken along as a file, and deleted with everything after a question.
@@ -110,8 +118,7 @@ func TestAccountIsExportedAndDeleted(t *testing.T) {
 	require.NoError(t, err)
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.do(chromedp.Navigate(n.url + "/#/settings"))
-	b.waitText("Session token")
-	b.enterToken(token)
+	b.signIn(n.url, token)
 	b.waitText("Export everything")
 	b.eval(`saved = ""; HTMLAnchorElement.prototype.click = function () { saved = this.download; }; ""`)
 	b.clickButton("Export everything")
@@ -129,7 +136,7 @@ func TestAccountIsExportedAndDeleted(t *testing.T) {
 	b.eval(`location.hash = "#/settings"; ""`)
 	b.clickButton("Delete the account")
 	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
-	b.waitText("Session token")
+	b.waitText("Waiting for the confirmation")
 	_, err = c.Me(t.Context())
 	require.ErrorContains(t, err, "401")
 }

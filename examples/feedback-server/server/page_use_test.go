@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -114,11 +115,8 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	b.screenshot("doubtful")
 	b.clickButton("Finish the lesson")
 	b.waitText("Lesson 1 · finished")
-	b.clickButton("Mark as applied")
-	b.waitText("Lesson 1 · applied")
-	s, err := c.Session(t.Context(), s.ID)
+	_, err := c.MarkApplied(t.Context(), s.Lessons[0].ID)
 	require.NoError(t, err)
-	require.True(t, s.Lessons[0].Applied)
 	b.clickButton("Generate")
 	b.waitText("There is no text yet.") // an applied lesson is left out
 }
@@ -445,4 +443,40 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 	b.waitText("The server did not accept it")
 	b.until(`() => import("/page/outbox.js").then(({ outbox }) => outbox.state.problem === null)`, "")
 	storedParts(t, c, p.ID, 2)
+}
+
+// A recording whose student was deleted meanwhile has no lesson to be shown with.
+func TestRecordingOfADeletedStudentIsDiscarded(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	withLesson(t, c, p.ID)
+	b.showStudent(n.url, p.ID)
+	b.waitText("Lesson 1 is open")
+	var count atomic.Int32
+	n.fail(uploads(http.StatusInsufficientStorage, `{"code":"storage_full","retry_after_seconds":60}`, &count))
+	b.addFiles(sample(t, "lesson1-segment0.mp3"), sample(t, "lesson1-segment1.mp3"))
+	b.waitText("not sent yet: 2")
+	require.NoError(t, c.DeleteProfile(t.Context(), p.ID))
+	n.recover()
+	b.do(chromedp.Navigate(n.url+"/#/"), chromedp.Reload())
+	b.waitText("There are no students yet")
+	b.waitText("Recordings that the server did not accept: 2.")
+	b.waitText("lesson1-segment1.mp3 – It does not exist any more.")
+	b.screenshot("refused")
+	b.eval(`saved = ""; address = URL.createObjectURL; size = 0;
+		URL.createObjectURL = (file) => { size = file.size; return address(file); };
+		HTMLAnchorElement.prototype.click = function () { saved = this.download; }; ""`)
+	b.clickButton("Download")
+	b.until(`() => saved === "lesson1-segment0.mp3"`, "")
+	speech, err := os.ReadFile(sample(t, "lesson1-segment0.mp3"))
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(len(speech)), b.eval(`String(size)`))
+	for _, left := range []string{"did not accept: 1.", "no students yet"} {
+		b.clickButton("Discard")
+		b.waitText(left)
+	}
+	b.until(`() => !document.body.innerText.includes("did not accept")`, "")
 }

@@ -140,6 +140,10 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 			return nil, err
 		}
 	}
+	oauthService, oauthPage, err := newOAuth(c, db, log)
+	if err != nil {
+		return nil, err
+	}
 	stopping := new(atomic.Bool)
 	serving, stop := context.WithCancel(context.Background())
 	health := &health{
@@ -164,11 +168,11 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	cookie := &authhttp.Cookie{Insecure: c.AppEnv != "production" && isLoopback(c.HTTPAddr)}
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
-		authhttp.Register(v1, authhttp.Config{
+		registerAccounts(v1, authhttp.Config{
 			Service: accounts, TrustedProxies: c.TrustedProxies,
 			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
 			Erase: eraseData(lessons, db), Devices: cookie,
-		})
+		}, oauthService, oauthPage)
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
 			MaxRequests: c.LimitRequests, MaxRequestsInAll: c.LimitRequestsInAll,

@@ -128,8 +128,8 @@ interface Recording {
 	/** In milliseconds; 0 if unknown. */
 	duration: number;
 	complete: boolean;
-	/** Why the server does not take it: for explain, in words (of earlier pages), or null. */
-	refused: object | string | null;
+	/** Why the server does not take it, for the function explain, or null. */
+	refused: any;
 	/** Of a file, or "". */
 	name: string;
 	/** Its place at the server, if it began without a lesson and has one now. */

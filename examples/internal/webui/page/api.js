@@ -1,5 +1,7 @@
 // The HTTP interface. All addresses are relative to the page, which may be below any path.
 
+import { language } from "./dom.js";
+
 /** Problem is an unsuccessful answer, or with status 0 none at all. */
 export class Problem extends Error {
 	/** @param {number} status @param {ProblemBody} body @param {number} [retryAfter] in seconds */
@@ -17,6 +19,8 @@ export class Problem extends Error {
 
 const storageKey = "lessonkit-sign-in";
 const studentsKey = "lessonkit-students";
+/** Is set while the server has not been told of a sign-out. */
+export const signOutKey = "lessonkit-sign-out";
 
 /** account is who is signed in. Its event "change" tells of signing in and out. */
 class Account extends EventTarget {
@@ -45,12 +49,9 @@ class Account extends EventTarget {
 
 	/** @param {string} teacher @param {Fields} headers */
 	#set(teacher, headers) {
-		// What is secret goes with the tab. A cookie lasts, and nothing else here is secret then.
-		const cookie = teacher && Object.keys(headers).length === 0;
-		if (teacher !== this.teacher) for (const storage of [localStorage, sessionStorage]) storage.removeItem(studentsKey);
-		sessionStorage.setItem(storageKey, JSON.stringify(cookie ? {} : { teacher, headers }));
-		if (cookie) localStorage.setItem(storageKey, JSON.stringify({ teacher, headers }));
-		else if (!teacher) localStorage.removeItem(storageKey);
+		if (teacher !== this.teacher) localStorage.removeItem(studentsKey);
+		if (teacher) localStorage.setItem(storageKey, JSON.stringify({ teacher, headers })); // nothing of it is secret
+		else localStorage.removeItem(storageKey);
 		Object.assign(this, { teacher, headers, expired: false });
 		this.dispatchEvent(new Event("change"));
 	}
@@ -71,16 +72,16 @@ class Account extends EventTarget {
 }
 
 /** @type {Account} */
-export const account = Object.assign(new Account(), JSON.parse(localStorage.getItem(storageKey) ?? "{}"),
-	JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
+export const account = Object.assign(new Account(), JSON.parse(localStorage.getItem(storageKey) ?? "{}"));
 
-/** Headers are for one teacher and the cookie may be for another. @param {Fields} headers @returns {RequestCredentials} */
-export const credentials = (headers) => headers.Authorization || headers["X-Development-User"] ? "omit" : "same-origin";
+/** A name is for one teacher and the cookie may be for another. @param {Fields} headers @returns {RequestCredentials} */
+export const credentials = (headers) => headers["X-Development-User"] ? "omit" : "same-origin";
 
 /** @type {SendRequest} */
 export async function request(method, path, { body, headers, seconds = 30, anonymous } = {}) {
 	const blob = body instanceof Blob;
-	const sent = { ...(anonymous ? {} : account.headers), ...headers };
+	/** @type {Fields} */
+	const sent = { "Accept-Language": language, ...(anonymous ? {} : account.headers), ...headers };
 	if (body !== undefined) sent["Content-Type"] = blob ? body.type : "application/json";
 	/** @type {Response} */
 	let response;
@@ -123,15 +124,14 @@ export async function all(path, query, seconds) {
 
 /** All students; while the server is away, those of the last visit. They go with the sign-in. */
 export async function students() {
-	const storage = credentials(account.headers) === "omit" ? sessionStorage : localStorage;
-	const kept = storage.getItem(studentsKey);
+	const kept = localStorage.getItem(studentsKey);
 	const { teacher } = account;
 	try {
 		const found = await all("profiles", {}, kept ? 5 : 30);
 		try {
-			if (account.teacher === teacher) storage.setItem(studentsKey, JSON.stringify(found));
+			if (account.teacher === teacher) localStorage.setItem(studentsKey, JSON.stringify(found));
 		} catch {
-			storage.removeItem(studentsKey); // there is no space
+			localStorage.removeItem(studentsKey); // there is no space
 		}
 		return found;
 	} catch (/** @type {any} */ error) {

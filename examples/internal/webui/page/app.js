@@ -2,9 +2,9 @@
 
 import { account } from "./api.js";
 import { announce, button, byId, explain, h, once, t, useLanguage } from "./dom.js";
-import { outbox, retryNow, wake } from "./outbox.js";
+import { audio, nameOf, outbox, remove, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
-import { languageButton, languageKey, settingsView, signOut } from "./views/settings.js";
+import { languageButton, languageKey, save, settingsView, signOut } from "./views/settings.js";
 import { signInByAddress, signInView, signInWays } from "./views/signin.js";
 import { editView, studentView } from "./views/student.js";
 import { todayView } from "./views/today.js";
@@ -31,7 +31,7 @@ async function show() {
 	failed = false;
 	await end();
 	announce("");
-	await signInByAddress();
+	const refused = await signInByAddress();
 	if (number !== shown) return;
 	const [, name = "", student] = address.exec(location.hash) ?? [];
 	if (!name) history.replaceState(null, "", "#/");
@@ -49,6 +49,7 @@ async function show() {
 	}
 	if (number !== shown) return;
 	main.replaceChildren(root);
+	if (refused) announce(refused, true);
 	document.title = (root.querySelector("h1")?.textContent ?? "") + " – " + t("title");
 	if (document.activeElement === document.body) main.focus({ preventScroll: true });
 }
@@ -86,10 +87,18 @@ function drawBanner() {
 		problem && h("div.notice.row", {},
 			h("p.grow", {}, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
 		account.offline && account.teacher && !problem && h("p.notice", { role: "status" }, t("offline")),
-		refused.length > 0 && h("p.notice", {}, t("refusedParts", { n: refused.length })),
+		refused.length > 0 && h("div.notice", {}, t("refusedParts", { n: refused.length }), ...refused.map(refusedRow)),
 		others > 0 && account.teacher && h("p.notice", {}, t("othersUnsent", { n: others })));
 	if (banner.textContent === wanted.textContent) return; // a button keeps the focus
 	banner.replaceChildren(...wanted.children);
+}
+
+/** What to do with a recording, whose student may have been deleted. @param {Recording} r */
+function refusedRow(r) {
+	const of = nameOf(r);
+	return h("div.row", {}, h("span.grow", {}, of + " – " + explain(r.refused)),
+		button(t("download"), async () => save(await audio(r), r.name || "recording." + r.type.split("/")[1]), { of }),
+		button(t("discard"), () => remove(r), { class: "danger", of }));
 }
 
 addEventListener("hashchange", show);
@@ -120,6 +129,6 @@ function keepPage() {
 }
 
 await useLanguage(localStorage.getItem(languageKey) ?? navigator.language);
+void once(main, wake);
 await show();
 keepPage();
-await once(main, wake);

@@ -6,10 +6,9 @@ export let language = "en";
 
 /** @type {UseLanguage} */
 export async function useLanguage(wanted) {
-	const chosen = wanted.toLowerCase().startsWith("zh") ? "zh" : "en";
-	texts = await (await fetch(new URL(`i18n/${chosen}.json`, import.meta.url))).json();
-	language = chosen;
-	document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+	const chosen = wanted.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
+	texts = await (await fetch(new URL(`i18n/${chosen.slice(0, 2)}.json`, import.meta.url))).json();
+	document.documentElement.lang = language = chosen;
 }
 
 /** @type {Translate} */
@@ -155,7 +154,7 @@ export function explain({ name, code, status = 0, message, retryAfter = 0, field
 
 /** A day in words, or with these parts only. @type {OfDay} */
 export const dayName = (day, parts = { month: "short", day: "numeric", weekday: "short" }) =>
-	new Date(day + "T12:00").toLocaleDateString(language === "zh" ? "zh-CN" : "en", parts);
+	new Date(day + "T12:00").toLocaleDateString(language, parts);
 
 /** @type {OfSeconds} */
 export const minutes = (seconds) =>

@@ -2,6 +2,7 @@
 // written while it is made, so that a reload or a crash loses less than a second.
 
 import { account, all, request } from "./api.js";
+import { t } from "./dom.js";
 
 /** @type {Promise<IDBDatabase> | undefined} */
 let opening;
@@ -73,6 +74,9 @@ export async function remove({ lesson, sequence }) {
 	});
 	changed();
 }
+
+/** What a recording is called. @param {Recording} r */
+export const nameOf = (r) => r.name || t("part", { n: r.sequence + 1 });
 
 /** The key of a student's text that the server does not have yet. @param {string} student */
 export const draftKey = (student) => `lessonkit-draft-${account.teacher}-${student}`;

@@ -606,6 +606,10 @@ export type Report = {
      */
     miniapp_auth_configured: boolean;
     /**
+     * The OAuth 2 server at which teachers sign in to the page.
+     */
+    oauth_name?: string;
+    /**
      * For operators; absent until the jobs were counted.
      */
     queue?: QueueReport;
@@ -817,7 +821,7 @@ export type SessionItem = {
      */
     current: boolean;
     /**
-     * Browser and system; empty for a sign-in by the platform.
+     * Browser and system; empty for a sign-in with a login code.
      */
     device: string;
     /**

@@ -20,11 +20,11 @@ export function lessonsSection(work) {
 	const waiting = h("p.hint.waiting", {});
 	const finish = button(t("finishLesson"), finishLesson);
 	const text = transcript(work);
-	const files = h("input", { type: "file", accept: "audio/*,video/mp4,video/webm", multiple: true, class: "file" });
-	const drop = h("label.drop", {}, t("dropFiles"), files);
+	const files = h("input", { type: "file", accept: "audio/*,video/mp4,video/webm", multiple: true, hidden: true });
+	const choose = button(t("addFiles"), () => files.click(), { class: "quiet" });
 	const element = h("section.card.lessons", { "aria-labelledby": "lessons" },
 		h("h2", { id: "lessons" }, t("lessons")), h("div.row", {}, lessonNote, h("p.hint.keys", {}, t("spaceBar"))), waiting, text.element,
-		h("div.row", {}, finish, drop), spoken);
+		h("div.row", {}, finish, choose, files), spoken);
 
 	/** Ends the recording. @type {(() => Promise<void>) | null} */
 	let recorder = null;

@@ -1,6 +1,6 @@
 // What holds for all students, and for the teacher.
 
-import { account, request } from "../api.js";
+import { account, request, signOutKey } from "../api.js";
 import { ask, button, byId, explain, fields, form, h, language, t, today, useLanguage } from "../dom.js";
 import { draftKeys, own, remove } from "../outbox.js";
 
@@ -8,7 +8,7 @@ export const languageKey = "lessonkit-language";
 
 /** The button that changes to the other language. */
 export function languageButton() {
-	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
+	const [name, lang] = language === "en" ? ["中文", "zh-CN"] : ["English", "en"];
 	return button(name ?? "", async () => {
 		localStorage.setItem(languageKey, lang ?? "");
 		await useLanguage(lang ?? "");
@@ -104,5 +104,6 @@ export async function signOut(leave) {
 	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
 		problem = await account.logout();
 	}
+	if (problem) localStorage.setItem(signOutKey, "later");
 	await forget();
 }

@@ -1,35 +1,37 @@
-// Signing in: by a code, by a name on servers for development, or with a session token.
+// Signing in: by a code, at an OAuth 2 server, or by a name on servers for development.
 
-import { account, request } from "../api.js";
-import { announce, button, explain, fields, form, h, t, write } from "../dom.js";
+import { account, request, signOutKey } from "../api.js";
+import { button, explain, fields, form, h, t, write } from "../dom.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
 
-/** Signs in by the name in the address, if there is one. */
+/** Signs in as the address says: by a name, or by the cookie that an OAuth 2 server's answer has set. Returns why not. */
 export async function signInByAddress() {
-	const [, name, path = "/"] = /^#sign-in=([\w.@+-]+)(\/.*)?$/.exec(location.hash) ?? [];
-	if (!name) return;
+	if (localStorage.getItem(signOutKey) && !await account.logout()) localStorage.removeItem(signOutKey);
+	const [wanted, code, name, path = "/"] = /^#sign-in(?:-failed=(\w+)|=([\w.@+-]+))?(\/.*)?$/.exec(location.hash) ?? [];
+	if (!wanted) return;
 	history.replaceState(null, "", "#" + path);
-	await byName(name).catch((error) => announce(explain(error), true));
+	return (code ? Promise.reject({ code, retryAfter: 60 }) : name ? byName(name) : account.signIn({})).catch(explain);
 }
 
 /** @type {View} */
 export async function signInView(root) {
-	root.append(h("h1", {}, t("signIn")), h("p.hint", {}, t("signInHint")));
+	root.append(h("h1", {}, t("signIn")));
 	return signInWays(root);
 }
 
 /** Appends the ways to sign in that the server has. @type {View} */
 export async function signInWays(root) {
-	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
-	if (health.development_auth_enabled) {
+	/** @type {any} */
+	const { development_auth_enabled, miniapp_auth_configured, oauth_name: name } =
+		await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
+	if (development_auth_enabled) {
 		root.append(form(({ name = "" }) => byName(name), { class: "card" }, ...fields("teacher")));
 	}
-	const leave = health.miniapp_auth_configured ? await codeView(root) : undefined;
-	root.append(h("details.card", { open: !leave }, h("summary", {}, t("token")), h("p.hint", {}, t("tokenHint")),
-		form(({ token }) => account.signIn({ Authorization: "Bearer " + token }), {}, ...fields("token"))));
-	return leave;
+	if (name) root.append(h("a.button.primary", { href: "api/v1/auth/oauth" }, t("signInAt", { name })));
+	if (miniapp_auth_configured) return codeView(root);
+	if (!name && !development_auth_enabled) root.append(h("p", {}, t("noSignIn")));
 }
 
 /** Shows a code until it is confirmed, it expires, or the view is left. @type {View} */

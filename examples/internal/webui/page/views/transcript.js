@@ -3,8 +3,8 @@
 
 import { account, credentials, request } from "../api.js";
 import { arrange, button, byId, explain, h, minutes, t, words, write } from "../dom.js";
-import { audio, draftKey, newLesson, remove } from "../outbox.js";
-import { languages, save } from "./settings.js";
+import { draftKey, nameOf, newLesson } from "../outbox.js";
+import { languages } from "./settings.js";
 
 /** @param {Work} work */
 export function transcript(work) {
@@ -39,20 +39,13 @@ export function transcript(work) {
 	/** @type {(l: Lesson) => Draw<Lesson>} */
 	function lessonView({ lesson_id, number }) {
 		const name = t("lesson", { n: number });
-		const heading = h("h3.grow", {});
-		const apply = button(t("markApplied"), async () => {
-			await request("POST", `feedback-lessons/${lesson_id}/mark-applied`);
-			section.focus();
-			await work.refresh();
-		}, { class: "quiet", title: t("markAppliedHint"), of: name });
+		const heading = h("h3", {});
 		const list = h("ol.segments", {});
 		const more = h("details", {}, h("summary", {}, t("recogniseAgain")),
 			again("feedback-lessons/" + lesson_id, name, () => { more.open = false; }));
-		const section = h("section", { "aria-label": name, tabindex: -1 },
-			h("div.row", {}, heading, apply), list, more);
+		const section = h("section", { "aria-label": name }, heading, list, more);
 		return ({ applied, state, segments }, kept) => {
 			write(heading, `${name} · ${t(applied ? "applied" : state === "recording" ? "open" : "finished")}`);
-			apply.hidden = applied || state === "recording";
 			more.hidden = !segments.some((s) => s.state === "transcribed");
 			const sent = new Set(segments.map((s) => s.sequence));
 			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
@@ -215,15 +208,10 @@ export function transcript(work) {
 	/** @type {(r: Recording) => Draw<Recording>} */
 	function keptView(recording) {
 		const text = h("p.text", {});
-		const label = recording.name || t("part", { n: recording.sequence + 1 });
-		const choice = h("span.row", {}, button(t("download"), async () =>
-			save(await audio(recording), recording.name || "recording." + recording.type.split("/")[1]), { of: label }), button(t("discard"), () => remove(recording), { class: "danger", of: label }));
-		const row = h("li", {}, text, h("div.row", {}, h("span.hint.grow", {}, label), choice));
+		const row = h("li", {}, text, h("span.hint", {}, nameOf(recording)));
 		return ({ refused, complete }) => {
 			row.className = refused ? "failed" : "unsent";
-			choice.hidden = !refused;
-			const reason = typeof refused === "string" ? refused : refused && explain(refused);
-			write(text, reason ? t("refused") + " – " + reason : t(complete ? "notSent" : "beingRecorded"));
+			write(text, refused ? t("refused") + " – " + explain(refused) : t(complete ? "notSent" : "beingRecorded"));
 			return row;
 		};
 	}
