@@ -73,16 +73,18 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	all.Config, all.PlatformConfigs = nil, nil
 	inactive, _ := all.Resolve(capability.ResolveOptions{})
 	c.policies = append(c.policies, inactive)
-	known, computed := f.calls()
-	c.denied(known)
-	c.unregistered(known)
-	for _, one := range computed {
-		c.at(codeComputed, "The name of the command is computed, so whether it is granted is not checked.", nil,
-			[]call{one})
+	c.denied()
+	c.unregistered()
+	known, composed := false, false
+	for _, one := range f.calls {
+		known, composed = known || one.command != (capability.Command{}), composed || one.composed
+		if one.command == (capability.Command{}) {
+			c.at(codeComputed, "The name of the command is computed, so whether it is granted is not checked.", nil,
+				[]call{one})
+		}
 	}
 	c.localhost()
-	composed := func(one call) bool { return one.composed }
-	if len(f.Unread) == 0 && len(known) > 0 && !slices.ContainsFunc(computed, composed) {
+	if len(f.Unread) == 0 && known && !composed {
 		c.unusedGrants()
 		c.unusedCommands()
 	}
@@ -115,7 +117,7 @@ func (c *checker) report(d capability.Diagnostic) {
 func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []call,
 	related ...capability.Place) {
 	place := func(of call) capability.Diagnostic {
-		return c.sources[of.file].Diagnostic(of.offset, of.offset+of.length, code, capability.Info, message)
+		return of.source.Diagnostic(of.offset, of.offset+of.length, code, capability.Info, message)
 	}
 	d := place(places[0])
 	d.Fix, d.Related = fix, related
@@ -130,44 +132,55 @@ func (c *checker) at(code capability.Code, message string, fix *capability.Fix, 
 // maxPlaces limits the places of calls of one command.
 const maxPlaces = 20
 
-// grouped returns the calls that are wanted, those of the same command together.
-func grouped(known []call, wanted func(capability.Command) bool) (groups [][]call) {
-	index := make(map[capability.Command]int)
-	for _, one := range known {
-		i, ok := index[one.command]
-		if !ok && !wanted(one.command) {
-			continue
-		}
+// grouped returns the calls that are wanted, those of the same command for the same windows
+// together.
+func (c *checker) grouped(wanted func(call) bool) (groups [][]call) {
+	index := make(map[string]int)
+	for _, one := range c.calls {
+		key := one.command.String() + " " + strings.Join(one.windows, " ")
+		i, ok := index[key]
 		if !ok {
-			i = len(groups)
-			index[one.command], groups = i, append(groups, nil)
+			if i = -1; one.command != (capability.Command{}) && wanted(one) {
+				i, groups = len(groups), append(groups, nil)
+			}
+			index[key] = i
 		}
-		groups[i] = append(groups[i], one)
+		if i >= 0 {
+			groups[i] = append(groups[i], one)
+		}
 	}
 	return groups
 }
 
 // denied reports calls that no capability allows on any platform.
-func (c *checker) denied(known []call) {
-	for _, calls := range grouped(known, func(command capability.Command) bool {
-		return !slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowed(p, command) })
-	}) {
-		command, policy := calls[0].command, c.policies[0]
-		if denials := policy.Denials(command); len(denials) > 0 {
+func (c *checker) denied() {
+	allowed := func(one call) bool {
+		return slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowed(p, one) })
+	}
+	for _, calls := range c.grouped(func(one call) bool { return !allowed(one) }) {
+		one, policy := calls[0], c.policies[0]
+		if denials := policy.Denials(one.command); len(denials) > 0 {
 			v := denials[0].Entry().Value()
 			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.",
-				calls[0], denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
+				one, denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
 				capability.Place{File: v.File(), Start: v.Position(), Message: "It is denied here."})
 			continue
 		}
-		fix, advice := c.grant(command, policy)
-		c.at(codeDenied, fmt.Sprintf("%s is called, but no capability grants it%s", calls[0], advice), fix, calls)
+		fix, advice := c.grant(one, policy)
+		if windows := one.windows; windows != nil {
+			if one.windows = nil; allowed(one) {
+				advice = fmt.Sprintf(" to the window %q, whose page leads to the call%s", windows[0], advice)
+			}
+		}
+		c.at(codeDenied, fmt.Sprintf("%s is called, but no capability grants it%s", one, advice), fix, calls)
 	}
 }
 
-// allowed reports whether the application's own pages may call a command in some window. What
-// cannot be explained counts as allowed.
-func (c *checker) allowed(p *capability.Policy, command capability.Command) bool {
+// allowed reports whether the application's own pages may make a call, in some window that they are
+// in. What cannot be explained counts as allowed, and so do windows that are not in the
+// configuration, which may have any page.
+func (c *checker) allowed(p *capability.Policy, one call) bool {
+	command := one.command
 	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() {
 		return true
 	}
@@ -186,13 +199,15 @@ func (c *checker) allowed(p *capability.Policy, command capability.Command) bool
 		return true // one of its permissions may allow more than its name says
 	}
 	return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
-		return g.Local() && len(g.Windows())+len(g.Webviews()) > 0
+		return g.Local() && slices.ContainsFunc(slices.Concat(g.Windows(), g.Webviews()), func(label string) bool {
+			return one.windows == nil || slices.Contains(one.windows, label) || !slices.Contains(c.labels, label)
+		})
 	})
 }
 
 // grant returns the smallest change that grants a command, and the sentence that tells of it.
-func (c *checker) grant(command capability.Command, policy *capability.Policy) (*capability.Fix, string) {
-	plugin := command.Plugin()
+func (c *checker) grant(one call, policy *capability.Policy) (*capability.Fix, string) {
+	command, plugin := one.command, one.command.Plugin()
 	if c.manifests.Get("core:"+plugin) == nil && c.manifests.Absent(plugin) {
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
@@ -202,6 +217,9 @@ func (c *checker) grant(command capability.Command, policy *capability.Policy) (
 			window = cmp.Or(w.Get("label").Text(), window)
 			break
 		}
+	}
+	if one.windows != nil {
+		window = one.windows[0]
 	}
 	desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
 	if desktop.Explain(command, capability.Caller{Window: window}).AddTo != "" {
@@ -230,7 +248,7 @@ func (c *checker) grant(command capability.Command, policy *capability.Policy) (
 }
 
 // unregistered reports calls of the application's own commands whose name no Rust source has.
-func (c *checker) unregistered(known []call) {
+func (c *checker) unregistered() {
 	if c.rust == nil {
 		return
 	}
@@ -238,8 +256,8 @@ func (c *checker) unregistered(known []call) {
 	for _, command := range c.app.SourceCommands() {
 		own = append(own, command.Name)
 	}
-	for _, calls := range grouped(known, func(command capability.Command) bool {
-		return command.Plugin() == "" && c.rust[command.String()] == 0
+	for _, calls := range c.grouped(func(one call) bool {
+		return one.command.Plugin() == "" && c.rust[one.command.String()] == 0
 	}) {
 		end := "."
 		if similar := words.Closest(calls[0].command.String(), own); similar != "" {

@@ -1,11 +1,14 @@
 package calls
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/tdewolff/parse/v2/js"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/script"
@@ -13,9 +16,11 @@ import (
 
 // call is a call of a command, or of invoke by a computed name.
 type call struct {
-	command  capability.Command
-	composed bool   // the name of the command is put together of parts
-	name     string // of the function that is called, such as "invoke" and "Window#close"
+	command  capability.Command // the zero Command if the name is computed
+	composed bool               // the name is put together of parts
+	name     string             // of the function that is called, such as "invoke" and "Window#close"
+	windows  []string           // whose pages lead to the call, nil if that is not known
+	source   *capability.Source
 	file     string
 	offset   int
 	length   int
@@ -32,63 +37,148 @@ func (c call) String() string {
 // last returns the last part of a name: a function or a method.
 func last(name string) string { return name[strings.LastIndexAny(name, "#.")+1:] }
 
-// link finds the files that modules import, and collects what they use.
+// link finds the files that modules import, and what they call.
 func (r *reader) link() {
-	aliases := [][2]string{{"/", ""}, {"@/", "src"}, {"~/", "src"}, {"@/", ""}, {"~/", ""}, {"$lib/", "src/lib"},
-		{"src/", "src"}} // the usual ones, after the one of the server
-	exists := func(file string) bool { return r.graph.Modules[file] != nil }
-	r.graph.Find = func(from, spec string) string {
-		if strings.HasPrefix(spec, ".") {
-			return script.Local(from, spec, exists)
+	for file, m := range r.graph.Modules {
+		for spec := range m.Imports {
+			found := r.find(file, spec)
+			m.Imports[spec] = found
+			ext := path.Ext(spec)
+			if _, isScript := script.Extensions[ext]; found == "" && (isScript || ext == "") && !r.packaged(spec) {
+				m.Open = true // it may lead to any module
+			}
 		}
-		for _, a := range aliases {
-			if rest, ok := strings.CutPrefix(spec, a[0]); ok {
-				if file := script.Local(path.Join(r.root, a[1], "x"), "./"+rest, exists); file != "" {
+		for word := range m.Words {
+			r.words[word] = true
+			if _, command, ok := strings.Cut(word, "|"); ok { // of a plugin that is a part of the application
+				r.words["'"+command] = true
+			}
+		}
+	}
+	windows := r.windows()
+	for _, file := range slices.Sorted(maps.Keys(r.graph.Modules)) {
+		m := r.graph.Modules[file]
+		for _, name := range slices.Sorted(maps.Keys(m.Functions)) {
+			for _, c := range m.Functions[name].Calls {
+				r.call(m, c, call{file: file, source: r.sources[file], windows: windows[file]})
+			}
+		}
+	}
+	slices.SortStableFunc(r.calls, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
+	})
+}
+
+// find returns the file that a module imports, "" for a package and what is not found: by a path,
+// or by one of the usual aliases after that of the server.
+func (r *reader) find(from, spec string) string {
+	exists := func(file string) bool { return r.graph.Modules[file] != nil }
+	if strings.HasPrefix(spec, ".") {
+		return script.Local(from, spec, exists)
+	}
+	for _, folder := range r.options.Folders {
+		for _, alias := range [][2]string{{"/", ""}, {"@/", "src"}, {"~/", "src"}, {"@/", ""}, {"~/", ""},
+			{"$lib/", "src/lib"}, {"src/", "src"}} {
+			if rest, ok := strings.CutPrefix(spec, alias[0]); ok {
+				if file := script.Local(path.Join(folder, alias[1], "x"), rest, exists); file != "" {
 					return file
 				}
 			}
 		}
-		return ""
 	}
-	for _, m := range r.graph.Modules {
-		maps.Copy(r.names, m.Names)
-		for text := range m.Names {
-			if _, command, ok := strings.Cut(text, "|"); ok { // of a plugin that is a part of the application
-				r.names[command] = true
-			}
+	if path.Ext(from) == ".html" { // the address of a script may be without a dot
+		return script.Local(from, spec, exists)
+	}
+	return ""
+}
+
+// packaged reports whether an import is that of a package that is installed.
+func (r *reader) packaged(spec string) bool {
+	part := strings.SplitN(spec, "/", 3)
+	return r.dependencies[part[0]] || len(part) > 1 && r.dependencies[part[0]+"/"+part[1]]
+}
+
+// call keeps a call that is one of a command.
+func (r *reader) call(m *script.Module, c script.Call, one call) {
+	t := r.graph.Resolve(m, c.Function)
+	function := packages().functions[t]
+	if function == nil || len(function.certain) == 0 && t != script.Invoke {
+		return
+	}
+	one.name, one.offset, one.length = t.Name, m.Offset(c.At), len(last(t.Name))
+	for _, one.command = range function.certain {
+		r.calls = append(r.calls, one)
+	}
+	if t != script.Invoke {
+		return
+	}
+	names := m.Strings(c.Argument)
+	if names == nil {
+		switch c.Argument.(type) {
+		case *js.TemplateExpr, *js.BinaryExpr:
+			one.composed = true
+		}
+		r.calls = append(r.calls, one)
+	}
+	for _, name := range names {
+		command, err := capability.ParseCommand(name)
+		if err == nil && command.String() == name { // invoke takes no other names
+			one.command, one.offset, one.length = command, m.Offset(c.ArgumentAt), len(name)+2
+			r.calls = append(r.calls, one)
 		}
 	}
 }
 
-// calls returns what is called by known names, and the calls by computed ones.
-func (f *Frontend) calls() (known, computed []call) {
-	for _, file := range slices.Sorted(maps.Keys(f.graph.Modules)) {
-		for _, c := range f.graph.Modules[file].Calls {
-			t, ok := f.graph.Resolve(file, c.Value)
-			if !ok || t.Instance {
-				continue
+// windows returns the labels of the windows whose pages lead to each module. If the page of a
+// window is not known or may lead anywhere, nothing is.
+func (r *reader) windows() map[string][]string {
+	windows := make(map[string][]string)
+	if len(r.Unread) > 0 {
+		return nil
+	}
+	for _, config := range r.app.Configs("") {
+		for w := range config.Root().Get("app").Get("windows").Items() {
+			label := cmp.Or(w.Get("label").Text(), "main")
+			page := r.page(w.Get("url").Text(), config.Root().Get("build").Get("frontendDist").Text())
+			if page == "" || len(r.labels) == maxPlaces || !r.reach(page, label, windows) {
+				return nil
 			}
-			one := call{name: t.Name, file: file, offset: c.At, length: len(last(t.Name))}
-			if t != script.Invoke {
-				if function := packages().functions[t]; function != nil {
-					for _, one.command = range function.certain {
-						known = append(known, one)
-					}
-				}
-				continue
-			}
-			if c.Names == nil {
-				one.composed = c.Composed
-				computed = append(computed, one)
-			}
-			for _, name := range c.Names {
-				command, err := capability.ParseCommand(name)
-				if err == nil && command.String() == name { // invoke takes no other names
-					one.command, one.offset, one.length = command, c.NameAt, len(name)+2
-					known = append(known, one)
-				}
-			}
+			r.labels = append(r.labels, label)
 		}
 	}
-	return known, computed
+	return windows
+}
+
+// page returns the file of the page at an address, "" if it is not one that was read.
+func (r *reader) page(address, dist string) string {
+	if end := strings.IndexAny(address, "?#"); end >= 0 {
+		address = address[:end]
+	}
+	address = cmp.Or(strings.Trim(address, "/"), "index.html")
+	folders := []string{path.Join(r.app.Dir(), dist)}
+	for _, folder := range r.options.Folders {
+		folders = append(folders, folder, path.Join(folder, "src"), path.Join(folder, "public"))
+	}
+	for _, folder := range folders {
+		if page := path.Join(folder, address); path.Ext(page) == ".html" && r.graph.Modules[page] != nil {
+			return page
+		}
+	}
+	return ""
+}
+
+// reach adds the label of a window to the modules that one leads to. It reports whether they are
+// known.
+func (r *reader) reach(file, label string, windows map[string][]string) bool {
+	m := r.graph.Modules[file]
+	if m == nil || slices.Contains(windows[file], label) {
+		return true
+	}
+	windows[file] = append(windows[file], label)
+	for _, imported := range m.Imports {
+		if !r.reach(imported, label, windows) {
+			return false
+		}
+	}
+	return !m.Open
 }

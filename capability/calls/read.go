@@ -28,11 +28,10 @@ type Frontend struct {
 	// Unread are those that were not, and packages of the repository, each with the reason.
 	Unread []Unread
 
-	graph   *script.Graph
-	sources map[string]*capability.Source // of modules with calls
-	root    string                        // the folder of the frontend
-	names   map[string]bool               // all that modules use
-	rust    map[string]int                // how often the Rust sources have a word that matters
+	calls  []call
+	labels []string        // of the windows whose pages are known
+	words  map[string]bool // in all sources
+	rust   map[string]int  // how often the Rust sources have a word that matters
 }
 
 // Unread is a file, or a package or folder of others, that was not read.
@@ -57,27 +56,26 @@ const maxDepth = 64
 // too much (more than 100,000 files and folders, 64 folders in each other, or 64 MiB), and if the
 // context ends.
 func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Frontend, error) {
-	r := &reader{fsys: fsys, app: app, options: o, Frontend: &Frontend{sources: make(map[string]*capability.Source),
-		names: make(map[string]bool),
-		graph: &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns}}}
+	r := &reader{Frontend: &Frontend{words: make(map[string]bool)}, fsys: fsys, app: app, options: o,
+		graph:   &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns},
+		sources: make(map[string]*capability.Source), dependencies: make(map[string]bool)}
 	r.root = app.Dir()
 	if path.Base(r.root) == "src-tauri" {
 		r.root = path.Dir(r.root)
 	}
-	folders := o.Folders
-	if folders == nil {
-		folders = []string{r.root}
+	if r.options.Folders == nil {
+		r.options.Folders = []string{r.root}
 		r.elsewhere()
 	}
 	var files []string
-	for _, folder := range folders {
+	for _, folder := range r.options.Folders {
 		found, err := r.walk(folder, isScript, r.skipped)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
 	}
-	for _, folder := range slices.Compact(append(slices.Clip(folders), r.root)) {
+	for _, folder := range slices.Compact(append(slices.Clip(r.options.Folders), r.root)) {
 		r.packages(folder)
 	}
 	slices.Sort(files)
@@ -85,18 +83,22 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 		return nil, err
 	}
 	r.link()
-	r.readRust(app)
+	r.readRust()
 	return r.Frontend, nil
 }
 
 type reader struct {
 	*Frontend
-	fsys    fs.FS
-	options Options
-	app     *capability.App
-	entries int
-	bytes   int64
-	mu      sync.Mutex
+	fsys         fs.FS
+	options      Options
+	app          *capability.App
+	root         string // the folder of the application and its frontend
+	graph        *script.Graph
+	sources      map[string]*capability.Source
+	dependencies map[string]bool // packages that are installed
+	entries      int
+	bytes        int64
+	mu           sync.Mutex
 }
 
 func (r *reader) name(file string) string {
@@ -240,10 +242,7 @@ func (r *reader) parseFile(file string) error {
 		return nil
 	}
 	r.Files = append(r.Files, r.name(file))
-	r.graph.Modules[file] = m
-	if len(m.Calls) > 0 {
-		r.sources[file] = capability.NewSource(r.name(file), text)
-	}
+	r.graph.Modules[file], r.sources[file] = m, capability.NewSource(r.name(file), text)
 	return nil
 }
 
@@ -254,12 +253,16 @@ func (r *reader) packages(folder string) {
 	if err != nil {
 		return
 	}
-	var manifest struct{ Dependencies map[string]string }
+	var manifest struct{ Dependencies, DevDependencies map[string]string }
 	_ = json.Unmarshal(text, &manifest) // what is not readable is not there
+	for name := range manifest.DevDependencies {
+		r.dependencies[name] = true
+	}
 	for name, version := range manifest.Dependencies {
 		kind, _, local := strings.Cut(version, ":")
 		if version == "*" || local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind) {
 			r.Unread = append(r.Unread, Unread{name, "it is a package of the same repository"})
 		}
+		r.dependencies[name] = true
 	}
 }

@@ -68,13 +68,16 @@ var (
 
 // mayBeCalled reports whether something in the frontend may call a command.
 func (c *checker) mayBeCalled(command capability.Command) bool {
-	used := func(name string) bool { return c.names[name] }
+	used := func(name string) bool { return c.words[name] }
 	_, short, _ := strings.Cut(command.String(), "|")
-	imported := used("@tauri-apps/plugin-" + command.Plugin())
-	return used(command.String()) || used(short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
+	imported := used("plugin-" + command.Plugin())
+	return used("'"+command.String()) || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
 		slices.ContainsFunc(packages().callers[command], func(f *function) bool {
-			return (imported || used("__TAURI__")) && (used(last(f.Name)) || last(f.Name) == "default")
+			if used("__TAURI__") || used(f.Spec+"#*") || imported && strings.ContainsAny(f.Name, "#.") {
+				return used(last(f.Name))
+			}
+			return used(f.Spec + "#" + f.Name)
 		})
 }
 
@@ -82,7 +85,7 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 func (c *checker) unusedCommands() {
 	reported := make(map[string]bool) // the functions of a name are one command, each for a platform
 	for _, command := range c.app.SourceCommands() {
-		if c.names[command.Name] || c.rust[command.Name] < 2 || reported[command.Name] {
+		if c.words["'"+command.Name] || c.rust[command.Name] < 2 || reported[command.Name] {
 			continue
 		}
 		reported[command.Name] = true
@@ -94,20 +97,16 @@ func (c *checker) unusedCommands() {
 // readRust counts in the Rust sources of the repository the names of commands that are called or
 // defined. Whatever names a command, a function, a list or a text, may register it. If there is too
 // much or some cannot be read, nothing is known.
-func (r *reader) readRust(app *capability.App) {
+func (r *reader) readRust() {
 	wanted := make(map[string]int)
-	for _, m := range r.graph.Modules {
-		for _, c := range m.Calls {
-			for _, name := range c.Names {
-				wanted[name] = 0
-			}
-		}
+	for _, one := range r.calls {
+		wanted[one.command.String()] = 0
 	}
-	for _, command := range app.SourceCommands() {
+	for _, command := range r.app.SourceCommands() {
 		wanted[command.Name] = 0
 	}
 	r.entries, r.bytes = 0, 0 // the limits are for each of the frontend and the Rust sources
-	files, err := r.walk(r.top(path.Dir(app.Dir())), func(base string) bool { return path.Ext(base) == ".rs" },
+	files, err := r.walk(r.top(path.Dir(r.app.Dir())), func(base string) bool { return path.Ext(base) == ".rs" },
 		func(name string) bool { return path.Base(name) == "target" })
 	if err != nil || len(files) == 0 {
 		return

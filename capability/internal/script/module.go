@@ -4,221 +4,306 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// Module is what a file imports, exports and calls.
+// Module is what the scripts of a file import, export and call.
 type Module struct {
-	Exports map[string]Value // by name, "default" for the default one
-	Stars   []string         // the modules of which everything is exported
-	Calls   []Call           // of what is imported or global, or defined in the file
-	Classes map[string]Value // what the classes of the file extend, a Value without Name if nothing
-	Returns map[string]Value // what functions return by "return new Class"
-	// Names are those after dots, of imports and their modules and of globals, the short strings in
-	// the file, and the words of its templates.
-	Names map[string]bool
+	// Functions are those at the top of the file by name, "" for what is in none, and those of its
+	// classes: "Class", "Class#method" and "Class.static".
+	Functions map[string]*Function
+	Exports   map[string]js.IExpr // by name, "default" for the default one
+	// Imports are the modules that it imports and the scripts of a page, each with its file, "" for
+	// a package. Parse does not find the files.
+	Imports map[string]string
+	// Open means that it also imports modules by a name or a pattern that is computed.
+	Open bool
+	// Words are those of the source, with and without what joins the words of a name, those at the
+	// start of a string again after ', and the names that are imported as "module#name", with * for
+	// all of the module.
+	Words map[string]bool
+
+	names  map[string]js.IExpr // what is imported, or declared at the top of the file
+	stars  []js.IExpr          // the modules of which everything is exported
+	inits  map[*js.Var]js.IExpr
+	file   string
+	source []byte
+	code   []byte // that the compiler made of the source
+	places places // of the code in the source
 }
 
-// Value is what an expression refers to: an export of another module, or a name of this one.
-type Value struct {
-	// Spec is the module as the import names it: "" is the file itself, and Global what every
-	// script has.
-	Spec string
-	// Name is the name of the export, "*" for all of the module.
-	Name string
-	// Ops lead from the export to the value: ".close" a member, "()" what a call returns, "new" an
-	// instance.
-	Ops []string
+// Function is what a function calls and may return, or the constructor of a class.
+type Function struct {
+	Calls   []Call
+	Class   *js.ClassDecl // nil for a function
+	returns []js.IExpr
 }
 
-// Global is the Spec of what every script has.
-const Global = "\x00global"
-
-// Then returns the value that an operation leads to.
-func (v Value) Then(op string) Value {
-	v.Ops = append(slices.Clip(v.Ops), op)
-	return v
-}
-
-func (v Value) equal(w Value) bool {
-	return v.Spec == w.Spec && v.Name == w.Name && slices.Equal(v.Ops, w.Ops)
-}
-
-// Call is a call of a value, or "new" of one.
+// Call is a call of a function, or of a class with new.
 type Call struct {
-	Value
-	// At is the offset of what is called, NameAt that of the first argument if it is a string, else
-	// At.
-	At, NameAt int
-	// Names are the strings that the first argument may be. Without one it is computed.
-	Names    []string
-	Composed bool // it is put together of strings
-	// In is the function of the file, "Class#method" or "Class.static", that contains the call.
-	In string
-	// Maybe means that the function does not always call it.
-	Maybe bool
+	Function js.IExpr
+	Argument js.IExpr // the first one, nil without one
+	// At is where the function's name is in the code, ArgumentAt where the argument is or, if it is
+	// no string, the same; see [Module.Offset].
+	At, ArgumentAt int
+	Maybe          bool // the function that contains the call does not always make it
 }
 
-const (
-	maxString = 100
-	maxOps    = 8
-	maxCalls  = 100_000
-)
+// maxCalls limits the calls in a function.
+const maxCalls = 100_000
 
-// bound is what a variable is initialized with: the member at a path of an expression.
-type bound struct {
-	init js.IExpr
-	path []string
-}
-
-type analysis struct {
-	*Module
-	imports map[string]Value
-	locals  map[string]*js.Var // declared at the top of the file
-	inits   map[*js.Var]bound
-	called  map[*js.Var]int       // where the search for the next call of a variable begins
-	code    []byte                // that the compiler made of the source
-	indexOf func(part []byte) int // of a part of the code in it
-	offset  func(part []byte) int // of it in the file
-	depth   int
-}
-
-// declare collects imports, exports, and the constants of all scopes.
-func (a *analysis) declare(tree *js.AST) {
+// declare collects what the module imports, declares and exports.
+func (m *Module) declare(tree *js.AST) {
+	for _, v := range tree.Declared {
+		m.names[string(v.Data)] = v
+	}
 	for _, statement := range tree.List {
 		if s, ok := statement.(*js.ImportStmt); ok {
-			spec := unquoted(s.Module)
-			a.Names[spec] = true
+			m.Imports[string(unquoted(s.Module))] = ""
 			if s.Default != nil {
-				a.imports[string(s.Default)] = Value{Spec: spec, Name: "default"}
+				m.names[string(s.Default)] = m.imported(s.Module, []byte("default"))
 			}
 			for _, alias := range s.List {
-				if name := nameOr(alias.Name, alias.Binding); len(alias.Binding) > 0 {
-					a.Names[name] = true
-					a.imports[string(alias.Binding)] = Value{Spec: spec, Name: name}
-				}
+				m.names[string(alias.Binding)] = m.imported(s.Module, nameOr(alias.Name, alias.Binding))
 			}
 		}
 	}
-	for _, v := range tree.Declared {
-		a.locals[string(v.Data)] = v
-	}
-	js.Walk(constants{a}, tree)
 	for _, statement := range tree.List {
 		if s, ok := statement.(*js.ExportStmt); ok {
-			a.export(s)
+			m.export(s)
 		}
 	}
 }
 
-func nameOr(name, or []byte) string {
-	if len(name) == 0 {
-		name = or
+// imported returns the expression of an export of a module that is imported: import(…).name.
+func (m *Module) imported(spec, name []byte) js.IExpr {
+	m.Imports[string(unquoted(spec))] = ""
+	m.Words[string(unquoted(spec))+"#"+string(name)] = true
+	literal := &js.LiteralExpr{TokenType: js.StringToken, Data: spec}
+	module := &js.CallExpr{X: &js.LiteralExpr{TokenType: js.ImportToken}, Args: js.Args{List: []js.Arg{{Value: literal}}}}
+	if string(name) == "*" {
+		return module
 	}
-	return unquoted(name)
+	return memberOf(module, name)
 }
 
-func (a *analysis) export(s *js.ExportStmt) {
-	if s.Module != nil {
-		spec := unquoted(s.Module)
-		a.Names[spec] = true
-		for _, alias := range s.List {
-			switch name := nameOr(alias.Name, alias.Binding); {
-			case name == "*" && (len(alias.Binding) == 0 || string(alias.Binding) == "*"):
-				a.Stars = append(a.Stars, spec)
-			default:
-				a.Exports[nameOr(alias.Binding, alias.Name)] = Value{Spec: spec, Name: name}
-			}
-		}
-		return
-	}
+func memberOf(x js.IExpr, name []byte) js.IExpr {
+	return &js.DotExpr{X: x, Y: &js.LiteralExpr{Data: name}}
+}
+
+func (m *Module) export(s *js.ExportStmt) {
 	for _, alias := range s.List {
-		local := nameOr(alias.Name, alias.Binding)
-		a.Exports[nameOr(alias.Binding, alias.Name)] = a.named(local)
+		name, as := nameOr(alias.Name, alias.Binding), string(nameOr(alias.Binding, alias.Name))
+		switch {
+		case as == "*":
+			m.stars = append(m.stars, m.imported(s.Module, name))
+		case s.Module != nil:
+			m.Exports[as] = m.imported(s.Module, name)
+		default:
+			m.Exports[as] = m.names[string(name)]
+		}
+	}
+	as := func(v *js.Var, _ js.IExpr) {
+		if s.Default {
+			m.Exports["default"] = v
+		} else {
+			m.Exports[string(v.Data)] = v
+		}
 	}
 	switch d := s.Decl.(type) {
 	case *js.VarDecl:
 		for _, item := range d.List {
-			eachVar(item.Binding, nil, func(v *js.Var, _ []string) {
-				a.Exports[string(v.Data)] = a.named(string(v.Data))
-			})
+			eachVar(item.Binding, nil, as)
 		}
 	case *js.FuncDecl:
-		a.exportAs(s, Value{Name: nameOf(d.Name)})
+		eachVar(d.Name, nil, as)
 	case *js.ClassDecl:
-		a.exportAs(s, Value{Name: nameOf(d.Name)})
-	case nil:
-	default:
-		if v, ok := a.eval(d); ok {
-			a.exportAs(s, v)
-		}
+		eachVar(d.Name, nil, as)
+	case js.IExpr:
+		m.Exports["default"] = d
 	}
 }
 
-// exportAs exports a declaration by its own name or as the default.
-func (a *analysis) exportAs(s *js.ExportStmt, v Value) {
-	name := v.Name
-	if s.Default {
-		name = "default"
-	}
-	a.Exports[name] = v
-}
-
-func nameOf(v *js.Var) string {
-	if v == nil {
-		return ""
-	}
-	return string(v.Data)
-}
-
-// named returns the value of a name at the top of the file.
-func (a *analysis) named(name string) Value {
-	if v, ok := a.imports[name]; ok {
-		return v
-	}
-	if v := a.locals[name]; v != nil {
-		if value, ok := a.eval(v); ok {
-			return value
-		}
-	}
-	return Value{Name: name}
-}
-
-// constants collects what constants are initialized with.
-type constants struct{ *analysis }
-
-func (c constants) Enter(n js.INode) js.IVisitor {
-	if n, ok := n.(*js.VarDecl); ok && n.TokenType == js.ConstToken {
-		for _, item := range n.List {
-			if item.Default != nil {
-				eachVar(item.Binding, nil, func(v *js.Var, path []string) { c.inits[v] = bound{item.Default, path} })
-			}
-		}
-	}
-	return c
-}
-
-func (constants) Exit(js.INode) {}
-
-// eachVar calls a function with each variable of a pattern, and the members that lead to it.
-func eachVar(b js.IBinding, path []string, visit func(*js.Var, []string)) {
+// eachVar calls a function with each variable of a pattern and what initializes it, if the pattern
+// is initialized with x.
+func eachVar(b js.IBinding, x js.IExpr, visit func(*js.Var, js.IExpr)) {
 	switch b := b.(type) {
 	case *js.Var:
-		visit(b, path)
+		if b != nil {
+			visit(b, x)
+		}
 	case *js.BindingObject:
 		for _, item := range b.List {
-			name := ""
-			if item.Key != nil && !item.Key.IsComputed() {
-				name = unquoted(item.Key.Literal.Data)
-			} else if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
-				name = string(v.Data)
-			}
-			if name != "" && len(path) < maxOps {
-				eachVar(item.Value.Binding, append(slices.Clip(path), "."+name), visit)
+			if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
+				visit(v, memberOf(x, v.Data))
+			} else if item.Key != nil && !item.Key.IsComputed() {
+				eachVar(item.Value.Binding, memberOf(x, unquoted(item.Key.Literal.Data)), visit)
 			}
 		}
 	}
+}
+
+// visitor collects calls. Its fields are about where in the file it is.
+type visitor struct {
+	*Module
+	in     *Function
+	depth  int           // how many functions it is in
+	class  *js.ClassDecl // nil outside of classes, and in those without a name
+	maybe  bool
+	called map[*js.Var]int // where the search for the next call of a variable begins
+}
+
+// Enter implements [js.IVisitor].
+func (v *visitor) Enter(n js.INode) js.IVisitor {
+	w := *v
+	switch n := n.(type) {
+	case *js.VarDecl:
+		for _, item := range n.List {
+			if n.TokenType == js.ConstToken && item.Default != nil {
+				eachVar(item.Binding, item.Default, func(of *js.Var, x js.IExpr) { v.inits[of] = x })
+			}
+		}
+		return v
+	case *js.IfStmt, *js.CondExpr, *js.CaseClause, *js.ForInStmt, *js.ForOfStmt, *js.WhileStmt:
+		w.maybe = true
+	case *js.BinaryExpr:
+		w.maybe = v.maybe || n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken
+	case *js.ReturnStmt:
+		v.returned(n.Value)
+		return v
+	case *js.FuncDecl:
+		if w.enter(); v.depth == 0 && n.Name != nil {
+			w.in = v.function(string(n.Name.Data))
+		}
+	case *js.ArrowFunc:
+		w.enter()
+	case *js.ClassDecl:
+		if w.class = nil; n.Name != nil {
+			w.class = n
+			w.in, w.depth, w.maybe = v.function(string(n.Name.Data)), 1, false
+			w.in.Class = n
+		}
+	case *js.MethodDecl:
+		w.method(n)
+	case *js.CallExpr:
+		v.call(n.X, n.Args)
+		return v
+	case *js.NewExpr:
+		if n.Args != nil {
+			v.call(n.X, *n.Args)
+		}
+		return v
+	default:
+		return v
+	}
+	return &w
+}
+
+// Exit implements [js.IVisitor].
+func (*visitor) Exit(js.INode) {}
+
+// function returns the function of a name.
+func (m *Module) function(name string) *Function {
+	if m.Functions[name] == nil {
+		m.Functions[name] = &Function{}
+	}
+	return m.Functions[name]
+}
+
+// enter makes it the visitor of what is in a function.
+func (v *visitor) enter() { v.maybe, v.depth = v.maybe || v.depth > 0, v.depth+1 }
+
+func (v *visitor) method(n *js.MethodDecl) {
+	name := string(unquoted(n.Name.Literal.Data))
+	switch {
+	case v.class == nil: // of an object
+		if v.depth == 0 {
+			v.in = v.function(name)
+		}
+		v.enter()
+		return
+	case name == "constructor":
+		name = string(v.class.Name.Data)
+	case n.Static:
+		name = string(v.class.Name.Data) + "." + name
+	default:
+		name = string(v.class.Name.Data) + "#" + name
+	}
+	v.in, v.depth, v.maybe = v.function(name), 1, false
+}
+
+// returned keeps what a function returns.
+func (v *visitor) returned(x js.IExpr) {
+	if either, ok := x.(*js.CondExpr); ok {
+		v.returned(either.X)
+		v.returned(either.Y)
+	} else if v.depth == 1 {
+		v.in.returns = append(v.in.returns, x)
+	}
+}
+
+func (v *visitor) call(x js.IExpr, args js.Args) {
+	c := Call{Function: x, Maybe: v.maybe}
+	if len(args.List) > 0 {
+		c.Argument = args.List[0].Value
+	}
+	switch x := x.(type) {
+	case *js.LiteralExpr:
+		text := literal(c.Argument)
+		switch {
+		case x.TokenType != js.ImportToken:
+		case text != nil:
+			v.imported(text, []byte{'*'})
+		default:
+			v.Open = true
+		}
+		return
+	case *js.Var:
+		c.At = v.place(variable(x))
+	case *js.DotExpr:
+		c.At = v.index(memberName(x))
+		if l, ok := x.X.(*js.LiteralExpr); ok && v.class != nil {
+			of := map[js.TokenType]js.IExpr{js.ThisToken: v.class.Name, js.SuperToken: v.class.Extends}[l.TokenType]
+			c.Function = &js.DotExpr{X: &js.NewExpr{X: of}, Y: x.Y}
+		}
+	}
+	c.ArgumentAt = c.At
+	if text := literal(c.Argument); text != nil {
+		c.ArgumentAt = v.index(text)
+	}
+	if len(v.in.Calls) < maxCalls {
+		v.in.Calls = append(v.in.Calls, c)
+	}
+}
+
+// index returns where a part of the code is in it.
+func (m *Module) index(part []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(m.code))))
+}
+
+// place returns where a variable is called. The parser tells the place of its first use only: the
+// next one that is called is searched for, as calls are visited in about their order.
+func (v *visitor) place(name *js.Var) int {
+	first := v.index(name.Data)
+	for at := max(first, v.called[name]); ; {
+		i := bytes.Index(v.code[at:], name.Data)
+		if i < 0 {
+			v.called[name] = len(v.code)
+			return first
+		}
+		start := at + i
+		at = start + len(name.Data)
+		if (start == 0 || v.code[start-1] != '.' && !isLetter(v.code[start-1])) && at < len(v.code) && strings.IndexByte("(?`", v.code[at]) >= 0 {
+			v.called[name] = at
+			return start
+		}
+	}
+}
+
+func isLetter(c byte) bool {
+	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // variable returns the declaration of a variable.
@@ -229,116 +314,55 @@ func variable(v *js.Var) *js.Var {
 	return v
 }
 
-// eval returns what an expression refers to.
-func (a *analysis) eval(x js.IExpr) (Value, bool) {
-	if a.depth++; a.depth > 50 {
-		a.depth--
-		return Value{}, false
-	}
-	defer func() { a.depth-- }()
-	switch x := x.(type) {
-	case *js.Var:
-		return a.evalVar(variable(x))
-	case *js.GroupExpr:
-		return a.eval(x.X)
-	case *js.CommaExpr:
-		return a.eval(x.List[len(x.List)-1])
-	case *js.UnaryExpr:
-		if x.Op == js.AwaitToken {
-			return a.eval(x.X)
-		}
-	case *js.DotExpr:
-		return a.evalThen(x.X, "."+memberName(x))
-	case *js.IndexExpr:
-		if names := a.strings(x.Y); len(names) == 1 {
-			return a.evalThen(x.X, "."+names[0])
-		}
-	case *js.NewExpr:
-		return a.evalThen(x.X, "new")
-	case *js.CallExpr:
-		if l, ok := x.X.(*js.LiteralExpr); ok && l.TokenType == js.ImportToken && len(x.Args.List) > 0 {
-			if names := a.strings(x.Args.List[0].Value); len(names) == 1 {
-				return Value{Spec: names[0], Name: "*"}, true
-			}
-			return Value{}, false
-		}
-		return a.evalThen(x.X, "()")
-	}
-	return Value{}, false
-}
-
-func (a *analysis) evalVar(v *js.Var) (Value, bool) {
-	name := string(v.Data)
-	if local := a.locals[name]; v.Decl == js.NoDecl && local != nil { // used before it is declared
-		v = local
-	}
-	switch b, ok := a.inits[v]; {
-	case ok:
-		value, ok := a.eval(b.init)
-		if !ok {
-			return Value{}, false
-		}
-		for _, op := range b.path {
-			value = value.Then(op)
-		}
-		return value, len(value.Ops) <= maxOps
-	case v.Decl == js.NoDecl:
-		if value, ok := a.imports[name]; ok {
-			return value, true
-		}
-		return Value{Spec: Global, Name: name}, true
-	case v.Decl == js.FunctionDecl || v.Decl == js.LexicalDecl:
-		return Value{Name: name}, true
-	}
-	return Value{}, false
-}
-
-func (a *analysis) evalThen(x js.IExpr, op string) (Value, bool) {
-	value, ok := a.eval(x)
-	if !ok || len(value.Ops) >= maxOps {
-		return Value{}, false
-	}
-	return value.Then(op), true
-}
-
-func memberName(x *js.DotExpr) string {
+func memberName(x *js.DotExpr) []byte {
 	switch y := x.Y.(type) {
 	case *js.LiteralExpr:
-		return string(y.Data)
+		return y.Data
 	case js.LiteralExpr: // after await
-		return string(y.Data)
+		return y.Data
 	case *js.Var:
-		return string(y.Data)
+		return y.Data
 	}
-	return ""
+	return nil
 }
 
-// strings returns the strings that an expression may be, nil if that is not known.
-func (a *analysis) strings(x js.IExpr) []string {
+func nameOr(name, or []byte) []byte {
+	if len(name) == 0 {
+		name = or
+	}
+	return unquoted(name)
+}
+
+// unquoted returns a name without the quotes that it may have.
+func unquoted(text []byte) []byte { return bytes.Trim(text, "\"'`") }
+
+// literal returns a string with its quotes, nil if an expression is none.
+func literal(x js.IExpr) []byte {
 	switch x := x.(type) {
 	case *js.LiteralExpr:
-		if x.TokenType == js.StringToken && !bytes.ContainsRune(x.Data, '\\') {
-			return []string{unquoted(x.Data)}
+		if x.TokenType == js.StringToken {
+			return x.Data
 		}
 	case *js.TemplateExpr:
-		if x.Tag == nil && len(x.List) == 0 && !bytes.ContainsRune(x.Tail, '\\') {
-			return []string{unquoted(x.Tail)}
-		}
-	case *js.GroupExpr:
-		return a.strings(x.X)
-	case *js.CondExpr:
-		if one, other := a.strings(x.X), a.strings(x.Y); one != nil && other != nil && len(one)+len(other) < 100 {
-			return append(one, other...)
-		}
-	case *js.Var:
-		if b, ok := a.inits[variable(x)]; ok && len(b.path) == 0 {
-			if l, ok := b.init.(*js.LiteralExpr); ok {
-				return a.strings(l)
-			}
+		if x.Tag == nil && len(x.List) == 0 {
+			return x.Tail
 		}
 	}
 	return nil
 }
 
-// unquoted returns a name without the quotes that it may have.
-func unquoted(text []byte) string { return strings.Trim(string(text), "\"'`") }
+// Strings returns the strings that an expression may be, nil if it is computed.
+func (m *Module) Strings(x js.IExpr) []string {
+	switch y := x.(type) {
+	case *js.CondExpr:
+		if one, other := m.Strings(y.X), m.Strings(y.Y); one != nil && other != nil && len(one)+len(other) < 100 {
+			return slices.Concat(one, other)
+		}
+	case *js.Var:
+		x = m.inits[variable(y)]
+	}
+	if text := literal(x); text != nil {
+		return []string{string(unquoted(text))}
+	}
+	return nil
+}

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,6 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
@@ -51,16 +51,11 @@ func Parse(name string, source []byte) (*Module, error) {
 	case marks(source) > maxMarks:
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
-	m := &Module{Exports: make(map[string]Value), Names: make(map[string]bool),
-		Classes: make(map[string]Value), Returns: make(map[string]Value)}
+	m := &Module{Functions: make(map[string]*Function), Exports: make(map[string]js.IExpr),
+		Imports: make(map[string]string), Words: make(map[string]bool), names: make(map[string]js.IExpr),
+		inits: make(map[*js.Var]js.IExpr), file: name, source: source}
 	done := make(chan error, 1)
-	go func() {
-		if loader != api.LoaderNone {
-			done <- m.script(source, 0, loader)
-			return
-		}
-		done <- m.page(source, path.Ext(name))
-	}()
+	go func() { done <- m.read(loader) }()
 	timer := time.NewTimer(maxTime)
 	defer timer.Stop()
 	select {
@@ -88,9 +83,17 @@ func marks(source []byte) (n int) {
 	return n
 }
 
-// script reads the script at an offset of a file.
-func (m *Module) script(source []byte, offset int, loader api.Loader) error {
-	out := api.Transform(string(source), api.TransformOptions{
+// read reads the scripts of the source.
+func (m *Module) read(loader api.Loader) error {
+	m.words("")
+	m.words("-|:")
+	if loader == api.LoaderNone {
+		var err error
+		if loader, err = m.page(); err != nil {
+			return err
+		}
+	}
+	out := api.Transform(string(m.source), api.TransformOptions{
 		Loader: loader, Target: api.ES2022, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
 		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, LogLevel: api.LogLevelSilent,
 		JSX: api.JSXTransform, JSXFactory: "__element", JSXFragment: "__fragment",
@@ -101,40 +104,108 @@ func (m *Module) script(source []byte, offset int, loader api.Loader) error {
 	if len(out.Errors) > 0 {
 		return errors.New(out.Errors[0].Text)
 	}
-	code := append(out.Code, 0)[:len(out.Code)] // room for the parser's end mark, so that it does not copy
-	tree, err := js.Parse(parse.NewInputBytes(code), js.Options{})
+	m.places.encoded = out.Map
+	m.code = append(out.Code, 0)[:len(out.Code)] // room for the parser's end mark, so that it does not copy
+	tree, err := js.Parse(parse.NewInputBytes(m.code), js.Options{})
 	if err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return errors.New(text)
 	}
-	if len(tree.List) == 0 {
-		return nil // only types
-	}
-	places, err := sourcemap.Parse("", out.Map)
-	if err != nil {
-		return err
-	}
-	lines, outLines := lineStarts(source), lineStarts(code)
-	a := &analysis{Module: m, inits: make(map[*js.Var]bound), imports: make(map[string]Value),
-		locals: make(map[string]*js.Var), called: make(map[*js.Var]int), code: code}
-	a.indexOf = func(part []byte) int { // the parser's parts are of the code
-		return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(code))))
-	}
-	a.offset = func(part []byte) int {
-		at := a.indexOf(part)
-		line := sort.SearchInts(outLines, at+1) // one-based
-		if at < 0 || at >= len(code) {
-			return offset
-		}
-		_, _, from, column, ok := places.Source(line, at-outLines[line-1])
-		if !ok || from < 1 || from > len(lines) {
-			return offset
-		}
-		return offset + lines[from-1] + utf16Bytes(source[lines[from-1]:], column)
-	}
-	a.declare(tree)
-	js.Walk(visitor{analysis: a}, tree)
+	m.declare(tree)
+	js.Walk(&visitor{Module: m, in: m.function(""), called: make(map[*js.Var]int)}, tree)
 	return nil
+}
+
+// words keeps the words of the source: of letters, digits and some other characters.
+func (m *Module) words(joined string) {
+	for at := 0; at < len(m.source); at++ {
+		start := at
+		for at < len(m.source) && (isLetter(m.source[at]) || strings.IndexByte(joined, m.source[at]) >= 0) {
+			at++
+		}
+		if word := m.source[start:at]; len(word) > 0 && len(word) <= maxName && !m.Words[string(word)] {
+			m.Words[string(word)] = true
+		}
+		if start > 0 && strings.IndexByte("\"'`", m.source[start-1]) >= 0 && at-start <= maxName {
+			m.Words["'"+string(m.source[start:at])] = true
+		}
+	}
+}
+
+// page leaves of the source of a page or component only the scripts, among spaces.
+func (m *Module) page() (loader api.Loader, err error) {
+	input := parse.NewInputBytes(append(slices.Clip(m.source), 0)[:len(m.source)])
+	script := bytes.Repeat([]byte{' '}, len(m.source))
+	for _, at := range lineStarts(m.source)[1:] {
+		script[at-1] = '\n'
+	}
+	lexer := html.NewLexer(input)
+	loader = api.LoaderJSX
+	isScript := false
+	for {
+		token, text := lexer.Next()
+		switch token {
+		case html.ErrorToken:
+			if m.source = script; lexer.Err() != io.EOF {
+				err = lexer.Err()
+			}
+			return loader, err
+		case html.StartTagToken:
+			isScript = string(lexer.Text()) == "script"
+		case html.AttributeToken:
+			key, value := string(lexer.AttrKey()), string(unquoted(lexer.AttrVal()))
+			switch typed, ok := Extensions["."+value]; {
+			case isScript && key == "lang" && ok:
+				loader = typed
+			case isScript && key == "src":
+				m.Imports[value] = ""
+			case isScript && key == "type":
+				isScript = value == "" || value == "module" || strings.HasSuffix(value, "javascript")
+			}
+		case html.TextToken:
+			if isScript {
+				copy(script[input.Offset()-len(text):], text)
+				copy(script[input.Offset():], ";")
+			}
+			isScript = false
+		}
+	}
+}
+
+// places finds places of the code in the source.
+type places struct {
+	encoded          []byte // the compiler's map
+	decoded          *sourcemap.Consumer
+	inCode           []int // where lines begin
+	inSource         []int
+	line, column, at int // in the source, of the last place
+}
+
+// Offset returns where in the file a part of the code was made from. Parts in about the order of
+// the file take the least time.
+func (m *Module) Offset(part int) int {
+	p := &m.places
+	if p.decoded == nil {
+		p.decoded, _ = sourcemap.Parse("", p.encoded) // the compiler's map is valid
+		p.inCode, p.inSource = lineStarts(m.code), lineStarts(m.source)
+	}
+	if part < 0 || part >= len(m.code) {
+		return 0
+	}
+	line := sort.SearchInts(p.inCode, part+1) // one-based
+	_, _, from, column, ok := p.decoded.Source(line, part-p.inCode[line-1])
+	if !ok || from < 1 || from > len(p.inSource) {
+		return 0
+	}
+	if from != p.line || column < p.column {
+		p.line, p.column, p.at = from, 0, p.inSource[from-1]
+	}
+	for p.at < len(m.source) && p.column < column && m.source[p.at] != '\n' { // in UTF-16
+		r, size := utf8.DecodeRune(m.source[p.at:])
+		p.at += size
+		p.column += utf16.RuneLen(r)
+	}
+	return p.at
 }
 
 // lineStarts returns the offsets of the lines of a text.
@@ -146,68 +217,4 @@ func lineStarts(text []byte) []int {
 		}
 	}
 	return starts
-}
-
-// utf16Bytes returns how many bytes a number of UTF-16 units at the start of a text has.
-func utf16Bytes(text []byte, units int) int {
-	at := 0
-	for at < len(text) && units > 0 && text[at] != '\n' {
-		r, size := utf8.DecodeRune(text[at:])
-		at += size
-		units -= utf16.RuneLen(r)
-	}
-	return at
-}
-
-// page reads the scripts of a page or component.
-func (m *Module) page(source []byte, ext string) error {
-	component := ext != ".html"
-	input := parse.NewInputBytes(append(slices.Clip(source), 0)[:len(source)])
-	lexer := html.NewLexer(input)
-	loader, script := api.LoaderJSX, false
-	for {
-		token, text := lexer.Next()
-		switch token {
-		case html.ErrorToken:
-			if err := lexer.Err(); err != io.EOF {
-				return err
-			}
-			return nil
-		case html.StartTagToken:
-			script, loader = string(lexer.Text()) == "script", api.LoaderJSX
-		case html.AttributeToken:
-			value := strings.Trim(string(lexer.AttrVal()), `"'`)
-			switch key := string(lexer.AttrKey()); {
-			case script && key == "lang" && (value == "ts" || value == "tsx"):
-				loader = Extensions["."+value]
-			case script && key == "type" && value != "" && value != "module" &&
-				!strings.HasSuffix(value, "javascript"):
-				script = false // data
-			default:
-				m.Names[key] = true
-				m.template(value)
-			}
-		case html.TextToken:
-			if script {
-				at := input.Offset() - len(text)
-				if err := m.script(source[at:input.Offset()], at, loader); err != nil {
-					return err
-				}
-			} else if component {
-				m.template(string(text))
-			}
-			script = false
-		}
-	}
-}
-
-// template keeps the words of a template's text, which may call what its scripts import.
-func (m *Module) template(text string) {
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
-		return r != '_' && r != '-' && r != '|' && r != ':' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		if len(word) <= maxString {
-			m.Names[word] = true
-		}
-	}
 }

@@ -93,9 +93,15 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, c := range m.Calls {
-			require.LessOrEqual(t, c.At, len(source))
-			require.LessOrEqual(t, c.NameAt, len(source))
+		g := &Graph{Modules: map[string]*Module{m.file: m},
+			Returns: func(Target) (Target, bool) { return Target{}, false }}
+		for _, function := range m.Functions {
+			for _, c := range function.Calls {
+				g.Resolve(m, c.Function)
+				m.Strings(c.Argument)
+				require.LessOrEqual(t, m.Offset(c.At), len(source))
+				require.LessOrEqual(t, m.Offset(c.ArgumentAt), len(source))
+			}
 		}
 	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,56 +13,52 @@ import (
 // caller reads which commands the functions of npm packages call.
 type caller struct {
 	*script.Graph
-	root string
-	core string // the file that defines invoke
+	public map[script.Target]string // the names under which classes are exported
 }
 
 // addCalls writes the table of the functions of packages: those of a folder @tauri-apps.
-func addCalls(folder string) ([][]string, error) {
-	c := &caller{Graph: &script.Graph{Modules: make(map[string]*script.Module)}, root: folder, core: "api/core.js"}
-	exists := func(file string) bool { return c.Modules[file] != nil }
-	c.Find = func(from, spec string) string {
-		if name, ok := strings.CutPrefix(spec, "@tauri-apps/api/"); ok {
-			return "api/" + name + ".js"
-		}
-		if strings.HasPrefix(spec, ".") {
-			return script.Local(from, spec, exists)
-		}
-		return ""
-	}
+func addCalls(folder string) (rows [][]string, err error) {
+	c := &caller{&script.Graph{Modules: make(map[string]*script.Module)}, make(map[script.Target]string)}
 	c.Returns = func(script.Target) (script.Target, bool) { return script.Target{}, false }
-	files, _ := filepath.Glob(filepath.Join(folder, "api", "*.js")) // the patterns are valid
-	more, _ := filepath.Glob(filepath.Join(folder, "api", "menu", "*.js"))
-	plugins, _ := filepath.Glob(filepath.Join(folder, "plugin-*", "dist-js", "*.js"))
-	for _, file := range slices.Concat(files, more, plugins) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		name, _ := filepath.Rel(folder, file) // it is below
-		if c.Modules[filepath.ToSlash(name)], err = script.Parse(file, text); err != nil {
-			return nil, err
+	modules := make(map[string]string) // as programs import them, by file
+	for _, pattern := range []string{"api/*.js", "api/menu/*.js", "plugin-*/dist-js/*.js"} {
+		files, _ := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern))) // the patterns are valid
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			name, _ := filepath.Rel(folder, file) // it is below
+			name = filepath.ToSlash(name)
+			if c.Modules[name], err = script.Parse(name, text); err != nil {
+				return nil, err
+			}
+			module, isIndex := strings.CutSuffix(strings.TrimSuffix(name, ".js"), "/dist-js/index")
+			if isIndex || pattern == "api/*.js" && module != "api/index" {
+				modules[name] = "@tauri-apps/" + module
+			}
 		}
 	}
-	var rows [][]string
-	public := make(map[script.Target]string) // the names under which classes are exported
-	for _, write := range []bool{false, true} {
-		for file, m := range c.Modules {
-			spec := "@tauri-apps/" + strings.TrimSuffix(file, ".js")
-			plugin, module, isPlugin := strings.Cut(file, "/dist-js/")
-			if isPlugin {
-				spec = "@tauri-apps/" + plugin
+	exists := func(file string) bool { return c.Modules[file] != nil }
+	for file, m := range c.Modules {
+		for spec := range m.Imports {
+			if name, ok := strings.CutPrefix(spec, "@tauri-apps/api/"); ok {
+				m.Imports[spec] = script.Local("api/x", name, exists)
+			} else if strings.HasPrefix(spec, ".") {
+				m.Imports[spec] = script.Local(file, spec, exists)
 			}
-			if isPlugin && module != "index.js" || file == "api/index.js" || strings.HasPrefix(file, "api/menu/") {
-				continue
-			}
-			for name, v := range m.Exports {
-				t, ok := c.Resolve(file, v)
-				switch {
-				case ok && write:
-					rows = append(rows, c.rows(spec, name, t, public)...)
-				case ok && public[t] < spec+"#"+name: // prefers "Database" to "default", the new to the old
-					public[t] = spec + "#" + name
+		}
+	}
+	for _, add := range []func(spec, name string, t script.Target){
+		func(spec, name string, t script.Target) { // prefers "Database" to "default", the new to the old
+			c.public[t] = max(c.public[t], spec+"#"+name)
+		},
+		func(spec, name string, t script.Target) { rows = append(rows, c.rows(spec, name, t)...) },
+	} {
+		for file, spec := range modules {
+			for name := range c.Modules[file].Exports {
+				if t := c.Export(file, name); t != (script.Target{}) {
+					add(spec, name, t)
 				}
 			}
 		}
@@ -78,127 +73,80 @@ func addCalls(folder string) ([][]string, error) {
 }
 
 // rows returns the rows of an export: its own, and those of the members of a class.
-func (c *caller) rows(spec, name string, t script.Target, public map[script.Target]string) (rows [][]string) {
-	for _, member := range append(c.members(t), "") {
-		of := t
-		of.Name += member
-		calls := make(map[string]bool)
-		c.collect(of, false, calls, make(map[script.Target]bool))
-		var list []string
-		for command, maybe := range calls {
-			if maybe {
+func (c *caller) rows(spec, name string, t script.Target) (rows [][]string) {
+	for member, of := range c.members(t) {
+		var calls []string
+		for command, maybe := range c.calls(of, false, make(map[string]bool), make(map[script.Target]bool)) {
+			// A constructor creates what it is of, unless an option tells that it exists.
+			if maybe && (member != "" || !strings.Contains(command, "|create_webview") && command != "plugin:window|create") {
 				command += "?"
 			}
-			list = append(list, command)
+			calls = append(calls, command)
 		}
-		slices.Sort(list)
-		returned := c.returned(of, public)
-		if member == "" || list != nil || returned != "" {
-			rows = append(rows, []string{spec, name + member, cmp.Or(returned, "-"),
-				cmp.Or(strings.Join(list, ","), "-")})
+		slices.Sort(calls)
+		returned := c.Result(of)
+		class := ""
+		if returned.Instance {
+			returned.Instance = false
+			class = c.public[returned]
+		}
+		if member == "" || calls != nil || class != "" {
+			rows = append(rows, []string{spec, name + member, cmp.Or(class, "-"), cmp.Or(strings.Join(calls, ","), "-")})
 		}
 	}
 	return rows
 }
 
-// returned returns the class of which a function returns an instance, "" if it does not.
-func (c *caller) returned(t script.Target, public map[script.Target]string) string {
-	for _, of := range c.parents(t) {
-		v, ok := c.Modules[of.Spec].Returns[of.Name]
-		if !ok {
+// members returns an export and, of a class, its members by ".static" or "#method", each with the
+// function that it is: its own one before those of the classes that it extends.
+func (c *caller) members(t script.Target) map[string]script.Target {
+	all := map[string]script.Target{"": t}
+	classes := []script.Target{t}
+	if t.Name == "WebviewWindow" { // the framework copies the methods of both into it
+		classes = append(classes, script.Target{Spec: "api/window.js", Name: "Window"},
+			script.Target{Spec: "api/webview.js", Name: "Webview"})
+	}
+	for i := 0; i < len(classes) && i < 10; i++ {
+		of := classes[i]
+		m := c.Modules[of.Spec]
+		if m == nil || m.Functions[of.Name] == nil || m.Functions[of.Name].Class == nil {
 			continue
 		}
-		if r, ok := c.Resolve(of.Spec, v); ok && r.Instance {
-			r.Instance = false
-			return public[r]
-		}
-	}
-	return ""
-}
-
-// split returns the class of a method and the method, ".static" or "#method".
-func split(name string) (class, method string) {
-	if i := strings.IndexAny(name, ".#"); i >= 0 {
-		return name[:i], name[i:]
-	}
-	return name, ""
-}
-
-// mixed are the classes whose methods the framework copies into WebviewWindow.
-var mixed = []script.Target{{Spec: "api/window.js", Name: "Window"}, {Spec: "api/webview.js", Name: "Webview"}}
-
-// parents returns a class, or a method as the class and those that it extends have it, from the
-// class itself on.
-func (c *caller) parents(t script.Target) []script.Target {
-	var all []script.Target
-	class, method := split(t.Name)
-	for depth := 0; depth < 5 && c.Modules[t.Spec] != nil; depth++ {
-		all = append(all, script.Target{Spec: t.Spec, Name: class + method})
-		if class == "WebviewWindow" {
-			for _, other := range mixed {
-				all = append(all, script.Target{Spec: other.Spec, Name: other.Name + method})
+		for name := range m.Functions {
+			member, ok := strings.CutPrefix(name, of.Name)
+			if _, overridden := all[member]; ok && !overridden && strings.IndexAny(member, "#.") == 0 && len(member) > 1 {
+				all[member] = script.Target{Spec: of.Spec, Name: name}
 			}
 		}
-		extended, known := c.Modules[t.Spec].Classes[class]
-		if !known || extended.Name == "" {
-			break
-		}
-		up, found := c.Resolve(t.Spec, extended)
-		if !found {
-			break
-		}
-		t, class = up, up.Name
+		classes = append(classes, c.Resolve(m, m.Functions[of.Name].Class.Extends))
 	}
 	return all
 }
 
-// members returns the methods of a class.
-func (c *caller) members(t script.Target) (members []string) {
-	if _, ok := c.Modules[t.Spec].Classes[t.Name]; !ok {
-		return nil
+// calls adds the commands that a function calls, each with whether it may not.
+func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen map[script.Target]bool,
+) map[string]bool {
+	t.Instance = false
+	if i := strings.IndexAny(t.Name, "#."); i > 0 { // of a class, maybe one that it extends, or of an object
+		class := script.Target{Spec: t.Spec, Name: t.Name[:i]}
+		t = cmp.Or(c.members(class)[t.Name[i:]], script.Target{Spec: t.Spec, Name: t.Name[i+1:]})
 	}
-	for _, class := range c.parents(t) {
-		m := c.Modules[class.Spec]
-		names := slices.Collect(maps.Keys(m.Returns))
-		for _, call := range m.Calls {
-			names = append(names, call.In)
-		}
-		for _, name := range names {
-			if of, method := split(name); of == class.Name && len(method) > 1 && !slices.Contains(members, method) {
-				members = append(members, method)
-			}
-		}
-	}
-	return members
-}
-
-// collect adds the commands that a function calls, each with whether it may not.
-func (c *caller) collect(t script.Target, maybe bool, calls map[string]bool, seen map[script.Target]bool) {
-	if t.Instance = false; seen[t] || len(seen) > 200 {
-		return
+	m := c.Modules[t.Spec]
+	if m == nil || m.Functions[t.Name] == nil || seen[t] || m.Functions[t.Name].Class != nil && len(seen) > 0 {
+		return known // of a class others make objects for what exists
 	}
 	seen[t] = true
-	for _, of := range c.parents(t) {
-		found := false
-		for _, call := range c.Modules[of.Spec].Calls {
-			if call.In != of.Name {
-				continue
-			}
-			found = true
-			to, ok := c.Resolve(of.Spec, call.Value)
-			maybe := maybe || call.Maybe
-			switch {
-			case ok && to.Spec == c.core && to.Name == "invoke":
-				for _, name := range call.Names {
-					known, again := calls[name]
-					calls[name] = maybe && (known || !again)
-				}
-			case ok:
-				c.collect(to, maybe, calls, seen)
-			}
+	for _, call := range m.Functions[t.Name].Calls {
+		maybe := maybe || call.Maybe
+		to := c.Resolve(m, call.Function)
+		if to.Spec != "api/core.js" || to.Name != "invoke" {
+			c.calls(to, maybe, known, seen)
+			continue
 		}
-		if _, method := split(of.Name); found || method == "" {
-			break // it overrides those of its parents
+		for _, name := range m.Strings(call.Argument) {
+			before, again := known[name]
+			known[name] = maybe && (before || !again)
 		}
 	}
+	return known
 }

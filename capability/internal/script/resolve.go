@@ -1,0 +1,191 @@
+package script
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// Graph finds what the modules of a project refer to in each other. It is not safe for concurrent
+// use.
+type Graph struct {
+	Modules map[string]*Module // by file
+	// Returns returns what calling an export of a package returns, and whether it has the export.
+	Returns func(t Target) (returned Target, known bool)
+
+	known map[any]Target // of variables, of exports, and of results by the function with "()"
+}
+
+// Target is an export of a package, or a name of a file. The zero Target is not known.
+type Target struct {
+	Spec     string // of the package, or the file
+	Name     string // such as "invoke", "Window.getAll" or the method "Window#close", "*" for all of the module
+	Instance bool   // an instance of the class
+}
+
+const (
+	apiPackage = "@tauri-apps/api"
+	maxName    = 100
+)
+
+// Invoke is the function that calls a command by its name.
+var Invoke = Target{Spec: apiPackage + "/core", Name: "invoke"}
+
+// What every script has, some with the option withGlobalTauri; the modules of the API are those in
+// __TAURI__ that are not plugins.
+var (
+	scope   = Target{Spec: "\x00scope", Name: "*"}
+	globals = map[string]Target{"window": scope, "globalThis": scope, "self": scope,
+		"__TAURI__": {Spec: apiPackage, Name: "*"}, "__TAURI_INTERNALS__": {Spec: apiPackage + "/core", Name: "*"}}
+	apiModules = []string{"app", "core", "dpi", "event", "image", "menu", "path", "tray", "webview", "webviewWindow",
+		"window"}
+)
+
+// Resolve returns what an expression of a module refers to.
+func (g *Graph) Resolve(m *Module, x js.IExpr) (t Target) {
+	switch x := x.(type) {
+	case *js.Var:
+		return g.variable(m, variable(x))
+	case *js.GroupExpr:
+		return g.Resolve(m, x.X)
+	case *js.UnaryExpr:
+		if x.Op == js.AwaitToken {
+			return g.Resolve(m, x.X)
+		}
+	case *js.DotExpr:
+		return g.member(g.Resolve(m, x.X), string(memberName(x)))
+	case *js.IndexExpr:
+		if names := m.Strings(x.Y); len(names) == 1 {
+			return g.member(g.Resolve(m, x.X), names[0])
+		}
+	case *js.NewExpr:
+		t = g.Resolve(m, x.X)
+		t.Instance = t.Name != "" && t.Name != "*"
+	case *js.CallExpr:
+		if l, ok := x.X.(*js.LiteralExpr); !ok {
+			return g.Result(g.Resolve(m, x.X))
+		} else if l.TokenType == js.ImportToken && len(x.Args.List) > 0 {
+			if names := m.Strings(x.Args.List[0].Value); len(names) == 1 {
+				return Target{Spec: cmp.Or(m.Imports[names[0]], names[0]), Name: "*"}
+			}
+		}
+	}
+	return t
+}
+
+func (g *Graph) variable(m *Module, v *js.Var) Target {
+	name := string(v.Data)
+	x, known := m.inits[v]
+	if v.Decl == js.NoDecl { // imported, used before it is declared, or global
+		x, known = m.names[name]
+	}
+	switch t := g.once(v, func() Target { return g.Resolve(m, x) }); {
+	case !known && v.Decl == js.NoDecl:
+		return globals[name]
+	case t == Target{} && m.names[name] == js.IExpr(v):
+		return Target{Spec: m.file, Name: name}
+	default:
+		return t
+	}
+}
+
+// once finds a target that is not known, and none while it is being found.
+func (g *Graph) once(of any, find func() Target) Target {
+	t, again := g.known[of]
+	if !again {
+		if g.known == nil {
+			g.known = make(map[any]Target)
+		}
+		g.known[of] = Target{}
+		t = find()
+		g.known[of] = t
+	}
+	return t
+}
+
+// Export returns what a file of the project exports by a name.
+func (g *Graph) Export(file, name string) Target {
+	return g.once(Target{Spec: file, Name: name}, func() Target {
+		m := g.Modules[file]
+		if x, ok := m.Exports[name]; ok {
+			return g.Resolve(m, x)
+		}
+		for _, star := range m.stars {
+			t := g.member(g.Resolve(m, star), name)
+			if _, known := g.Returns(t); known || g.Modules[t.Spec] != nil { // else a package that may not have it
+				return t
+			}
+		}
+		return Target{}
+	})
+}
+
+// member returns a member of a target.
+func (g *Graph) member(t Target, name string) Target {
+	switch {
+	case t == Target{} || len(t.Name)+len(name) > maxName:
+		return Target{}
+	case t.Instance:
+		return Target{Spec: t.Spec, Name: t.Name + "#" + name}
+	case t.Name != "*":
+		return Target{Spec: t.Spec, Name: t.Name + "." + name}
+	case g.Modules[t.Spec] != nil:
+		return g.Export(t.Spec, name)
+	case t == scope:
+		return globals[name]
+	case t.Spec != apiPackage:
+		return Target{Spec: t.Spec, Name: name}
+	case slices.Contains(apiModules, name):
+		return Target{Spec: apiPackage + "/" + name, Name: "*"}
+	}
+	plugin := upper.ReplaceAllStringFunc(name, func(letter string) string { return "-" + strings.ToLower(letter) })
+	return Target{Spec: "@tauri-apps/plugin-" + plugin, Name: "*"}
+}
+
+var upper = regexp.MustCompile("[A-Z]") // in JavaScript, for a hyphen
+
+// Result returns what a call of a target returns.
+func (g *Graph) Result(t Target) Target {
+	m := g.Modules[t.Spec]
+	switch {
+	case t.Instance || t == Target{}:
+		return Target{}
+	case m == nil:
+		returned, _ := g.Returns(t)
+		return returned
+	case m.Functions[t.Name] == nil:
+		return Target{}
+	}
+	return g.once(Target{Spec: t.Spec, Name: t.Name + "()"}, func() (all Target) {
+		for _, x := range m.Functions[t.Name].returns {
+			switch one := g.Resolve(m, x); {
+			case all != Target{} && one != Target{} && all != one:
+				return Target{} // more than one
+			case one != Target{}:
+				all = one
+			}
+		}
+		return all
+	})
+}
+
+// Local returns the file that an import by a relative path leads to, "" without one. Exists reports
+// whether there is a file.
+func Local(from, spec string, exists func(file string) bool) string {
+	spec, _, _ = strings.Cut(spec, "?")
+	base := path.Join(path.Dir(from), spec)
+	typed := strings.TrimSuffix(strings.TrimSuffix(base, ".jsx"), ".js") // what TypeScript is compiled to
+	for _, stem := range []string{base, base + "/index", typed} {
+		for _, extension := range []string{"", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".cjs", ".cts", ".vue",
+			".svelte"} {
+			if exists(stem + extension) {
+				return stem + extension
+			}
+		}
+	}
+	return ""
+}
