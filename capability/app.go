@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/limit"
 )
 
 // App contains the files of an application that decide what its windows may call. Load one with
@@ -36,6 +38,8 @@ type App struct {
 	locked map[string]Version // the packages in Cargo.lock, nil if it was not found
 	reader *appReader
 	dir    string
+	// repository is the folder of the repository, "" without one.
+	repository string
 }
 
 // AppOptions configures [LoadApp]. The zero AppOptions finds the application by itself.
@@ -65,10 +69,10 @@ type AppOptions struct {
 // too much: more than 100,000 files or folders to search, or 64 MiB in the files. What the files
 // say is not an error: checking the App reports it.
 func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
-	r := &appReader{fsys: fsys, name: o.Name}
+	r := &appReader{Reader: limit.Reader{FS: fsys, Name: o.Name}}
 	a := &App{reader: r}
 	if fsys == nil {
-		return nil, permanentf("LoadApp needs a file system, such as os.DirFS(\".\")")
+		return nil, limit.Permanentf("LoadApp needs a file system, such as os.DirFS(\".\")")
 	}
 	if o.Dir != "" {
 		a.dir = path.Clean(o.Dir)
@@ -80,10 +84,10 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 		case err != nil:
 			return nil, err
 		case len(apps) == 0:
-			return nil, permanentf("there is no application: no folder has capabilities or a file tauri.conf.json, " +
-				"tauri.conf.json5 or Tauri.toml")
+			return nil, limit.Permanentf("there is no application: no folder has capabilities or a file " +
+				"tauri.conf.json, tauri.conf.json5 or Tauri.toml")
 		case len(apps) > 1:
-			return nil, permanentf("there are %d applications; set Dir to one of them: %s", len(apps),
+			return nil, limit.Permanentf("there are %d applications; set Dir to one of them: %s", len(apps),
 				strings.Join(apps, ", "))
 		}
 		a.dir = apps[0]
@@ -120,10 +124,10 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 // capabilityFiles returns the files in an application's folder capabilities, none without one.
 func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	folder := path.Join(dir, "capabilities")
-	if !exists(r.fsys, folder, true) {
-		if configIn(r.fsys, dir, "") == "" {
-			return nil, permanentf("%s is not an application: it has neither capabilities nor a configuration",
-				r.shownName(dir))
+	if !exists(r.FS, folder, true) {
+		if configIn(r.FS, dir, "") == "" {
+			return nil, limit.Permanentf("%s is not an application: it has neither capabilities nor a configuration",
+				r.Shown(dir))
 		}
 		return nil, nil
 	}
@@ -134,16 +138,16 @@ func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 func (a *App) loadManifests() error {
 	r := a.reader
 	file := path.Join(a.dir, "gen", "schemas", "acl-manifests.json")
-	if exists(r.fsys, file, false) {
-		text, err := r.read(file)
+	if exists(r.FS, file, false) {
+		text, err := r.Read(file, limit.Bytes)
 		if err != nil {
 			return err
 		}
-		a.ManifestProblems = append(a.ManifestProblems, a.Manifests.Load(r.shownName(file), text)...)
+		a.ManifestProblems = append(a.ManifestProblems, a.Manifests.Load(r.Shown(file), text)...)
 	}
 	// An application with its own permissions has a manifest even before the build has written it,
 	// so its commands are checked.
-	script, err := r.read(path.Join(a.dir, "build.rs"))
+	script, err := r.Read(path.Join(a.dir, "build.rs"), limit.Bytes)
 	var plugins []string
 	for _, match := range inlinedPlugin.FindAllSubmatch(script, -1) {
 		plugins = append(plugins, string(match[1]))
@@ -157,7 +161,7 @@ func (a *App) loadManifests() error {
 	if a.Manifests.Get(AppManifest) != nil {
 		return nil
 	}
-	if folder := path.Join(a.dir, "permissions"); exists(r.fsys, folder, true) {
+	if folder := path.Join(a.dir, "permissions"); exists(r.FS, folder, true) {
 		if err := a.loadOwnPermissions(folder, plugins, err == nil); err != nil {
 			return err
 		}
@@ -200,7 +204,7 @@ func (a *App) loadOwnPermissions(folder string, plugins []string, hasScript bool
 
 func (a *App) loadConfigs() error {
 	read := func(platform Platform) (*Document, error) {
-		file := configIn(a.reader.fsys, a.dir, platform)
+		file := configIn(a.reader.FS, a.dir, platform)
 		if file == "" {
 			return nil, nil
 		}
@@ -338,7 +342,7 @@ func (a *App) firstVersion() bool {
 // error too.
 func (a *App) Err(platform Platform) error {
 	if a.firstVersion() {
-		return permanentf("%s: %s", a.Config.Name(), firstVersionMessage)
+		return limit.Permanentf("%s: %s", a.Config.Name(), firstVersionMessage)
 	}
 	found := slices.Clone(a.ManifestProblems)
 	docs := slices.Concat(a.Documents, a.Configs(platform))

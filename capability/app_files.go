@@ -2,8 +2,6 @@ package capability
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -16,20 +14,10 @@ import (
 
 // appReader reads files of an application up to the limits.
 type appReader struct {
-	fsys  fs.FS
-	name  func(string) string // nil for names in the file system
-	bytes int                 // read so far
+	limit.Reader
 
 	once     sync.Once
 	commands []SourceCommand // in the source of the application
-}
-
-// shownName returns the name of a file in diagnostics and errors.
-func (r *appReader) shownName(name string) string {
-	if r.name == nil {
-		return name
-	}
-	return r.name(name)
 }
 
 // exists reports whether a file system contains a folder, or with dir false a file. What cannot be
@@ -42,50 +30,6 @@ func exists(fsys fs.FS, name string, dir bool) bool {
 	return info.IsDir() == dir
 }
 
-// pathError names the file of an error, without the system call.
-func (r *appReader) pathError(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if name = r.shownName(name); name == "." {
-		name = "the application folder"
-	}
-	var in *fs.PathError
-	if errors.As(err, &in) {
-		if err = in.Err; r.name == nil && in.Path != "." {
-			name = in.Path
-		}
-	}
-	return fmt.Errorf("%s: %w", name, err)
-}
-
-// read returns the content of a regular file. It opens no other: opening a pipe waits, and opening
-// a device may have an effect.
-func (r *appReader) read(name string) ([]byte, error) {
-	info, err := fs.Stat(r.fsys, name)
-	switch {
-	case err != nil:
-		return nil, r.pathError(name, err)
-	case !info.Mode().IsRegular():
-		return nil, permanentf("%s is not a regular file", r.shownName(name))
-	case info.Size() > limit.Bytes:
-		return nil, permanentf("%s has %d bytes; at most %d are read", r.shownName(name), info.Size(), limit.Bytes)
-	}
-	f, err := r.fsys.Open(name)
-	if err != nil {
-		return nil, r.pathError(name, err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, limit.Bytes+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, r.pathError(name, err)
-	}
-	if r.bytes += len(text); r.bytes > limit.Bytes {
-		return nil, permanentf("the files of the application have more than %d bytes, with %s", limit.Bytes,
-			r.shownName(name))
-	}
-	return text, nil
-}
-
 // documents reads files. Those that are named twice are read once.
 func (r *appReader) documents(files []string, parse func([]byte, Options) *Document) ([]*Document, error) {
 	docs := make([]*Document, 0, len(files))
@@ -93,11 +37,11 @@ func (r *appReader) documents(files []string, parse func([]byte, Options) *Docum
 		if slices.Contains(files[:i], file) {
 			continue
 		}
-		text, err := r.read(file)
+		text, err := r.Read(file, limit.Bytes)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, parse(text, Options{Name: r.shownName(file)}))
+		docs = append(docs, parse(text, Options{Name: r.Shown(file)}))
 	}
 	return docs, nil
 }
@@ -113,20 +57,20 @@ func (r *appReader) filesBelow(folder string) ([]string, error) {
 	entries := 0
 	var read func(folder string, linked int) error
 	read = func(folder string, linked int) error {
-		list, err := fs.ReadDir(r.fsys, folder)
+		list, err := fs.ReadDir(r.FS, folder)
 		if err != nil {
-			return r.pathError(folder, err)
+			return r.Named(folder, err)
 		}
 		if entries += len(list); entries > limit.Files {
-			return r.tooManyFiles(folder)
+			return r.TooMany(folder)
 		}
 		for _, entry := range list {
 			name := path.Join(folder, entry.Name())
 			isDir, below := entry.IsDir(), linked
 			if entry.Type()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
-				info, err := fs.Stat(r.fsys, name)
+				info, err := fs.Stat(r.FS, name)
 				if err != nil {
-					return r.pathError(name, err)
+					return r.Named(name, err)
 				}
 				if isDir = info.IsDir(); isDir {
 					below++
@@ -134,8 +78,8 @@ func (r *appReader) filesBelow(folder string) ([]string, error) {
 			}
 			switch {
 			case below > maxLinked:
-				return permanentf("%s is behind more than %d linked folders, which may lead to each other",
-					r.shownName(name), maxLinked)
+				return limit.Permanentf("%s is behind more than %d linked folders, which may lead to each other",
+					r.Shown(name), maxLinked)
 			case hasFormat(entry.Name()) && path.Base(folder) != "schemas":
 				files = append(files, name) // a folder too, which fails the build
 			case isDir:
@@ -155,11 +99,6 @@ func hasFormat(base string) bool {
 	return ext != base && slices.Contains([]string{".json", ".json5", ".toml"}, ext)
 }
 
-func (r *appReader) tooManyFiles(folder string) error {
-	return permanentf("%s contains more than %d files and folders; choose a folder in it", r.shownName(folder),
-		limit.Files)
-}
-
 // otherFile reports whether a file is known to contain something other than capabilities.
 func otherFile(name string) bool {
 	lower := strings.ToLower(name)
@@ -169,26 +108,6 @@ func otherFile(name string) bool {
 			strings.HasSuffix(lower, ".toml"))
 }
 
-// walk visits a folder and what is below it, in order. It does not follow links, except at the
-// folder, and skips folders of build results, dependencies and hidden ones.
-func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntry) error) error {
-	entries := 0
-	return fs.WalkDir(r.fsys, folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return r.pathError(name, err)
-		}
-		base := entry.Name()
-		if name != folder && entry.IsDir() &&
-			(base == "node_modules" || base == "target" || strings.HasPrefix(base, ".")) {
-			return fs.SkipDir
-		}
-		if entries++; entries > limit.Files {
-			return r.tooManyFiles(folder)
-		}
-		return visit(name, entry)
-	})
-}
-
 // FindFiles returns the capability or permission files in a folder and those below it, in order:
 // .json, .json5 and .toml. In a folder capabilities, or below one, these are all that the build
 // reads: what lies directly in a folder schemas is left out, links are followed, and what cannot be
@@ -196,12 +115,12 @@ func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntr
 // permissions, dependencies and build results, and files that are known to be something else. It
 // has the limits of [LoadApp].
 func FindFiles(fsys fs.FS, folder string) ([]string, error) {
-	r := &appReader{fsys: fsys}
+	r := &appReader{Reader: limit.Reader{FS: fsys}}
 	if slices.Contains(strings.Split(folder, "/"), "capabilities") {
 		return r.filesBelow(folder)
 	}
 	var files []string
-	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
+	err := r.Walk(folder, func(name string, entry fs.DirEntry) error {
 		base := entry.Name()
 		switch {
 		case entry.IsDir() && name != folder && (base == "schemas" || base == "permissions"):
@@ -235,11 +154,11 @@ func FindApps(fsys fs.FS, folder string) ([]string, error) {
 	}
 	var apps []string
 	var unseen error
-	r := &appReader{fsys: fsys}
-	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
+	r := &appReader{Reader: limit.Reader{FS: fsys}}
+	err := r.Walk(folder, func(name string, entry fs.DirEntry) error {
 		if entry.Type()&fs.ModeIrregular != 0 && unseen == nil {
 			_, err := fs.Stat(fsys, name)
-			unseen = r.pathError(name, err)
+			unseen = r.Named(name, err)
 		}
 		if entry.IsDir() && configIn(fsys, name, "") != "" {
 			apps = append(apps, name)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -39,22 +40,26 @@ func (a *App) findVersions() {
 	}
 	var npm Version
 	for folder := a.dir; ; folder = path.Dir(folder) {
-		if text, err := a.reader.read(path.Join(folder, "Cargo.toml")); err == nil {
+		if text, err := a.reader.Read(path.Join(folder, "Cargo.toml"), limit.Bytes); err == nil {
 			reads := json5Feature.Match(text) || a.JSON5 != nil && *a.JSON5
 			a.JSON5 = &reads
 		}
-		if text, err := a.reader.read(path.Join(folder, "Cargo.lock")); err == nil && a.locked == nil {
+		if text, err := a.reader.Read(path.Join(folder, "Cargo.lock"), limit.Bytes); err == nil && a.locked == nil {
 			if versions := lockedVersions(string(text)); versions["tauri"] != (Version{}) {
 				a.locked, a.Version = versions, versions["tauri"]
 			}
 		}
 		// The npm package has the same numbers.
-		if text, err := a.reader.read(path.Join(folder, "package.json")); err == nil && npm == (Version{}) {
+		text, err := a.reader.Read(path.Join(folder, "package.json"), limit.Bytes)
+		if err == nil && npm == (Version{}) {
 			if match := npmTauri.FindSubmatch(text); match != nil {
 				npm, _ = ParseVersion(string(match[1])) // it has the form
 			}
 		}
-		if _, err := fs.Stat(a.reader.fsys, path.Join(folder, ".git")); err == nil || folder == "." {
+		if _, err := fs.Stat(a.reader.FS, path.Join(folder, ".git")); err == nil || folder == "." {
+			if err == nil {
+				a.repository = folder
+			}
 			break
 		}
 	}
@@ -131,14 +136,14 @@ func (a *App) commands() (names []string) {
 }
 
 func (r *appReader) sourceCommands(folder string) []SourceCommand {
-	r.bytes = 0 // the limit is for each of the files and the source
+	r.Reset() // the limit is for each of the files and the source
 	var commands []SourceCommand
-	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
+	err := r.Walk(folder, func(name string, entry fs.DirEntry) error {
 		if entry.IsDir() || path.Ext(name) != ".rs" {
 			return nil
 		}
-		text, err := r.read(name)
-		source := syntax.Text(r.shownName(name), text)
+		text, err := r.Read(name, limit.Bytes)
+		source := syntax.Text(r.Shown(name), text)
 		for _, match := range ownCommand.FindAllSubmatchIndex(text, -1) {
 			commands = append(commands, SourceCommand{string(text[match[2]:match[3]]),
 				Place{File: source.Name(), Start: positionAt(source, match[2])}})
@@ -154,3 +159,6 @@ func (r *appReader) sourceCommands(folder string) []SourceCommand {
 
 // Dir returns the application's folder in the file system it was loaded from, "" without one.
 func (a *App) Dir() string { return a.dir }
+
+// Repository returns the folder of the repository that the application is in, "" if it is in none.
+func (a *App) Repository() string { return a.repository }

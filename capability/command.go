@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -81,8 +82,8 @@ func ParseCommand(text string) (Command, error) {
 		}
 	}
 	if ok && plugin == "" || !wholeCommand.MatchString(c.String()) {
-		return Command{}, permanentf("%s is not a command; write it as plugin:window|close, window.close, or greet",
-			words.Quote(text))
+		return Command{}, limit.Permanentf("%s is not a command; write it as plugin:window|close, window.close, or "+
+			"greet", words.Quote(text))
 	}
 	return c, nil
 }

@@ -41,7 +41,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return permanentf("severity %q is none of off, note, warning, error", text)
+	return limit.Permanentf("severity %q is none of off, note, warning, error", text)
 }
 
 // Diagnostic is a mistake or risk in a file: a sentence that states what is wrong and how to
@@ -178,19 +178,6 @@ func (e *invalidError) Error() string {
 
 // Permanent reports true: the same files stay invalid.
 func (e *invalidError) Permanent() bool { return true }
-
-// permanentError marks an error as permanent.
-type permanentError struct{ error }
-
-func permanentf(format string, args ...any) error {
-	return permanentError{fmt.Errorf(format, args...)}
-}
-
-// Unwrap returns the error with its text and cause.
-func (e permanentError) Unwrap() error { return e.error }
-
-// Permanent reports true: retrying cannot help.
-func (permanentError) Permanent() bool { return true }
 
 // sorted fills in the positions and sorts by them.
 func (ds Diagnostics) sorted() Diagnostics {

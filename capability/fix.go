@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -38,8 +39,8 @@ func Apply(source string, edits []Edit) (string, error) {
 	at := 0
 	for _, e := range sorted {
 		if e.Start < at || e.End < e.Start || e.End > len(source) {
-			return "", permanentf("apply edits: bytes %d to %d overlap another edit or lie outside the file", e.Start,
-				e.End)
+			return "", limit.Permanentf("apply edits: bytes %d to %d overlap another edit or lie outside the file",
+				e.Start, e.End)
 		}
 		b.WriteString(source[at:e.Start])
 		b.WriteString(e.Text)

@@ -1,6 +1,9 @@
 package capability
 
-import "lessonkit.example/capability/internal/pattern"
+import (
+	"lessonkit.example/capability/internal/limit"
+	"lessonkit.example/capability/internal/pattern"
+)
 
 // Origin is where a page comes from: the application itself or a URL. The zero Origin is the
 // application itself.
@@ -10,7 +13,7 @@ type Origin struct{ address pattern.Address }
 func ParseOrigin(url string) (Origin, error) {
 	address, err := pattern.ParseAddress(url)
 	if err != nil {
-		return Origin{}, permanentf("parse origin: %w", err)
+		return Origin{}, limit.Permanentf("parse origin: %w", err)
 	}
 	return Origin{address}, nil
 }

@@ -17,10 +17,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/script"
 	"lessonkit.example/capability/internal/words"
 )
@@ -59,7 +61,7 @@ func Extensions() []string { return slices.Sorted(maps.Keys(script.Extensions)) 
 // and position. Severities replaces the severities of rules, Off silences one.
 func Check(app *capability.App, f *Frontend, severities map[capability.Code]capability.Severity,
 ) capability.Diagnostics {
-	c := &checker{app: app, Frontend: f, severities: severities, manifests: app.Manifests}
+	c := &checker{app: app, Frontend: f, severities: severities}
 	for _, target := range app.Targets("") {
 		policy, _ := app.Resolve(capability.ResolveOptions{Platform: target})
 		c.policies = append(c.policies, policy)
@@ -73,20 +75,17 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	all.Config, all.PlatformConfigs = nil, nil
 	inactive, _ := all.Resolve(capability.ResolveOptions{})
 	c.policies = append(c.policies, inactive)
-	c.denied()
-	c.unregistered()
-	known, composed := false, false
-	for _, one := range f.calls {
-		known, composed = known || one.command != (capability.Command{}), composed || one.composed
-		if one.command == (capability.Command{}) {
-			c.at(codeComputed, "The name of the command is computed, so whether it is granted is not checked.", nil,
-				[]call{one})
-		}
-	}
+	c.calledCommands()
 	c.localhost()
-	if len(f.Unread) == 0 && known && !composed {
+	composed := func(one call) bool { return one.composed }
+	known := func(one call) bool { return one.command != capability.Command{} }
+	if len(f.Unread) == 0 && slices.ContainsFunc(f.calls, known) && !slices.ContainsFunc(f.calls, composed) {
 		c.unusedGrants()
 		c.unusedCommands()
+	}
+	for _, rest := range c.limit.Rest() {
+		c.found = append(c.found, rest.First)
+		c.found[len(c.found)-1].Fix, c.found[len(c.found)-1].Message = nil, rest.Message()
 	}
 	c.found.Sort()
 	return c.found
@@ -95,85 +94,86 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 type checker struct {
 	*Frontend
 	app        *capability.App
-	manifests  *capability.Manifests
 	severities map[capability.Code]capability.Severity
 	policies   []*capability.Policy // of each target, and of all capability files
 	found      capability.Diagnostics
+	limit      limit.Findings[capability.Diagnostic]
 }
 
-// report adds a diagnostic, with the severity of its rule, unless that is off.
+// report adds a diagnostic, with the severity of its rule, unless that is off or it is one of too
+// many.
 func (c *checker) report(d capability.Diagnostic) {
 	var ok bool
 	if d.Severity, ok = c.severities[d.Code]; !ok {
 		i := slices.IndexFunc(rules[:], func(r capability.Rule) bool { return r.Code == d.Code })
 		d.Severity = rules[i].Severity
 	}
-	if d.Severity != capability.Off {
+	if d.Severity != capability.Off && !c.limit.Full(string(d.Code), d) {
 		c.found = append(c.found, d)
 	}
 }
 
-// at adds a diagnostic about a call, with the other places of the same.
-func (c *checker) at(code capability.Code, message string, fix *capability.Fix, places []call,
-	related ...capability.Place) {
-	place := func(of call) capability.Diagnostic {
-		return of.source.Diagnostic(of.offset, of.offset+of.length, code, capability.Info, message)
-	}
-	d := place(places[0])
-	d.Fix, d.Related = fix, related
-	for _, one := range places[1:min(len(places), maxPlaces)] {
-		other := place(one)
-		d.Related = append(d.Related, capability.Place{File: other.File, Start: other.Start,
-			Message: "It is called here too."})
-	}
-	c.report(d)
-}
-
-// maxPlaces limits the places of calls of one command.
-const maxPlaces = 20
-
-// grouped returns the calls that are wanted, those of the same command for the same windows
-// together.
-func (c *checker) grouped(wanted func(call) bool) (groups [][]call) {
-	index := make(map[string]int)
+// calledCommands reports calls that are denied, whose command does not exist or is not known. The
+// calls of a command from the same windows are judged once.
+func (c *checker) calledCommands() {
+	judged := make(map[string]capability.Diagnostics)
 	for _, one := range c.calls {
-		key := one.command.String() + " " + strings.Join(one.windows, " ")
-		i, ok := index[key]
-		if !ok {
-			if i = -1; one.command != (capability.Command{}) && wanted(one) {
-				i, groups = len(groups), append(groups, nil)
-			}
-			index[key] = i
+		key := fmt.Sprint(one, one.windows)
+		found, again := judged[key]
+		if !again {
+			found = c.judge(one)
+			judged[key] = found
 		}
-		if i >= 0 {
-			groups[i] = append(groups[i], one)
+		for _, about := range found {
+			d := one.source.Diagnostic(one.offset, one.offset+one.length, about.Code, 0, about.Message)
+			d.Fix, d.Related = about.Fix, about.Related
+			c.report(d)
 		}
 	}
-	return groups
 }
 
-// denied reports calls that no capability allows on any platform.
-func (c *checker) denied() {
-	allowed := func(one call) bool {
-		return slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowed(p, one) })
+// judge returns what is wrong with a call, without its place.
+func (c *checker) judge(one call) (found capability.Diagnostics) {
+	if one.command == (capability.Command{}) {
+		return capability.Diagnostics{{Code: codeComputed,
+			Message: "The name of the command is computed, so whether it is granted is not checked."}}
 	}
-	for _, calls := range c.grouped(func(one call) bool { return !allowed(one) }) {
-		one, policy := calls[0], c.policies[0]
-		if denials := policy.Denials(one.command); len(denials) > 0 {
-			v := denials[0].Entry().Value()
-			c.at(codeDenied, fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.",
-				one, denials[0].Entry().Identifier, denials[0].Capability().Identifier), nil, calls,
-				capability.Place{File: v.File(), Start: v.Position(), Message: "It is denied here."})
-			continue
+	if one.command.Plugin() == "" && c.rust != nil && c.rust[one.command.String()] == 0 {
+		var own []string
+		for _, command := range c.app.SourceCommands() {
+			own = append(own, command.Name)
 		}
-		fix, advice := c.grant(one, policy)
-		if windows := one.windows; windows != nil {
-			if one.windows = nil; allowed(one) {
-				advice = fmt.Sprintf(" to the window %q, whose page leads to the call%s", windows[0], advice)
-			}
+		message := fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this "+
+			"name", one.command)
+		if similar := words.Closest(one.command.String(), own); similar != "" {
+			message += fmt.Sprintf("; did you mean %q?", similar)
+		} else {
+			message += "."
 		}
-		c.at(codeDenied, fmt.Sprintf("%s is called, but no capability grants it%s", one, advice), fix, calls)
+		found = append(found, capability.Diagnostic{Code: codeUnregistered, Message: message})
 	}
+	allowed := func(p *capability.Policy) bool { return c.allowed(p, one) }
+	if slices.ContainsFunc(c.policies, allowed) {
+		return found
+	}
+	d := capability.Diagnostic{Code: codeDenied}
+	if denials := c.policies[0].Denials(one.command); len(denials) > 0 {
+		entry := denials[0].Entry()
+		d.Message = fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", one,
+			entry.Identifier, denials[0].Capability().Identifier)
+		d.Related = []capability.Place{{File: entry.Value().File(), Start: entry.Value().Position(),
+			Message: "It is denied here."}}
+		return append(found, d)
+	}
+	fix, advice := c.grant(one)
+	where := ""
+	if windows := one.windows; windows != nil {
+		if one.windows = nil; slices.ContainsFunc(c.policies, allowed) {
+			where = fmt.Sprintf(" to the window %q, whose page leads to the call", windows[0])
+		}
+	}
+	d.Fix, d.Message = fix, fmt.Sprintf("%s is called, but no capability grants it%s%s", one, where, advice)
+	return append(found, d)
 }
 
 // allowed reports whether the application's own pages may make a call, in some window that they are
@@ -194,7 +194,7 @@ func (c *checker) allowed(p *capability.Policy, one call) bool {
 		return false
 	}
 	plugin := command.Plugin()
-	if plugin != "" && c.manifests.Get(plugin) == nil && c.manifests.Get("core:"+plugin) == nil &&
+	if plugin != "" && c.app.Manifests.Get(plugin) == nil && c.app.Manifests.Get("core:"+plugin) == nil &&
 		slices.ContainsFunc(p.Commands(), func(other capability.Command) bool { return other.Plugin() == plugin }) {
 		return true // one of its permissions may allow more than its name says
 	}
@@ -206,26 +206,25 @@ func (c *checker) allowed(p *capability.Policy, one call) bool {
 }
 
 // grant returns the smallest change that grants a command, and the sentence that tells of it.
-func (c *checker) grant(one call, policy *capability.Policy) (*capability.Fix, string) {
-	command, plugin := one.command, one.command.Plugin()
-	if c.manifests.Get("core:"+plugin) == nil && c.manifests.Absent(plugin) {
+func (c *checker) grant(one call) (*capability.Fix, string) {
+	plugin := one.command.Plugin()
+	if c.app.Manifests.Get("core:"+plugin) == nil && c.app.Manifests.Absent(plugin) {
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
-	window := "main"
-	if c.app.Config != nil {
+	caller := capability.Caller{Window: "main"}
+	if one.windows != nil {
+		caller.Window = one.windows[0]
+	} else if c.app.Config != nil {
 		for w := range c.app.Config.Root().Get("app").Get("windows").Items() {
-			window = cmp.Or(w.Get("label").Text(), window)
+			caller.Window = cmp.Or(w.Get("label").Text(), caller.Window)
 			break
 		}
 	}
-	if one.windows != nil {
-		window = one.windows[0]
-	}
+	x := c.policies[0].Explain(one.command, caller)
 	desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
-	if desktop.Explain(command, capability.Caller{Window: window}).AddTo != "" {
-		policy = desktop // rather than to a capability for phones
+	if other := desktop.Explain(one.command, caller); other.AddTo != "" {
+		x = other // rather than to a capability for phones
 	}
-	x := policy.Explain(command, capability.Caller{Window: window})
 	if len(x.Offers) == 0 {
 		return nil, "; no permission that is known allows it."
 	}
@@ -236,7 +235,7 @@ func (c *checker) grant(one call, policy *capability.Policy) (*capability.Fix, s
 	})
 	if i < 0 {
 		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q; there is none.", offer,
-			window)
+			caller.Window)
 	}
 	list := capabilities[i].Value().Get("permissions")
 	advice := fmt.Sprintf("; add %q to the capability %q in %s.", offer, x.AddTo, list.File())
@@ -247,71 +246,42 @@ func (c *checker) grant(one call, policy *capability.Policy) (*capability.Fix, s
 	return capability.AddItem("Add "+offer, list, offer), advice
 }
 
-// unregistered reports calls of the application's own commands whose name no Rust source has.
-func (c *checker) unregistered() {
-	if c.rust == nil {
-		return
-	}
-	var own []string
-	for _, command := range c.app.SourceCommands() {
-		own = append(own, command.Name)
-	}
-	for _, calls := range c.grouped(func(one call) bool {
-		return one.command.Plugin() == "" && c.rust[one.command.String()] == 0
-	}) {
-		end := "."
-		if similar := words.Closest(calls[0].command.String(), own); similar != "" {
-			end = fmt.Sprintf("; did you mean %q?", similar)
-		}
-		c.at(codeUnregistered, fmt.Sprintf("%s is called, but no Rust source of the application has a function or a "+
-			"text of this name%s", calls[0].command, end), nil, calls)
-	}
-}
+// localServer matches the addresses and patterns of pages that a server on the same computer has.
+var localServer = regexp.MustCompile(`^([^:]*://)?(localhost|127\.0\.0\.1|\*)([:/]|$)`)
 
 // localhost reports windows with pages of a local server, which are remote pages since release
-// 2.11.1.
+// 2.11.1, unless a capability names one as remote.
 func (c *checker) localhost() {
 	if v := c.app.Version; v != (capability.Version{}) && slices.Compare([]int{v.Major, v.Minor, v.Patch},
 		[]int{2, 11, 1}) < 0 {
 		return
 	}
-	for _, config := range c.app.Configs("") {
-		build := config.Root().Get("build")
-		for w := range config.Root().Get("app").Get("windows").Items() {
-			address := w.Get("url")
-			text := address.Text()
-			isOwn := func(u string) bool {
-				return u != "" && strings.HasPrefix(text+"/", strings.TrimSuffix(u, "/")+"/")
-			}
-			if isLocalServer(text) && !isOwn(build.Get("devUrl").Text()) && !isOwn(build.Get("frontendDist").Text()) {
-				c.remotePage(address, text+" is")
-			}
-		}
-	}
-	if _, served := c.app.PluginVersions["localhost"]; served && c.app.Config != nil {
-		c.remotePage(c.app.Config.Root(), "What the plugin localhost serves, http://localhost with a port, is")
-	}
-}
-
-func isLocalServer(pattern string) bool {
-	_, host, _ := strings.Cut(pattern, "://")
-	if end := strings.IndexAny(host, ":/"); end >= 0 {
-		host = host[:end]
-	}
-	return host == "localhost" || host == "127.0.0.1" || host == "*"
-}
-
-func (c *checker) remotePage(v capability.Value, what string) {
 	for _, target := range c.app.Targets("") {
 		capabilities, _ := c.app.Capabilities(target)
 		for _, one := range capabilities {
-			if slices.ContainsFunc(one.Remote, func(u string) bool {
-				return isLocalServer(u) || !strings.Contains(u, "://")
-			}) {
+			if slices.ContainsFunc(one.Remote, localServer.MatchString) {
 				return
 			}
 		}
 	}
-	c.report(capability.NewDiagnostic(v, codeLocalhost, capability.Warning, what+` a remote page, and no capability `+
-		`names it, so it may call no command; add it to "remote": {"urls": […]} of the capability for its window.`))
+	report := func(v capability.Value, what string) {
+		c.report(capability.NewDiagnostic(v, codeLocalhost, 0, what+` a remote page, and no capability names it, so `+
+			`it may call no command; add it to "remote": {"urls": […]} of the capability for its window.`))
+	}
+	for _, config := range c.app.Configs("") {
+		build := config.Root().Get("build")
+		for w := range config.Root().Get("app").Get("windows").Items() {
+			address := w.Get("url").Text()
+			isOwn := func(key string) bool {
+				own := build.Get(key).Text()
+				return own != "" && strings.HasPrefix(address+"/", strings.TrimSuffix(own, "/")+"/")
+			}
+			if localServer.MatchString(address) && !isOwn("devUrl") && !isOwn("frontendDist") {
+				report(w.Get("url"), address+" is")
+			}
+		}
+	}
+	if _, served := c.app.PluginVersions["localhost"]; served && c.app.Config != nil {
+		report(c.app.Config.Root(), "What the plugin localhost serves, http://localhost with a port, is")
+	}
 }

@@ -3,7 +3,6 @@ package calls
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func (r *reader) link() {
 			found := r.find(file, spec)
 			m.Imports[spec] = found
 			ext := path.Ext(spec)
-			if _, isScript := script.Extensions[ext]; found == "" && (isScript || ext == "") && !r.packaged(spec) {
+			if _, isScript := script.Extensions[ext]; found == "" && (isScript || ext == "") && !r.isPackage(spec) {
 				m.Open = true // it may lead to any module
 			}
 		}
@@ -56,16 +55,15 @@ func (r *reader) link() {
 		}
 	}
 	windows := r.windows()
-	for _, file := range slices.Sorted(maps.Keys(r.graph.Modules)) {
-		m := r.graph.Modules[file]
-		for _, name := range slices.Sorted(maps.Keys(m.Functions)) {
-			for _, c := range m.Functions[name].Calls {
-				r.call(m, c, call{file: file, source: r.sources[file], windows: windows[file]})
+	for file, m := range r.graph.Modules {
+		for _, function := range m.Functions {
+			for _, c := range function.Calls {
+				r.call(m, c, call{source: r.sources[file], file: file, windows: windows[file]})
 			}
 		}
 	}
-	slices.SortStableFunc(r.calls, func(a, b call) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
+	slices.SortFunc(r.calls, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.length, b.length))
 	})
 }
 
@@ -76,7 +74,7 @@ func (r *reader) find(from, spec string) string {
 	if strings.HasPrefix(spec, ".") {
 		return script.Local(from, spec, exists)
 	}
-	for _, folder := range r.options.Folders {
+	for _, folder := range r.folders {
 		for _, alias := range [][2]string{{"/", ""}, {"@/", "src"}, {"~/", "src"}, {"@/", ""}, {"~/", ""},
 			{"$lib/", "src/lib"}, {"src/", "src"}} {
 			if rest, ok := strings.CutPrefix(spec, alias[0]); ok {
@@ -92,10 +90,10 @@ func (r *reader) find(from, spec string) string {
 	return ""
 }
 
-// packaged reports whether an import is that of a package that is installed.
-func (r *reader) packaged(spec string) bool {
+// isPackage reports whether an import is that of a package that is installed.
+func (r *reader) isPackage(spec string) bool {
 	part := strings.SplitN(spec, "/", 3)
-	return r.dependencies[part[0]] || len(part) > 1 && r.dependencies[part[0]+"/"+part[1]]
+	return r.packages[part[0]] || len(part) > 1 && r.packages[part[0]+"/"+part[1]]
 }
 
 // call keeps a call that is one of a command.
@@ -133,14 +131,10 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 // window is not known or may lead anywhere, nothing is.
 func (r *reader) windows() map[string][]string {
 	windows := make(map[string][]string)
-	if len(r.Unread) > 0 {
-		return nil
-	}
 	for _, config := range r.app.Configs("") {
 		for w := range config.Root().Get("app").Get("windows").Items() {
-			label := cmp.Or(w.Get("label").Text(), "main")
-			page := r.page(w.Get("url").Text(), config.Root().Get("build").Get("frontendDist").Text())
-			if page == "" || len(r.labels) == maxPlaces || !r.reach(page, label, windows) {
+			label, page := cmp.Or(w.Get("label").Text(), "main"), r.page(w.Get("url").Text())
+			if page == "" || len(r.Unread) > 0 || len(r.labels) == maxLabels || !r.reach(page, label, windows) {
 				return nil
 			}
 			r.labels = append(r.labels, label)
@@ -149,22 +143,23 @@ func (r *reader) windows() map[string][]string {
 	return windows
 }
 
-// page returns the file of the page at an address, "" if it is not one that was read.
-func (r *reader) page(address, dist string) string {
+const maxLabels = 20
+
+// page returns the file of the page at an address, "" if it is not exactly one.
+func (r *reader) page(address string) (page string) {
 	if end := strings.IndexAny(address, "?#"); end >= 0 {
 		address = address[:end]
 	}
-	address = cmp.Or(strings.Trim(address, "/"), "index.html")
-	folders := []string{path.Join(r.app.Dir(), dist)}
-	for _, folder := range r.options.Folders {
-		folders = append(folders, folder, path.Join(folder, "src"), path.Join(folder, "public"))
-	}
-	for _, folder := range folders {
-		if page := path.Join(folder, address); path.Ext(page) == ".html" && r.graph.Modules[page] != nil {
-			return page
+	address = "/" + cmp.Or(strings.Trim(address, "/"), "index.html")
+	for file := range r.graph.Modules {
+		if path.Ext(file) == ".html" && strings.HasSuffix("/"+file, address) {
+			if page != "" {
+				return ""
+			}
+			page = file
 		}
 	}
-	return ""
+	return page
 }
 
 // reach adds the label of a window to the modules that one leads to. It reports whether they are

@@ -1,11 +1,14 @@
 package calls
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
@@ -21,16 +24,12 @@ func (c *checker) unusedGrants() {
 			for _, entry := range one.Permissions {
 				v := entry.Value()
 				place := capability.Place{File: v.File(), Start: v.Position()}
-				if seen[place] || !one.Local {
+				if seen[place] || !one.Local || !c.unused(entry.Identifier) {
 					continue
 				}
 				seen[place] = true
-				if !c.unused(entry.Identifier) {
-					continue
-				}
-				message := fmt.Sprintf("No source of the frontend calls a command that %s allows; if nothing else "+
-					"does, remove it.", entry.Identifier)
-				d := capability.NewDiagnostic(v, codeUnusedGrant, capability.Info, message)
+				d := capability.NewDiagnostic(v, codeUnusedGrant, 0, fmt.Sprintf("No source of the frontend calls a "+
+					"command that %s allows; if nothing else does, remove it.", entry.Identifier))
 				if d.Fix = capability.RemoveItems("Remove it", v); d.Fix != nil {
 					d.Fix.Guess = true
 				}
@@ -43,10 +42,8 @@ func (c *checker) unusedGrants() {
 // unused reports whether it is known what a permission or set allows and none of it may be called.
 // The permissions of the core are not judged: the framework and all packages call its commands.
 func (c *checker) unused(identifier string) bool {
-	if plugin, _ := capability.SplitIdentifier(identifier); plugin != "" && !packages().plugins[plugin] {
-		return false
-	}
-	expansions, complete := c.manifests.Expand(identifier)
+	plugin, _ := capability.SplitIdentifier(identifier)
+	expansions, complete := c.app.Manifests.Expand(identifier)
 	allows := false
 	for _, x := range expansions {
 		if len(x.Deny) > 0 || slices.ContainsFunc(x.Allow, c.mayBeCalled) {
@@ -54,7 +51,7 @@ func (c *checker) unused(identifier string) bool {
 		}
 		allows = allows || len(x.Allow) > 0
 	}
-	return complete && allows
+	return complete && allows && (plugin == "" || packages().plugins[plugin])
 }
 
 // What pages use without a function of a plugin that calls its commands: what the plugin replaces,
@@ -105,36 +102,23 @@ func (r *reader) readRust() {
 	for _, command := range r.app.SourceCommands() {
 		wanted[command.Name] = 0
 	}
-	r.entries, r.bytes = 0, 0 // the limits are for each of the frontend and the Rust sources
-	files, err := r.walk(r.top(path.Dir(r.app.Dir())), func(base string) bool { return path.Ext(base) == ".rs" },
-		func(name string) bool { return path.Base(name) == "target" })
-	if err != nil || len(files) == 0 {
-		return
-	}
-	for _, file := range files {
-		text, err := r.read(file, limit.Bytes)
-		if err != nil {
-			return
+	r.Reset() // the limit is for each of the frontend and the Rust sources
+	isWord := func(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+	found := false
+	err := r.Walk(cmp.Or(r.app.Repository(), path.Dir(r.app.Dir())), func(name string, entry fs.DirEntry) error {
+		if !entry.Type().IsRegular() || path.Ext(name) != ".rs" {
+			return nil
 		}
-		for word := range strings.FieldsFuncSeq(string(text), func(c rune) bool {
-			return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
-		}) {
-			if n, ok := wanted[word]; ok {
-				wanted[word] = n + 1
+		found = true
+		text, err := r.Read(name, limit.Bytes)
+		for word := range bytes.FieldsFuncSeq(text, func(c rune) bool { return !isWord(c) }) {
+			if _, ok := wanted[string(word)]; ok {
+				wanted[string(word)]++
 			}
 		}
-	}
-	r.rust = wanted
-}
-
-// top returns the folder of the repository that a folder is in, and the folder itself without one.
-func (r *reader) top(folder string) string {
-	for up := folder; ; up = path.Dir(up) {
-		if _, err := fs.Stat(r.fsys, path.Join(up, ".git")); err == nil {
-			return up
-		}
-		if up == "." || up == "/" {
-			return folder
-		}
+		return err
+	})
+	if err == nil && found {
+		r.rust = wanted
 	}
 }

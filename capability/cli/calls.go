@@ -28,8 +28,8 @@ func checkCalls(c *command, args []string) (int, error) {
 			if len(f.Files) == 0 {
 				c.note("no source of a frontend is found; name its folder with -source")
 			}
-			for _, file := range f.Unread {
-				c.note("%s is not read: %s", file.File, file.Reason)
+			for _, what := range f.Unread {
+				c.note("not read: %s", what)
 			}
 			c.files += len(f.Files)
 		}

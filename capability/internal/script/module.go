@@ -82,7 +82,8 @@ func (m *Module) imported(spec, name []byte) js.IExpr {
 	m.Imports[string(unquoted(spec))] = ""
 	m.Words[string(unquoted(spec))+"#"+string(name)] = true
 	literal := &js.LiteralExpr{TokenType: js.StringToken, Data: spec}
-	module := &js.CallExpr{X: &js.LiteralExpr{TokenType: js.ImportToken}, Args: js.Args{List: []js.Arg{{Value: literal}}}}
+	args := js.Args{List: []js.Arg{{Value: literal}}}
+	module := &js.CallExpr{X: &js.LiteralExpr{TokenType: js.ImportToken}, Args: args}
 	if string(name) == "*" {
 		return module
 	}
@@ -264,6 +265,9 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 		c.At = v.place(variable(x))
 	case *js.DotExpr:
 		c.At = v.index(memberName(x))
+		if _, ok := x.X.(*js.ImportMetaExpr); ok { // such as import.meta.glob
+			v.Open = true
+		}
 		if l, ok := x.X.(*js.LiteralExpr); ok && v.class != nil {
 			of := map[js.TokenType]js.IExpr{js.ThisToken: v.class.Name, js.SuperToken: v.class.Extends}[l.TokenType]
 			c.Function = &js.DotExpr{X: &js.NewExpr{X: of}, Y: x.Y}
@@ -295,7 +299,8 @@ func (v *visitor) place(name *js.Var) int {
 		}
 		start := at + i
 		at = start + len(name.Data)
-		if (start == 0 || v.code[start-1] != '.' && !isLetter(v.code[start-1])) && at < len(v.code) && strings.IndexByte("(?`", v.code[at]) >= 0 {
+		isPart := start > 0 && (v.code[start-1] == '.' || isLetter(v.code[start-1]))
+		if !isPart && at < len(v.code) && strings.IndexByte("(?`", v.code[at]) >= 0 {
 			v.called[name] = at
 			return start
 		}

@@ -78,7 +78,7 @@ func (c *caller) rows(spec, name string, t script.Target) (rows [][]string) {
 		var calls []string
 		for command, maybe := range c.calls(of, false, make(map[string]bool), make(map[script.Target]bool)) {
 			// A constructor creates what it is of, unless an option tells that it exists.
-			if maybe && (member != "" || !strings.Contains(command, "|create_webview") && command != "plugin:window|create") {
+			if maybe && (member != "" || !strings.Contains(command, "|create")) {
 				command += "?"
 			}
 			calls = append(calls, command)
@@ -91,7 +91,8 @@ func (c *caller) rows(spec, name string, t script.Target) (rows [][]string) {
 			class = c.public[returned]
 		}
 		if member == "" || calls != nil || class != "" {
-			rows = append(rows, []string{spec, name + member, cmp.Or(class, "-"), cmp.Or(strings.Join(calls, ","), "-")})
+			rows = append(rows, []string{spec, name + member, cmp.Or(class, "-"),
+				cmp.Or(strings.Join(calls, ","), "-")})
 		}
 	}
 	return rows
@@ -114,7 +115,8 @@ func (c *caller) members(t script.Target) map[string]script.Target {
 		}
 		for name := range m.Functions {
 			member, ok := strings.CutPrefix(name, of.Name)
-			if _, overridden := all[member]; ok && !overridden && strings.IndexAny(member, "#.") == 0 && len(member) > 1 {
+			_, overridden := all[member]
+			if ok && !overridden && strings.IndexAny(member, "#.") == 0 && len(member) > 1 {
 				all[member] = script.Target{Spec: of.Spec, Name: name}
 			}
 		}
