@@ -248,7 +248,7 @@ func TestTopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"feedback", "auth", "asr", "jobqueue", "imagegen", "capability",
-		"examples", "internal", "go.mod", "go.sum", "README.md",
+		"examples", "internal", "go.mod", "go.sum", "LICENSE", "README.md",
 	}
 	out, err := exec.Command("git", "-C", "../..", "ls-files").Output()
 	if err != nil {
