@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -41,17 +42,19 @@ func recordings(t *testing.T) (paths []string) {
 	return paths
 }
 
-// start runs a server whose recogniser returns asrtest.Heard, and returns its address and the
-// platform that its users sign in with.
-func start(t *testing.T) (*server.Server, string, *authtest.Platform) {
+// start runs a server whose recogniser returns asrtest.Heard unless settings name another, and
+// returns its address and the platform that its users sign in with.
+func start(t *testing.T, settings map[string]string) (*server.Server, string, *authtest.Platform) {
 	t.Helper()
 	platform := authtest.NewPlatform(t)
-	config, err := server.ParseConfig(map[string]string{
+	all := map[string]string{
 		"APP_ENV": "production", "DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"AUDIO_STORAGE_DIR": t.TempDir(), "LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.OpenAI).URL,
 		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
 		"MINIAPP_API_URL": platform.QueryEndpoint(),
-	})
+	}
+	maps.Copy(all, settings)
+	config, err := server.ParseConfig(all)
 	require.NoError(t, err)
 	s, err := server.New(t.Context(), config, server.Options{Role: server.RoleAll, Version: "test"})
 	require.NoError(t, err)
@@ -72,7 +75,7 @@ func start(t *testing.T) (*server.Server, string, *authtest.Platform) {
 func TestTypesAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	nodetest.RequireNode(t, 20)
-	s, _, _ := start(t)
+	s, _, _ := start(t, nil)
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	file := filepath.Join(t.TempDir(), "openapi.json")
@@ -94,13 +97,17 @@ func TestProjectCompilesWithThePlatformsTypes(t *testing.T) {
 }
 
 // inVM runs a test of vm.mjs and decodes what it prints.
-func inVM(t *testing.T, test string, into any) (url string) {
+func inVM(t *testing.T, test string, into any, settings map[string]string, env ...string) (url string) {
 	t.Helper()
-	_, url, platform := start(t)
-	out := nodetest.Run(t, ".", []string{
-		"TZ=" + zone(), "SERVER=" + url, "CODES=" + platform.Code(authtest.User{OpenID: "ann"}),
-		"RECORDINGS=" + strings.Join(recordings(t), "\n"),
-	}, "test/vm.mjs", test)
+	_, url, platform := start(t, settings)
+	var codes []string
+	for _, user := range []string{"ann", "ben", "ann"} {
+		codes = append(codes, platform.Code(authtest.User{OpenID: user}))
+	}
+	out := nodetest.Run(t, ".", append(env,
+		"TZ="+zone(), "SERVER="+url, "CODES="+strings.Join(codes, "\n"),
+		"RECORDINGS="+strings.Join(recordings(t), "\n"),
+	), "test/vm.mjs", test)
 	require.NoError(t, json.Unmarshal([]byte(out), into), out)
 	return url
 }
@@ -117,7 +124,7 @@ func zone() string {
 func TestContractInABareVM(t *testing.T) {
 	t.Parallel()
 	var result struct{ Uploads int }
-	inVM(t, "contract", &result)
+	inVM(t, "contract", &result, nil)
 	require.Equal(t, 5, result.Uploads)
 }
 
@@ -127,7 +134,7 @@ func TestContractByFetchInABrowser(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("Chromium is not installed")
 	}
-	s, _, platform := start(t)
+	s, _, platform := start(t, nil)
 	files := t.TempDir()
 	nodetest.Run(t, ".", []string{"OUT=" + files}, "test/compile.mjs", "browser")
 	const page = `<!DOCTYPE html><title>running</title><script type="module" src="main.js"></script>`
@@ -164,22 +171,23 @@ func TestContractByFetchInABrowser(t *testing.T) {
 func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	t.Parallel()
 	var result struct {
-		Transcript, Generated, Token string
-		Day                          string // of the phone, which is not the server's
-		Kept, Left, Toasts, Copied   []string
-		Before, Uploads              int
-		Shared, Device               string
-		Statuses                     []int // of a page that waits, was confirmed, was signed out
-		Listed                       []string
-		Played                       []int // the sizes of recordings
-		Found                        struct {
+		Transcript, Generated, Note, Token string
+
+		Day                        string // of the phone, which is not the server's
+		Kept, Left, Toasts, Copied []string
+		Before, Uploads            int
+		Shared, Device             string
+		Statuses                   []int // of a page that waits, was confirmed, was signed out
+		Listed                     []string
+		Played                     [][]float64 // the sizes of recordings, and from where
+		Found                      struct {
 			Name, Content, Day, Shared string
 			Unfound                    int
 		}
 	}
-	url := inVM(t, "pages", &result)
+	url := inVM(t, "pages", &result, nil)
 	require.Equal(t, 2, result.Before, "uploads before the network went away")
-	require.Equal(t, 4, result.Uploads, "every recording is uploaded once")
+	require.Equal(t, 5, result.Uploads, "every recording is uploaded once")
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")
 	require.Empty(t, result.Left)
 	require.Equal(t, []string{
@@ -195,7 +203,7 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	}
 	second, err := os.ReadFile(recordings(t)[1])
 	require.NoError(t, err)
-	require.Equal(t, []int{len(second)}, result.Played)
+	require.Equal(t, [][]float64{{float64(len(second)), 0}}, result.Played)
 	require.Equal(t, "小明", result.Found.Name)
 	require.Equal(t, "She mixed her own greens today.", result.Found.Content)
 	require.Equal(t, result.Day, result.Found.Day)
@@ -217,5 +225,5 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 		require.Equal(t, result.Day, record.Date)
 		contents = append(contents, record.Content)
 	}
-	require.Equal(t, []string{"She mixed her own greens today."}, contents)
+	require.Equal(t, []string{result.Note, "She mixed her own greens today."}, contents)
 }

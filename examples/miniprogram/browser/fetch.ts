@@ -16,5 +16,5 @@ export const fetchTransport: Transport<Blob> = {
 };
 
 async function answer(response: Response): Promise<Answer> {
-  return { status: response.status, body: await response.text() };
+  return { status: response.status, body: await response.text(), etag: response.headers.get("ETag") ?? "" };
 }

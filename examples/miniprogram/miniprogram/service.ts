@@ -1,5 +1,6 @@
 import { Client } from "./api/client.js";
 import { Problem } from "./api/problem.js";
+import type { StudentProfile } from "./api/types.js";
 import { wxTransport } from "./api/wx.js";
 import { server } from "./config.js";
 import { wxFiles } from "./recorder/files.js";
@@ -7,14 +8,23 @@ import { Outbox } from "./recorder/outbox.js";
 import { Recorder } from "./recorder/recorder.js";
 import { texts } from "./texts.js";
 
-// What all pages use.
+// What all pages use. The phone keeps the token, who the teacher is, the students of the last visit,
+// and what a teacher has typed and is not saved.
+
+export const teacher = (): string => String(wx.getStorageSync("teacher") || "");
 
 export const client = new Client<string>(server, wxTransport, {
   get: () => String(wx.getStorageSync("token") || ""),
-  set: (token) => wx.setStorageSync("token", token),
+  set: (token, of) => {
+    if (of !== teacher()) wx.removeStorageSync("students"); // of another teacher
+    wx.setStorageSync("token", token);
+    wx.setStorageSync("teacher", of);
+  },
 });
-export const outbox = new Outbox(client, wxFiles());
+export const outbox = new Outbox(client, wxFiles(), teacher);
 export const recorder = new Recorder();
+
+export const isSignedIn = (): boolean => !!wx.getStorageSync("token");
 
 /** Signs in by the account of the phone. */
 export async function signIn(): Promise<void> {
@@ -23,24 +33,64 @@ export async function signIn(): Promise<void> {
   void outbox.flush(); // recordings of before
 }
 
-const player = wx.createInnerAudioContext();
+/** The key under which the phone keeps a text that the teacher has typed. */
+export const draftKey = (id: string): string => `draft-${teacher()}-${id}`;
 
-/** Plays a recording, in place of the one before. */
-export async function play(segment: string): Promise<void> {
-  const { statusCode, tempFilePath } = await new Promise<WechatMiniprogram.DownloadFileSuccessCallbackResult>(
-    (success, fail) => wx.downloadFile({ ...client.audio(segment), success, fail: ({ errMsg }) => fail(new Error(errMsg)) }));
-  if (statusCode !== 200) throw new Error(texts.cannotPlay);
-  player.src = tempFilePath;
-  player.play();
+/** Signs out, and forgets everything of the teacher, after a question if the server does not have it. */
+export async function signOut(): Promise<void> {
+  const drafts = wx.getStorageInfoSync().keys.filter((key) => key.startsWith(draftKey("")));
+  const left = (await outbox.recordings()).length + drafts.length;
+  if (left > 0 && !(await wx.showModal({ content: texts.signOutQuestion })).confirm) return;
+  await outbox.clear();
+  for (const key of drafts) wx.removeStorageSync(key);
+  await client.signOut().catch((error) => {
+    if (!(error instanceof Problem && error.status === 401)) report(new Error(texts.notTold));
+  });
+  await wx.reLaunch({ url: "/pages/signin/signin" });
 }
 
-export const silence = (): void => player.stop();
+/** Returns the students of the last visit. */
+export const keptStudents = (): StudentProfile[] => wx.getStorageSync("students") || [];
+
+export async function readStudents(): Promise<StudentProfile[]> {
+  const of = teacher();
+  const found = await client.students();
+  try {
+    if (of === teacher()) wx.setStorageSync("students", found);
+  } catch {
+    wx.removeStorageSync("students"); // they are too many for the phone
+  }
+  return found;
+}
+
+/** Returns an identifier in the address of a page, which may be anybody's, or "". */
+export const idOf = (text = ""): string => (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(text) ? text : "");
+
+/** Copies a text. If the phone refuses, it says so and returns the text, which is shown to be selected. */
+export async function copy(text: string): Promise<string> {
+  try {
+    await wx.setClipboardData({ data: text });
+    return "";
+  } catch {
+    report(new Error(texts.copyRefused));
+    return text;
+  }
+}
+
+export const isOffline = (error: unknown): boolean => error instanceof Problem && error.code === "no_answer";
+
+/** Returns what went wrong, in the words of the teacher. */
+export function explain(error: unknown): string {
+  if (error instanceof Problem) return texts.problems[error.code] ?? texts.failed + error.message;
+  return error instanceof Error ? error.message : String(error);
+}
 
 /** Tells the user what went wrong; if the session has ended, the user signs in again. */
 export function report(error: unknown): void {
-  if (error instanceof Problem && error.code.startsWith("token_")) {
+  if (error instanceof Problem && error.code.startsWith("token_") && isSignedIn()) {
+    wx.removeStorageSync("token");
     void wx.reLaunch({ url: "/pages/signin/signin" });
     return;
   }
-  void wx.showToast({ title: error instanceof Error ? error.message : String(error), icon: "none", duration: 4000 });
+  void wx.showToast({ title: explain(error), icon: "none", duration: 4000 });
 }

@@ -27,7 +27,9 @@ export async function contract<File>(transport: Transport<File>, fixture: Fixtur
   equal(student.name, "小明 & Ming");
   equal((await client.students("明 &")).map((s) => s.profile_id), [student.profile_id]);
 
+  equal(await client.activeSession(student.profile_id), undefined);
   const session = await client.openSession(student.profile_id);
+  equal((await client.activeSession(student.profile_id))?.etag, session.etag);
   equal((await client.openSession(student.profile_id)).session_id, session.session_id);
   const lesson = await client.startLesson(session.session_id);
   equal((await client.startLesson(session.session_id)).lesson_id, lesson.lesson_id); // it is recording
@@ -40,6 +42,11 @@ export async function contract<File>(transport: Transport<File>, fixture: Fixtur
   equal([taken.status, taken.code, taken.permanent], [409, "sequence_taken", true]);
   await client.upload(lesson.lesson_id, second, 1, 5000);
   equal((await client.segments(lesson.lesson_id)).map((s) => s.sequence), [0, 1]);
+  const { segment_id: id, etag: read } = await client.segment(segment.segment_id);
+  const mended = await client.mendSegment(id, "<b>👩‍👩‍👧</b>\n", read);
+  equal(mended.edited_text, "<b>👩‍👩‍👧</b>\n");
+  const stale = await refusal(client.mendSegment(id, "other", '"-1"'));
+  equal([stale.status, stale.code], [412, "stale_version"]);
   const gone = await refusal(client.upload(session.session_id, first, 0, 0));
   equal([gone.status, gone.code], [404, "not_found"]);
   equal((await client.finishLesson(lesson.lesson_id)).summary.total, 2);
@@ -52,6 +59,14 @@ export async function contract<File>(transport: Transport<File>, fixture: Fixtur
   const record = await client.createRecord(fields, session.session_id);
   equal((await client.createRecord(fields, session.session_id)).record_id, record.record_id);
   equal((await client.session(session.session_id)).state, "completed");
+
+  const { etag } = await client.record(record.record_id);
+  const edit = { content: "She mixed greens.", feedback_date: "2026-02-28" };
+  const edited = await client.editRecord(record.record_id, edit, etag);
+  equal([edited.content, edited.feedback_date], ["She mixed greens.", "2026-02-28"]);
+  equal((await refusal(client.editRecord(record.record_id, edit, etag))).code, "stale_version");
+  equal((await client.recordText(record.record_id)).includes("She mixed greens."), true);
+  equal((await client.report(student.profile_id, { from: "2026-02-01", to: "2026-02-28" })).records, 1);
 
   const nobody = new Client<File>("http://127.0.0.1:1", transport, tokens);
   equal((await refusal(nobody.me())).status, 0);

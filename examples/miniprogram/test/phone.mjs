@@ -7,7 +7,10 @@ import vm from "node:vm";
 export class Phone {
   /** @param directory of its files; codes are what wx.login returns; config replaces config.ts */
   constructor(directory, codes, config) {
-    Object.assign(this, { directory, codes, config, storage: {}, online: true, toasts: [], played: [], uploads: 0, temporary: 0, language: "en" });
+    Object.assign(this, {
+      directory, codes, config, storage: {}, online: true, language: "en",
+      toasts: [], questions: [], played: [], uploads: 0, temporary: 0,
+    });
     this.recorder = new Recorder(this);
   }
 
@@ -65,8 +68,10 @@ export class Phone {
   checkTemplate(route) {
     const template = readFileSync("miniprogram" + route + ".wxml", "utf8");
     const page = this.definitions[route];
-    for (const [, handler] of template.matchAll(/\bbind\w+="(\w+)"/g)) {
-      if (typeof page[handler] !== "function") throw new Error(`${route}: there is no handler ${handler}`);
+    for (const [, handlers] of template.matchAll(/\b(?:bind|catch)\w+="([^"]*)"/g)) {
+      for (const [, handler] of handlers.matchAll(handlers.includes("{{") ? /'(\w+)'/g : /(\w+)/g)) {
+        if (typeof page[handler] !== "function") throw new Error(`${route}: there is no handler ${handler}`);
+      }
     }
     const local = ["item", "index", ...[...template.matchAll(/wx:for-item="(\w+)"/g)].map((m) => m[1])];
     for (const [, expression] of template.matchAll(/\{\{(.*?)\}\}/g)) {
@@ -92,7 +97,31 @@ export class Phone {
     return page;
   }
 
+  /** Starts the program, signs a teacher in and adds a student. */
+  async signIn(name) {
+    this.launch("compiled");
+    await this.until("/pages/signin/signin");
+    await this.tap("signIn");
+    await this.until("/pages/student/student", (data) => data.ready && data.students.length === 0);
+    this.type("typeName", name);
+    await this.tap("add");
+    return this.until("/pages/student/student", (data) => data.students.length === 1);
+  }
+
+  outbox() { return readdirSync(join(this.directory, "outbox")); }
+
   get page() { return this.pages.at(-1); }
+
+  tap(handler, dataset = {}, value = undefined) {
+    return this.page[handler]({ currentTarget: { dataset }, detail: { value } });
+  }
+
+  type(handler, value) { return this.tap(handler, {}, value); }
+
+  back() {
+    this.pages.pop().onUnload?.();
+    this.page.onShow?.();
+  }
 
   /** Waits until the page on top has the route, and condition holds for its data. */
   async until(route, condition = () => true) {
@@ -101,7 +130,7 @@ export class Phone {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     throw new Error(`${route}: waited in vain for ${condition}; ${this.page.route} shows ` +
-      JSON.stringify(this.page.data) + " " + JSON.stringify(this.toasts));
+      JSON.stringify({ ...this.page.data, t: 0 }) + " " + JSON.stringify(this.toasts));
   }
 
   api(networkListeners) {
@@ -124,7 +153,8 @@ export class Phone {
     const send = async (url, init) => {
       if (!this.online) throw new Error("request:fail no network");
       const response = await fetch(url, init);
-      return { statusCode: response.status, data: await response.text() };
+      const header = Object.fromEntries(response.headers);
+      return { statusCode: response.status, data: await response.text(), header };
     };
     return {
       env: { USER_DATA_PATH: this.directory },
@@ -139,28 +169,42 @@ export class Phone {
         form.append(options.name, new Blob([readFileSync(options.filePath)]), "recording.mp3");
         const result = await send(options.url, { method: "POST", headers: options.header, body: form });
         this.uploads++;
+        this.uploaded?.(options.filePath);
         return result;
       }, options),
       downloadFile: (options) => answer(async () => {
+        if (!this.online) throw new Error("downloadFile:fail no network");
         const response = await fetch(options.url, { headers: options.header });
         const tempFilePath = join(this.directory, `tmp_${this.temporary++}.mp3`);
         writeFileSync(tempFilePath, Buffer.from(await response.arrayBuffer()));
         return { statusCode: response.status, tempFilePath };
       }, options),
-      createInnerAudioContext: () => ({
-        play() { phone.played.push(readFileSync(this.src).length); },
-        stop() {},
-      }),
+      createInnerAudioContext: () => {
+        this.player = new Player(this);
+        return this.player;
+      },
       getAppBaseInfo: () => ({ language: this.language }),
       scanCode: async () => {
         if (!this.seen) throw { errMsg: "scanCode:fail cancel" };
         return { result: this.seen };
       },
-      getStorageSync: (key) => this.storage[key] ?? "",
-      setStorageSync: (key, value) => { this.storage[key] = value; },
+      getStorageSync: (key) => structuredClone(this.storage[key] ?? ""),
+      setStorageSync: (key, value) => {
+        if (JSON.stringify(value).length > 1 << 20) throw new Error("setStorageSync:fail entry size limit reached");
+        this.storage[key] = structuredClone(value);
+      },
+      removeStorageSync: (key) => { delete this.storage[key]; },
+      clearStorageSync: () => { this.storage = {}; },
+      getStorageInfoSync: () => ({ keys: Object.keys(this.storage) }),
       getFileSystemManager: () => files,
       getRecorderManager: () => this.recorder,
       onNetworkStatusChange: (listener) => networkListeners.push(listener),
+      setNavigationBarTitle: async ({ title }) => { this.title = title; },
+      showModal: async ({ content }) => {
+        this.questions.push(content);
+        return { confirm: this.confirms };
+      },
+      navigateBack: async () => this.back(),
       navigateTo: async ({ url }) => { this.page.onHide?.(); this.open(url); },
       reLaunch: async ({ url }) => {
         for (const page of this.pages.splice(0)) page.onUnload?.();
@@ -173,6 +217,27 @@ export class Phone {
       showToast: async ({ title }) => { this.toasts.push(title); },
     };
   }
+}
+
+/** The player of a phone. It plays as far as the test lets it. */
+class Player {
+  constructor(phone) { Object.assign(this, { phone, on: {}, currentTime: 0 }); }
+  onTimeUpdate(f) { this.on.time = f; }
+  onEnded(f) { this.on.ended = f; }
+  onError(f) { this.on.error = f; }
+
+  play() {
+    this.playing = true;
+    this.phone.played.push([readFileSync(this.src).length, this.startTime]);
+    this.reach(this.startTime);
+  }
+
+  reach(seconds) {
+    this.currentTime = seconds;
+    this.on.time();
+  }
+
+  stop() { this.playing = false; }
 }
 
 /** The recorder of a phone, which hears the files in sounds. */
@@ -192,6 +257,11 @@ class Recorder {
 
   /** Ends a segment, as stop does, and as the platform does when the duration has passed. */
   stop() {
+    if (this.slow) setTimeout(() => this.end(), 50);
+    else this.end();
+  }
+
+  end() {
     this.running = false;
     const tempFilePath = join(this.phone.directory, `tmp_${this.phone.temporary++}.mp3`);
     copyFileSync(this.phone.sounds.shift(), tempFilePath);

@@ -1,16 +1,22 @@
 import { Problem, problemOf } from "./problem.js";
-import type { Request, Transport } from "./transport.js";
+import type { Answer, Request, Transport } from "./transport.js";
 import type {
   AudioSegment, DeviceAsking, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer,
-  LoginState, MessageText, ProfileFields, ProfileList, RecordFields, RecordList, SegmentList, SessionEdit, SessionItem, SessionList,
-  StudentProfile,
+  LoginState, MessageText, ProfileFields, ProfileList, RecordEdit, RecordFields, RecordList, ReportRange, SegmentList,
+  SegmentWithSentences, SessionEdit, SessionItem, SessionList, StudentProfile, StudentReport,
 } from "./types.js";
 
 /** Where the session token is kept. */
 export interface Tokens {
   get(): string;
-  set(token: string): void;
+  /** Keeps the token of a teacher; "" forgets both. */
+  set(token: string, teacher: string): void;
 }
+
+/** What has a version, which goes with an edit: the edit of an older one is refused as stale_version. */
+export type Tagged<T> = T & { etag: string };
+
+type Call = [method: Request["method"], path: string, body?: object, header?: Record<string, string>];
 
 /** Calls the service. Every method throws a Problem if the server refuses or does not answer. */
 export class Client<File> {
@@ -23,7 +29,7 @@ export class Client<File> {
   /** Exchanges the code of wx.login for a session, and keeps its token. */
   async signIn(code: string): Promise<LoginAnswer> {
     const answer = await this.call<LoginAnswer>("POST", "/auth/miniapp/login", { code });
-    this.tokens.set(answer.token);
+    this.tokens.set(answer.token, answer.teacher_id);
     return answer;
   }
 
@@ -34,7 +40,7 @@ export class Client<File> {
     try {
       await this.call("POST", "/auth/logout");
     } finally {
-      this.tokens.set("");
+      this.tokens.set("", "");
     }
   }
 
@@ -85,15 +91,20 @@ export class Client<File> {
 
   createStudent(fields: ProfileFields): Promise<StudentProfile> { return this.call("POST", "/profiles", fields); }
 
-  /** Opens a session of today for a student, or finds the one that is open. */
-  openSession(profileID: string): Promise<FeedbackSession> {
-    return this.call("POST", "/feedback-sessions", { profile_id: profileID, feedback_date: today() });
+  /** Returns the session of a student that is open, or undefined. */
+  activeSession(profileID: string): Promise<Tagged<FeedbackSession> | undefined> {
+    return this.tagged("GET", "/feedback-sessions/active" + queryOf({ profile_id: profileID, optional: "true" }));
   }
 
-  session(id: string): Promise<FeedbackSession> { return this.call("GET", "/feedback-sessions/" + id); }
+  /** Opens a session of a day for a student, or finds the one that is open. */
+  openSession(profileID: string, day = today()): Promise<Tagged<FeedbackSession>> {
+    return this.tagged("POST", "/feedback-sessions", { profile_id: profileID, feedback_date: day });
+  }
 
-  saveSession(id: string, edit: SessionEdit): Promise<FeedbackSession> {
-    return this.call("PUT", "/feedback-sessions/" + id, edit);
+  session(id: string): Promise<Tagged<FeedbackSession>> { return this.tagged("GET", "/feedback-sessions/" + id); }
+
+  saveSession(id: string, edit: SessionEdit, etag = ""): Promise<Tagged<FeedbackSession>> {
+    return this.tagged("PUT", "/feedback-sessions/" + id, edit, ifMatch(etag));
   }
 
   /** Starts a lesson, or returns the one that is recording already. */
@@ -123,15 +134,27 @@ export class Client<File> {
 
   /** Uploads a recording. The same one may be uploaded again: there is one segment of it. */
   async upload(lessonID: string, file: File, sequence: number, durationMS: number): Promise<AudioSegment> {
-    return this.read(this.transport.upload({
+    return parse(await this.answered(this.transport.upload({
       url: this.server + `/api/v1/feedback-lessons/${lessonID}/segments`,
       header: this.header(),
       file,
       fields: { sequence: String(sequence), duration_ms: String(durationMS) },
-    }));
+    })));
   }
 
-  retrySegment(id: string): Promise<AudioSegment> { return this.call("POST", `/audio-segments/${id}/retry`); }
+  /** Returns a segment with the times of its sentences. */
+  segment(id: string): Promise<Tagged<SegmentWithSentences>> { return this.tagged("GET", "/audio-segments/" + id); }
+
+  /** Saves the teacher's text of a segment; null: as it was recognised. */
+  mendSegment(id: string, text: string | null, etag: string): Promise<Tagged<SegmentWithSentences>> {
+    return this.tagged("PUT", `/audio-segments/${id}/text`, { text }, ifMatch(etag));
+  }
+
+  /** Recognises a segment or a lesson again, in a language; "": the usual one. */
+  async recogniseAgain(of: { segment: string } | { lesson: string }, language = ""): Promise<void> {
+    const path = "segment" in of ? "/audio-segments/" + of.segment : "/feedback-lessons/" + of.lesson;
+    await this.call("POST", path + "/retry", language ? { language } : {});
+  }
 
   generate(sessionID: string): Promise<Generated> {
     return this.call("POST", `/feedback-sessions/${sessionID}/generate`, {});
@@ -148,15 +171,39 @@ export class Client<File> {
     return this.call("POST", "/feedback-records", fields, { "Idempotency-Key": key });
   }
 
-  private call<T>(
-    method: Request["method"], path: string, body?: object, header: Record<string, string> = {},
-  ): Promise<T> {
+  record(id: string): Promise<Tagged<FeedbackRecord>> { return this.tagged("GET", "/feedback-records/" + id); }
+
+  editRecord(id: string, edit: RecordEdit, etag: string): Promise<Tagged<FeedbackRecord>> {
+    return this.tagged("PUT", "/feedback-records/" + id, edit, ifMatch(etag));
+  }
+
+  /** Returns a record as plain text, with what was said in its lessons. */
+  async recordText(id: string): Promise<string> {
+    return (await this.send("GET", `/feedback-records/${id}/text`)).body;
+  }
+
+  /** Sums up the records of a time, as a message to the guardian. */
+  report(profileID: string, range: ReportRange): Promise<StudentReport> {
+    return this.call("POST", `/profiles/${profileID}/report`, range);
+  }
+
+  private async call<T>(...request: Call): Promise<T> {
+    return parse<T>(await this.send(...request));
+  }
+
+  private async tagged<T>(...request: Call): Promise<Tagged<T>> {
+    const answer = await this.send(...request);
+    const body = parse<T>(answer);
+    return body && { ...body, etag: answer.etag };
+  }
+
+  private send(...[method, path, body, header = {}]: Call): Promise<Answer> {
     const request: Request = { method, url: this.server + "/api/v1" + path, header: { ...this.header(), ...header } };
     if (body !== undefined) {
       request.header["Content-Type"] = "application/json";
       request.body = JSON.stringify(body);
     }
-    return this.read<T>(this.transport.send(request));
+    return this.answered(this.transport.send(request));
   }
 
   private header(): Record<string, string> {
@@ -164,19 +211,25 @@ export class Client<File> {
     return token ? { Authorization: "Bearer " + token } : {};
   }
 
-  private async read<T>(sent: Promise<{ status: number; body: string }>): Promise<T> {
-    const { status, body } = await sent.catch((cause: Error) => {
+  private async answered(sent: Promise<Answer>): Promise<Answer> {
+    const answer = await sent.catch((cause: Error) => {
       throw new Problem(0, "no_answer", "The server does not answer: " + cause.message);
     });
-    if (status < 200 || status >= 300) throw problemOf(status, body);
-    if (status === 204) return undefined as T;
-    try {
-      return JSON.parse(body) as T;
-    } catch {
-      throw new Problem(status, "no_json", "The answer is not JSON.");
-    }
+    if (answer.status < 200 || answer.status >= 300) throw problemOf(answer.status, answer.body);
+    return answer;
   }
 }
+
+function parse<T>({ status, body }: Answer): T {
+  if (status === 204) return undefined as T;
+  try {
+    return JSON.parse(body) as T;
+  } catch {
+    throw new Problem(status, "no_json", "The answer is not JSON.");
+  }
+}
+
+const ifMatch = (etag: string): Record<string, string> => (etag ? { "If-Match": etag } : {});
 
 /** Returns the teacher's day, or one so many days ago, as YYYY-MM-DD: the server may be in another zone. */
 export function today(ago = 0): string {

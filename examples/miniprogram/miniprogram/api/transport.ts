@@ -14,10 +14,12 @@ export interface Upload<File> {
   fields: Record<string, string>;
 }
 
-/** What the server answers. There are no headers, because wx.uploadFile does not return them. */
+/** What the server answers. There are no other headers, because wx.uploadFile does not return any. */
 export interface Answer {
   status: number;
   body: string;
+  /** The version of what was read or saved, or "". */
+  etag: string;
 }
 
 /**

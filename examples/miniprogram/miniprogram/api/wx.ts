@@ -12,7 +12,9 @@ export const wxTransport: Transport<string> = {
       ...(request.body === undefined ? {} : { data: request.body }),
       dataType: "text", // anything but "json" leaves the answer as it is
       timeout,
-      success: (answer) => resolve({ status: answer.statusCode, body: String(answer.data) }),
+      success: (answer) => resolve({
+        status: answer.statusCode, body: String(answer.data), etag: etagOf(answer.header as Record<string, string>),
+      }),
       fail: (failure) => reject(new Error(failure.errMsg)),
     });
   }),
@@ -24,8 +26,14 @@ export const wxTransport: Transport<string> = {
       name: "file",
       formData: upload.fields,
       timeout: 10 * timeout,
-      success: (answer) => resolve({ status: answer.statusCode, body: answer.data }),
+      success: (answer) => resolve({ status: answer.statusCode, body: answer.data, etag: "" }),
       fail: (failure) => reject(new Error(failure.errMsg)),
     });
   }),
 };
+
+/** Phones write the names of headers in different ways, and proxies weaken tags. */
+function etagOf(headers: Record<string, string>): string {
+  const name = Object.keys(headers).find((key) => key.toLowerCase() === "etag");
+  return name ? String(headers[name]).replace("W/", "") : "";
+}

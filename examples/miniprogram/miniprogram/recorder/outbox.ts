@@ -15,9 +15,15 @@ export interface Files {
 export interface Recording {
   /** Of the file, which has all the other fields: nothing else must be kept in step with the files. */
   name: string;
-  lessonID: string;
-  sequence: number;
+  /** When it was made, in ms: recordings are uploaded in this order. */
+  at: number;
+  teacher: string;
+  student: string;
+  /** Of the session that is opened for it, if none is open. */
+  day: string;
   durationMS: number;
+  /** Its place at the server. There is none before its upload: a recording is made without a network. */
+  place: { lesson: string; sequence: number } | undefined;
   /** The code of the refusal, or "". The file is kept. */
   refused: string;
 }
@@ -28,18 +34,22 @@ const longestDelay = 300;
 /**
  * Keeps recordings until the server has them, in the order in which they were made. A recording is
  * removed only after the server has answered that it has it; one that is uploaded twice is one
- * segment, because it has the same sequence and the same bytes.
+ * segment, because it has the same place and the same bytes. Recordings of other teachers stay
+ * where they are and are not shown, until these sign in.
  */
 export class Outbox {
   private running: Promise<void> | undefined;
   private wanted = false;
   private timer = 0;
   private delay = firstDelay;
+  private last = 0;
+  private left: Recording[] = [];
   private listener: (recordings: Recording[], problem: Problem | undefined) => void = () => {};
 
   constructor(
-    private readonly client: Pick<Client<string>, "upload">,
+    private readonly client: Pick<Client<string>, "upload" | "openSession" | "startLesson" | "segments">,
     private readonly files: Files,
+    private readonly teacher: () => string,
   ) {}
 
   /** Names the one who is told what is left, and why, after each change. */
@@ -47,17 +57,26 @@ export class Outbox {
     this.listener = listener;
   }
 
-  /** Returns the recordings that are left, oldest first. */
+  /** Returns the recordings of the teacher that are left, oldest first. */
   async recordings(): Promise<Recording[]> {
-    const found = (await this.files.list()).map(parse).filter((r): r is Recording => r !== undefined);
-    return found.sort((a, b) => (a.lessonID === b.lessonID ? a.sequence - b.sequence : a.lessonID < b.lessonID ? -1 : 1));
+    const teacher = this.teacher();
+    return (await this.files.list()).map(parse).filter((r): r is Recording => r?.teacher === teacher)
+      .sort((a, b) => a.at - b.at);
   }
 
   /** Takes a recording from a temporary file and starts its upload. */
-  async add(lessonID: string, sequence: number, durationMS: number, temporary: string): Promise<void> {
-    await this.files.keep(temporary, nameOf({ lessonID, sequence, durationMS, refused: "" }));
-    this.listener(await this.recordings(), undefined);
+  async add(
+    recording: Pick<Recording, "teacher" | "student" | "day" | "durationMS">, temporary: string,
+  ): Promise<void> {
+    this.last = Math.max(Date.now(), this.last + 1);
+    await this.files.keep(temporary, nameOf({ ...recording, at: this.last, place: undefined, refused: "" }));
+    await this.tell(undefined);
     void this.flush();
+  }
+
+  /** Forgets the recordings of the teacher. */
+  async clear(): Promise<void> {
+    for (const { name } of await this.recordings()) await this.files.remove(name);
   }
 
   /** Uploads what is left, now. If that fails, it is tried again after a while. It never rejects. */
@@ -81,11 +100,11 @@ export class Outbox {
     try {
       for (let next = await this.next(); next && !problem; next = await this.next()) {
         problem = await this.uploadOne(next);
-        this.listener(await this.recordings(), problem);
+        await this.tell(problem);
       }
     } catch (cause) {
       problem = new Problem(0, "storage_failed", String(cause)); // of the phone
-      this.listener([], problem);
+      this.listener(this.left, problem);
     }
     if (!problem) {
       this.delay = firstDelay;
@@ -96,6 +115,11 @@ export class Outbox {
     this.delay = Math.min(2 * this.delay, longestDelay);
   }
 
+  private async tell(problem: Problem | undefined): Promise<void> {
+    this.left = await this.recordings();
+    this.listener(this.left, problem);
+  }
+
   private async next(): Promise<Recording | undefined> {
     return (await this.recordings()).find((r) => !r.refused);
   }
@@ -103,25 +127,53 @@ export class Outbox {
   /** Returns the problem because of which this and other recordings must wait. */
   private async uploadOne(r: Recording): Promise<Problem | undefined> {
     try {
-      await this.client.upload(r.lessonID, this.files.path(r.name), r.sequence, r.durationMS);
+      const { lesson, sequence } = r.place ?? await this.choosePlace(r);
+      const placed = await this.rename(r, { place: { lesson, sequence } });
+      await this.client.upload(lesson, this.files.path(placed.name), sequence, r.durationMS);
+      await this.files.remove(placed.name);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      if (this.teacher() !== r.teacher) return undefined; // signed out meanwhile
       if (!error.permanent) return error;
-      await this.files.rename(r.name, nameOf({ ...r, refused: error.code }));
-      return undefined;
+      // Another phone took the place: the next attempt finds another.
+      const change = error.code === "sequence_taken" ? { place: undefined }
+        : { refused: /^[a-z]\w{0,40}$/.test(error.code) ? error.code : "refused" };
+      const now = (await this.recordings()).find(({ at }) => at === r.at);
+      if (now) await this.rename(now, change);
     }
-    await this.files.remove(r.name);
     return undefined;
+  }
+
+  /** Finds the place after all others in the lesson that is open, or in a new one. */
+  private async choosePlace({ student, day }: Recording): Promise<{ lesson: string; sequence: number }> {
+    const session = await this.client.openSession(student, day);
+    const open = session.lessons.find((l) => l.state === "recording");
+    const lesson = open?.lesson_id ?? (await this.client.startLesson(session.session_id)).lesson_id;
+    const there = open && !open.truncated ? open.segments : await this.client.segments(lesson);
+    const left = (await this.recordings()).map(({ place }) => (place?.lesson === lesson ? place.sequence : -1));
+    return { lesson, sequence: Math.max(-1, ...there.map((s) => s.sequence), ...left) + 1 };
+  }
+
+  private async rename(r: Recording, change: Partial<Recording>): Promise<Recording> {
+    const changed = { ...r, ...change };
+    changed.name = nameOf(changed);
+    if (changed.name !== r.name) await this.files.rename(r.name, changed.name);
+    return changed;
   }
 }
 
-function nameOf(r: Omit<Recording, "name">): string {
-  return `${r.lessonID}_${r.sequence}_${r.durationMS}${r.refused ? "_" + r.refused : ""}.mp3`;
+function nameOf({ at, teacher, student, day, durationMS, place, refused }: Omit<Recording, "name">): string {
+  const where = place ? [place.lesson, place.sequence] : [];
+  return [at, teacher, student, day, durationMS, ...where, ...(refused ? [refused] : [])].join("_") + ".mp3";
 }
 
+const id = "([0-9a-f-]{36})";
+const names = new RegExp(`^(\\d+)_${id}_${id}_([\\d-]{10})_(\\d+)(?:_${id}_(\\d+))?(?:_([a-z]\\w*))?\\.mp3$`);
+
 function parse(name: string): Recording | undefined {
-  const parts = /^([0-9a-f-]{36})_(\d+)_(\d+)(?:_(\w+))?\.mp3$/.exec(name);
+  const parts = names.exec(name);
   if (!parts) return undefined;
-  const [, lessonID = "", sequence, durationMS, refused = ""] = parts;
-  return { name, lessonID, sequence: Number(sequence), durationMS: Number(durationMS), refused };
+  const [, at, teacher = "", student = "", day = "", durationMS, lesson, sequence, refused = ""] = parts;
+  const place = lesson ? { lesson, sequence: Number(sequence) } : undefined;
+  return { name, at: Number(at), teacher, student, day, durationMS: Number(durationMS), place, refused };
 }

@@ -16,18 +16,21 @@ const segmentMS = 60_000; // the platform allows ten minutes
 export class Recorder {
   private readonly manager = wx.getRecorderManager();
   private wanted = false;
+  private running = false; // until the platform tells the end
   private events: Events = { segment() {}, state() {} };
+  private following = this.events; // of what was started last
 
   constructor() {
     this.manager.onStart(() => this.events.state(true, ""));
     this.manager.onStop((result) => {
-      const goesOn = this.wanted;
-      if (goesOn) this.next(); // before anything else: what is said meanwhile is lost
-      this.events.segment(result.tempFilePath, Math.round(result.duration));
-      if (!goesOn) this.events.state(false, "");
+      const { events } = this;
+      this.running = false;
+      if (this.wanted) this.next(); // before anything else: what is said meanwhile is lost
+      events.segment(result.tempFilePath, Math.round(result.duration));
+      if (!this.running || events !== this.events) events.state(false, "");
     });
     this.manager.onError((failure) => {
-      this.wanted = false;
+      this.wanted = this.running = false;
       this.events.state(false, failure.errMsg);
     });
     // After a call the platform has paused the recording. What was said before is delivered.
@@ -37,18 +40,21 @@ export class Recorder {
   /** Starts recording, unless it has been started. The events of this recording go to events. */
   start(events: Events): void {
     if (this.wanted) return; // the button was tapped twice
-    this.events = events;
+    this.following = events;
     this.wanted = true;
-    this.next();
+    if (!this.running) this.next(); // else after the end of the recording before
   }
 
   /** Ends recording. The last segment follows. */
   stop(): void {
+    if (!this.wanted) return;
     this.wanted = false;
     this.manager.stop();
   }
 
   private next(): void {
+    this.running = true;
+    this.events = this.following;
     this.manager.start({
       duration: segmentMS, format: "mp3", sampleRate: 16000, numberOfChannels: 1, encodeBitRate: 48000,
     });

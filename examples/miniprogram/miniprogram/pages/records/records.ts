@@ -1,21 +1,36 @@
-import { client, report } from "../../service.js";
+import type { FeedbackRecord } from "../../api/types.js";
+import { client, copy, keptStudents, readStudents, report } from "../../service.js";
 import { texts } from "../../texts.js";
 
 /** A record as the page shows one. */
 interface Row { id: string; day: string; name: string; content: string }
 
 Page({
-  data: { t: texts, records: [] as Row[], text: "", opened: "", message: "", reading: true },
+  data: { t: texts, records: [] as Row[], text: "", opened: "", message: "", refusedCopy: "", reading: true },
   cursor: "",
   names: {} as Record<string, string>,
 
   async onLoad() {
+    void wx.setNavigationBarTitle({ title: texts.records });
+    for (const { profile_id, name } of await readStudents().catch(keptStudents)) this.names[profile_id] = name;
+    await this.read();
+  },
+
+  /** Reads the record anew that was unfolded: it may have been edited. */
+  async onShow() {
+    const { opened, records } = this.data;
+    if (!opened) return;
     try {
-      for (const student of await client.students()) this.names[student.profile_id] = student.name;
+      const changed = this.rowOf(await client.record(opened));
+      const message = await client.message({ record: opened });
+      this.setData({ records: records.map((r) => (r.id === opened ? changed : r)), message });
     } catch (error) {
       report(error);
     }
-    await this.read();
+  },
+
+  rowOf({ record_id: id, feedback_date: day, profile_id, content }: FeedbackRecord): Row {
+    return { id, day, name: this.names[profile_id] ?? "", content };
   },
 
   typeText(event: WechatMiniprogram.Input) {
@@ -38,9 +53,7 @@ Page({
     try {
       const page = await client.records({ text: this.data.text, cursor: this.cursor });
       this.cursor = page.next_cursor ?? "";
-      this.setData({ records: [...this.data.records, ...page.items.map((r) => ({
-        id: r.record_id, day: r.feedback_date, name: this.names[r.profile_id] ?? "", content: r.content,
-      }))] });
+      this.setData({ records: [...this.data.records, ...page.items.map((r) => this.rowOf(r))] });
     } catch (error) {
       report(error);
     } finally {
@@ -52,7 +65,7 @@ Page({
   async open(event: WechatMiniprogram.TouchEvent) {
     const id = event.currentTarget.dataset["id"];
     const opened = id === this.data.opened ? "" : id;
-    this.setData({ opened, message: "" });
+    this.setData({ opened, message: "", refusedCopy: "" });
     if (!opened) return;
     try {
       const message = await client.message({ record: opened });
@@ -66,11 +79,18 @@ Page({
     return { title: this.data.message, path: "/pages/signin/signin" };
   },
 
+  edit() {
+    void wx.navigateTo({ url: "/pages/edit/edit?record=" + this.data.opened });
+  },
+
   async copy() {
+    this.setData({ refusedCopy: await copy(this.data.message) });
+  },
+
+  /** Copies the record with what was said in its lessons. */
+  async copyAll() {
     try {
-      await wx.setClipboardData({ data: this.data.message }).catch(() => {
-        throw new Error(texts.copyRefused);
-      });
+      this.setData({ refusedCopy: await copy(await client.recordText(this.data.opened)) });
     } catch (error) {
       report(error);
     }

@@ -1,16 +1,11 @@
-import { client, report, signIn } from "../../service.js";
+import { isSignedIn, report, signIn } from "../../service.js";
 import { texts } from "../../texts.js";
 
 Page({
   data: { t: texts, busy: false },
 
-  async onLoad() {
-    try {
-      await client.me();
-      await wx.reLaunch({ url: "/pages/student/student" });
-    } catch {
-      // there is no session yet
-    }
+  onLoad() {
+    if (isSignedIn()) void wx.reLaunch({ url: "/pages/student/student" }); // also without a network
   },
 
   async signIn() {

@@ -1,0 +1,109 @@
+import type { FeedbackRecord, SegmentWithSentences } from "../../api/types.js";
+import { Draft, type Source } from "../../draft.js";
+import { onHeard, play, silence } from "../../player.js";
+import { client, idOf, report } from "../../service.js";
+import { languages, texts } from "../../texts.js";
+
+// Edits the text of a segment or of a record.
+
+Page({
+  data: {
+    t: texts, segment: "", record: "", day: "", text: "", state: "", other: "", playing: "", ready: false,
+    audible: false, mended: false,
+  },
+  first: "", // the text of a record as it was
+  draft: undefined as unknown as Draft,
+
+  async onLoad(query: Record<string, string | undefined>) {
+    const [segment, record] = [idOf(query["segment"]), idOf(query["record"])];
+    this.setData({ segment, record });
+    void wx.setNavigationBarTitle({ title: segment ? texts.said : texts.oneRecord });
+    const source: Source = segment ? {
+      read: async () => this.takeSegment(await client.segment(segment)),
+      write: async (text, etag) => this.takeSegment(await client.mendSegment(segment, text, etag)),
+    } : {
+      read: async () => this.takeRecord(await client.record(record)),
+      write: async (text, etag) =>
+        this.takeRecord(await client.editRecord(record, { content: text, feedback_date: this.data.day }, etag)),
+    };
+    this.draft = new Draft(segment || record, source, (state, other) => this.setData({ state, other }));
+    try {
+      const version = await source.read();
+      this.first = version.text;
+      this.setData({ text: this.draft.open(version), ready: true });
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  takeSegment(s: SegmentWithSentences & { etag: string }) {
+    this.setData({ audible: !s.audio_deleted_at, mended: s.edited_text !== null });
+    return { text: s.edited_text ?? s.text, etag: s.etag };
+  },
+
+  takeRecord(r: FeedbackRecord & { etag: string }) {
+    if (!this.data.day) this.setData({ day: r.feedback_date });
+    return { text: r.content, etag: r.etag };
+  },
+
+  onShow() {
+    onHeard(({ playing }) => this.setData({ playing }));
+  },
+
+  onHide() {
+    silence();
+    void this.draft.save();
+  },
+
+  onUnload() {
+    silence();
+    this.draft.close();
+  },
+
+  typeText(event: WechatMiniprogram.Input) {
+    this.setData({ text: event.detail.value });
+    this.draft.type(event.detail.value);
+  },
+
+  pickDay(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
+    this.setData({ day: event.detail.value });
+    this.draft.type(this.data.text);
+  },
+
+  async listen() {
+    if (this.data.playing) silence();
+    else await play(this.data.segment);
+  },
+
+  /** Goes back to what was recognised, or to the record as it was. */
+  async restore() {
+    try {
+      const { segment } = this.data;
+      if (!segment) {
+        this.setData({ text: this.first });
+        return this.draft.type(this.first);
+      }
+      if (!(await this.draft.save(true))) return report(new Error(this.data.state));
+      const { etag } = await client.segment(segment);
+      const now = this.takeSegment(await client.mendSegment(segment, null, etag));
+      this.setData({ text: this.draft.open(now) });
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  async again(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
+    try {
+      if (!(await this.draft.save(true))) return report(new Error(this.data.state));
+      await client.recogniseAgain({ segment: this.data.segment }, languages[Number(event.detail.value)]);
+      await wx.navigateBack();
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  async done() {
+    if (!(await this.draft.save(true))) return report(new Error(this.data.state));
+    await wx.navigateBack();
+  },
+});

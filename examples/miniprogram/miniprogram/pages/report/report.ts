@@ -1,0 +1,59 @@
+import { today } from "../../api/client.js";
+import { client, copy, idOf, keptStudents, report } from "../../service.js";
+import { texts } from "../../texts.js";
+
+const quarter = 91; // days
+
+// A text over the records of a term or of some days, which can be changed before it is sent.
+Page({
+  data: {
+    t: texts, student: "", year: 0, term: "", from: "", to: "", busy: false,
+    text: "", made: "", unsaid: [] as string[], refusedCopy: "",
+  },
+
+  onLoad(query: Record<string, string | undefined>) {
+    const student = idOf(query["student"]);
+    const { academic_year: year = 0, term = "", name = "" } = keptStudents().find((s) => s.profile_id === student) ?? {};
+    this.setData({ student, year, term, from: today(quarter), to: today() });
+    void wx.setNavigationBarTitle({ title: [name, texts.report].filter(Boolean).join(" · ") });
+  },
+
+  pick(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
+    this.setData({ [event.currentTarget.dataset["day"]]: event.detail.value });
+  },
+
+  ofTerm() {
+    const { year, term } = this.data;
+    return this.make({ academic_year: year, ...(term ? { term } : {}) });
+  },
+
+  ofDays() {
+    const { from, to } = this.data;
+    return this.make({ from, to });
+  },
+
+  async make(range: Parameters<typeof client.report>[1]) {
+    this.setData({ busy: true });
+    try {
+      const { text, records, sentences } = await client.report(this.data.student, range);
+      const unsaid = sentences.filter((s) => !s.supported).map((s) => s.text);
+      this.setData({ text, unsaid, made: texts.reportMade.replace("{n}", String(records)), refusedCopy: "" });
+    } catch (error) {
+      report(error);
+    } finally {
+      this.setData({ busy: false });
+    }
+  },
+
+  typeText(event: WechatMiniprogram.Input) {
+    this.setData({ text: event.detail.value });
+  },
+
+  async copy() {
+    this.setData({ refusedCopy: await copy(this.data.text) });
+  },
+
+  onShareAppMessage() {
+    return { title: this.data.text, path: "/pages/signin/signin" };
+  },
+});

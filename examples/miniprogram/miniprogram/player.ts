@@ -1,0 +1,85 @@
+import { Problem } from "./api/problem.js";
+import type { SegmentWithSentences, Sentence } from "./api/types.js";
+import { client, report } from "./service.js";
+import { texts } from "./texts.js";
+
+/** What is heard: the segment, or "", and where its sentence begins and ends in the text, if that is known. */
+export interface Heard { playing: string; from: number; to: number }
+
+const silent: Heard = { playing: "", from: 0, to: 0 };
+const player = wx.createInnerAudioContext();
+let sentences: (Sentence & Heard)[] = [];
+let heard = silent;
+let file = { segment: "", path: "" };
+let asked = 0;
+let listener: (heard: Heard) => void = () => {};
+
+player.onTimeUpdate(() => {
+  const now = sentences.find((s) => player.currentTime * 1000 < s.end_ms);
+  if (now && heard.playing) tell({ playing: now.playing, from: now.from, to: now.to });
+});
+player.onEnded(() => tell(silent));
+player.onError(() => tell(silent));
+
+function tell(now: Heard): void {
+  if (now.playing === heard.playing && now.from === heard.from && now.to === heard.to) return;
+  heard = now;
+  listener(now);
+}
+
+/** Names the one who is told what is heard. */
+export function onHeard(f: (heard: Heard) => void): void { listener = f; }
+
+export function silence(): void {
+  asked++;
+  player.stop();
+  tell(silent);
+}
+
+/** Plays a recording from where something is said in it: at a place of its text, or these words. */
+export async function play(segment: string, said: number | string = 0): Promise<void> {
+  silence();
+  const turn = asked;
+  try {
+    const [text, path] = await Promise.all([client.segment(segment), download(segment)]);
+    if (turn !== asked) return; // another one was tapped
+    sentences = placesOf(text);
+    player.startTime = startOf(text, sentences, said) / 1000;
+    player.src = path;
+    tell({ playing: segment, from: 0, to: 0 });
+    player.play();
+  } catch (error) {
+    report(error);
+  }
+}
+
+async function download(segment: string): Promise<string> {
+  if (file.segment === segment) return file.path;
+  const { statusCode, tempFilePath } = await new Promise<WechatMiniprogram.DownloadFileSuccessCallbackResult>(
+    (success, fail) => wx.downloadFile({
+      ...client.audio(segment), success, fail: ({ errMsg }) => fail(new Problem(0, "no_answer", errMsg)),
+    }));
+  if (statusCode !== 200) throw new Error(texts.cannotPlay);
+  file = { segment, path: tempFilePath };
+  return tempFilePath;
+}
+
+/** Returns the sentences with their places in the text. */
+function placesOf(segment: SegmentWithSentences): (Sentence & Heard)[] {
+  const text = segment.edited_text ?? segment.text;
+  let end = 0;
+  return segment.sentences.map((s) => {
+    const from = text.indexOf(s.text, end);
+    const to = from + s.text.length;
+    if (from >= 0) end = to;
+    return { ...s, playing: segment.segment_id, from, to };
+  }).filter((s) => s.from >= 0);
+}
+
+function startOf(segment: SegmentWithSentences, places: (Sentence & Heard)[], said: number | string): number {
+  const at = typeof said === "number" ? said : (segment.edited_text ?? segment.text).indexOf(said);
+  // A generated sentence may be more than was said.
+  const sentence = at < 0 ? places.find((s) => String(said).includes(s.text.slice(0, -1)))
+    : places.filter((s) => s.from <= at).pop();
+  return sentence?.start_ms ?? 0;
+}

@@ -1,0 +1,61 @@
+import type { AudioSegment, FeedbackSession } from "./api/types.js";
+import { client } from "./service.js";
+import { texts } from "./texts.js";
+
+/** What the pages show of a lesson. */
+export interface Lesson { id: string; name: string; open: boolean; again: boolean; parts: Part[] }
+
+/** What the pages show of a segment: its text, and in words how it stands. */
+export interface Part {
+  id: string;
+  text: string;
+  sentences: Sentence[];
+  busy: string;
+  problem: string;
+  done: boolean;
+  failed: boolean;
+  audible: boolean;
+}
+
+/** A sentence, and where it begins and ends in the text of its part. */
+export interface Sentence { text: string; at: number; end: number }
+
+export async function lessonOf(lesson: FeedbackSession["lessons"][number]): Promise<Lesson> {
+  const segments = lesson.truncated ? await client.segments(lesson.lesson_id) : lesson.segments;
+  return {
+    id: lesson.lesson_id,
+    name: texts.lesson.replace("{n}", String(lesson.number)),
+    open: lesson.state === "recording",
+    again: segments.some((s) => s.state === "transcribed"),
+    parts: segments.map(partOf),
+  };
+}
+
+export const isBusy = (lessons: Lesson[]): boolean => lessons.some(({ parts }) => parts.some((part) => part.busy));
+
+function partOf(s: AudioSegment): Part {
+  const text = s.edited_text ?? s.text;
+  const seconds = s.estimated_wait_seconds;
+  const doubt = s.edited_text === null ? s.warning_code : null;
+  return {
+    id: s.segment_id,
+    text,
+    sentences: sentencesOf(text),
+    busy: s.state !== "queued" && s.state !== "transcribing" ? ""
+      : texts.becomesText + (seconds === null ? "" : texts.inAbout.replace("{n}", String(seconds))),
+    problem: texts.problems[s.error_code || doubt || ""] ?? s.error ?? (doubt ? s.warning : "") ?? "",
+    done: s.state === "transcribed",
+    failed: s.state === "failed",
+    audible: !s.audio_deleted_at,
+  };
+}
+
+/** Returns the sentences of a text, which together are the text. */
+export function sentencesOf(text: string): Sentence[] {
+  let end = 0;
+  return (text.match(/[^]+?(?:[。！？!?…]+["”’」』)]*|\.(?=\s|$)|\n|$)\s*/g) ?? []).map((sentence) => {
+    const at = end;
+    end += sentence.length;
+    return { text: sentence, at, end };
+  });
+}

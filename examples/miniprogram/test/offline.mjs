@@ -1,0 +1,93 @@
+// A new student's lesson is recorded without a network, while answers are lost and another device
+// records; what the phone keeps belongs to one teacher, and goes with the sign-out.
+
+export default async function offline(phone, server, recordings) {
+  const api = async (token, method, path, body) => (await fetch(server + "/api/v1/" + path, {
+    method, body: body && JSON.stringify(body),
+    headers: { Authorization: "Bearer " + token, "Content-Type": "application/json" },
+  })).json();
+  const lesson = (condition) => phone.until("/pages/lesson/lesson", condition);
+  await phone.signIn("小明");
+  const { students: [{ profile_id: student }] } = phone.page.data;
+  const { token } = phone.storage;
+
+  // The network is away when the lesson begins, and the phone is switched off.
+  phone.online = false;
+  phone.launch("compiled");
+  await phone.until("/pages/student/student", (data) => data.offline && data.students.length === 1);
+  phone.sounds = [...recordings];
+  phone.tap("open", { id: student, record: "1" });
+  await lesson((data) => data.recording);
+  phone.recorder.stop();
+  phone.tap("stop");
+  await lesson((data) => data.waiting === 2);
+  phone.type("typeText", "Typed without a network.");
+  await lesson((data) => data.state.startsWith("Not saved"));
+  phone.launch("compiled");
+  await phone.until("/pages/student/student", (data) => data.students.length === 1);
+
+  // Another teacher signs in on the phone, and sees nothing of it.
+  phone.storage.token = "expired";
+  phone.connect();
+  await phone.page.onShow();
+  await phone.until("/pages/signin/signin");
+  await phone.tap("signIn");
+  await phone.until("/pages/student/student", (data) => data.ready);
+  await phone.load("miniprogram/service.js").outbox.flush();
+  const others = { students: phone.page.data.students, stored: phone.storage.students, kept: phone.outbox().length };
+  phone.online = false;
+  phone.launch("compiled");
+  await phone.until("/pages/student/student", (data) => data.offline);
+  others.offline = phone.page.data.students;
+  phone.connect();
+  await phone.tap("signOut");
+  await phone.until("/pages/signin/signin");
+  others.after = phone.outbox().length;
+
+  // The first one is back. Meanwhile another device has begun the lesson and written a text; the
+  // answers to the first upload of each recording are lost.
+  const { session_id: session } = await api(token, "POST", "feedback-sessions", { profile_id: student });
+  const { lesson_id: begun } = await api(token, "POST", `feedback-sessions/${session}/lessons`);
+  await api(token, "PUT", "feedback-sessions/" + session, { feedback_text: "Typed elsewhere." });
+  const names = new Set();
+  phone.uploaded = (name) => {
+    if (names.has(name)) return;
+    names.add(name);
+    throw new Error("uploadFile:fail the connection ended");
+  };
+  await phone.tap("signIn");
+  await phone.until("/pages/student/student", (data) => data.ready);
+  phone.tap("open", { id: student });
+  await lesson((data) => data.waiting === 0 && data.lessons[0]?.parts.length === 2 && phone.outbox().length === 0);
+  const { data: { other, text, lessons } } =
+    await lesson((data) => data.other !== "" && data.lessons[0].parts.every((p) => p.text));
+  const theirs = (await api(token, "GET", "feedback-sessions/" + session)).feedback_text;
+
+  // Signing out asks, because the text is not saved, and forgets it.
+  phone.back();
+  await phone.until("/pages/student/student");
+  const { profile_id: next } = await api(token, "POST", "profiles", { name: "小红" });
+  phone.sounds = [recordings[0], recordings[1]];
+  phone.online = false;
+  phone.recorder.slow = true; // the next lesson begins before the end of this one
+  phone.tap("open", { id: student, record: "1" });
+  await lesson((data) => data.recording);
+  phone.back();
+  phone.tap("open", { id: next, record: "1" });
+  await lesson((data) => data.recording && data.student === next && phone.sounds.length === 1);
+  phone.tap("stop");
+  await lesson((data) => data.waiting === 1);
+  const whose = phone.outbox().sort().map((name) => [student, next].indexOf(name.split("_")[2]));
+  phone.back();
+  await phone.tap("signOut");
+  const stays = phone.page.route;
+  phone.confirms = true;
+  await phone.tap("signOut");
+  await phone.until("/pages/signin/signin");
+  return {
+    others, other, whose, text, theirs, begun, lessons: lessons.map((l) => l.id),
+    parts: lessons[0].parts.map((p) => p.text),
+    uploads: phone.uploads, questions: phone.questions, stays, toasts: phone.toasts, left: phone.outbox(),
+    stored: Object.entries(phone.storage).filter(([, value]) => value !== ""),
+  };
+}

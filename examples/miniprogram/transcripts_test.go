@@ -1,0 +1,135 @@
+package miniprogram_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/db"
+)
+
+// serve runs a handler, until the test ends.
+func serve(t *testing.T, handle http.HandlerFunc) (url string) {
+	t.Helper()
+	s := httptest.NewServer(handle)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestWhatWasSaidIsHeardMendedAndRecognisedAgain(t *testing.T) {
+	t.Parallel()
+	const invented = "He won a golden medal in Paris."
+	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	recogniser := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		language := r.FormValue("language")
+		fmt.Fprintf(w, `{"text":"Heard in %s. He mixed three greens for the water.","segments":[
+			{"text":"Heard in %s.","start":0,"end":0.5},
+			{"text":"He mixed three greens for the water.","start":0.5,"end":1}]}`, language, language)
+	})
+	chat := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant",
+			"content":"He mixed three greens for the water. %s"}}]}`, invented)
+	})
+	deletion := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		store, err := db.Open(database)
+		if err == nil {
+			defer store.Close()
+			err = store.Update(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				const deletes = `update feedback_segments set audio_deleted_at = $1`
+				_, err := tx.ExecContext(ctx, deletes, db.Time(time.Now()))
+				return err
+			})
+		}
+		if err != nil {
+			panic(err)
+		}
+	})
+	var result struct {
+		Title, Name, TooLong, Along, Foreign string
+		Evidence, Conflict, Again, Toasts    []string
+		Marks, Drafts                        []string
+		Unsaid                               int
+		Played                               []float64
+		Same, Record412                      []bool
+		Edited                               struct{ Day, Content string }
+		Report                               struct {
+			Empty, Made    string
+			Invented       []string
+			Shared, Copied bool
+		}
+	}
+	inVM(t, "mend", &result, map[string]string{
+		"DATABASE_URL": database, "LOCAL_ASR_URL": recogniser, "FEEDBACK_SUMMARY_API_URL": chat,
+		"FEEDBACK_SUMMARY_API_KEY": "key", "FEEDBACK_SUMMARY_MODEL": "model",
+	}, "DELETE_AUDIO="+deletion)
+	require.Equal(t, "<b>小明</b> {{name}} שלום 👩‍👩‍👧", result.Title)
+	require.Equal(t, result.Title, result.Name)
+
+	require.Equal(t, []string{"true He mixed three greens for the water.", "false " + invented}, result.Evidence)
+	require.Equal(t, 1, result.Unsaid)
+	require.Equal(t, []float64{0.5, 0.5}, result.Played, "from the sentence")
+	require.Equal(t, []string{"He mixed three greens for the water.", "Heard in .", ""}, result.Marks)
+
+	require.Equal(t, []bool{true, true, true, true, true, true}, result.Same)
+	const invalid = "请检查填写的内容：不能为空，也不能过长。"
+	require.Equal(t, "未能保存，内容保留在手机上。"+invalid, result.TooLong)
+	const recognised = " He mixed three greens for the water."
+	require.Equal(t, []string{"Theirs.", "Theirs.", "Mine.", "Mine.", "", "Heard in ." + recognised}, result.Conflict)
+	en, zh := "Heard in en."+recognised, "Heard in zh."+recognised
+	require.Equal(t, []string{"Heard in ." + recognised, "Heard in ." + recognised, en, zh, zh}, result.Again)
+	require.Equal(t, []string{"录音已到期删除，无法重新识别。", "这段时间没有反馈记录。", invalid}, result.Toasts,
+		"in the teacher's words")
+
+	require.Contains(t, result.Along, "She mixed her own greens.")
+	require.Contains(t, result.Along, zh)
+	require.Equal(t, []bool{true, true}, result.Record412)
+	require.Equal(t, "2026-02-28", result.Edited.Day)
+	require.Equal(t, "She mixed her own greens.", result.Edited.Content)
+	require.Empty(t, result.Report.Empty)
+	require.Equal(t, "根据 1 条反馈记录生成。", result.Report.Made)
+	require.Contains(t, result.Report.Invented, invented)
+	require.True(t, result.Report.Shared)
+	require.True(t, result.Report.Copied)
+	require.Empty(t, result.Foreign)
+	require.Empty(t, result.Drafts, "all is saved")
+}
+
+func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
+	t.Parallel()
+	var result struct {
+		Others struct {
+			Students, Offline, Stored []any
+			Kept, After               int
+		}
+		Other, Text, Theirs, Begun, Stays string
+		Lessons, Parts, Questions, Toasts []string
+		Left                              []string
+		Stored                            []any
+		Uploads                           int
+		Whose                             []int // the student, by number, of each recording
+	}
+	inVM(t, "offline", &result, nil)
+	require.Empty(t, result.Others.Students)
+	require.Empty(t, result.Others.Offline)
+	require.Empty(t, result.Others.Stored)
+	require.Equal(t, 2, result.Others.Kept, "for the first teacher")
+	require.Equal(t, 2, result.Others.After)
+	require.Equal(t, []string{result.Begun}, result.Lessons, "one lesson, with that of the other device")
+	require.Len(t, result.Parts, 2)
+	require.Equal(t, 4, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, "Typed elsewhere.", result.Other)
+	require.Equal(t, result.Other, result.Theirs)
+	require.Equal(t, "Typed without a network.", result.Text)
+	require.Equal(t, []int{0, 1}, result.Whose)
+	require.Equal(t, "/pages/student/student", result.Stays)
+	require.Len(t, result.Questions, 2)
+	require.Empty(t, result.Left)
+	require.Empty(t, result.Stored)
+}
