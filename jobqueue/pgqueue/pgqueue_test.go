@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
 
 	"lessonkit.example/internal/longtest"
 	"lessonkit.example/internal/pgtest"
@@ -22,6 +23,20 @@ import (
 func TestStore(t *testing.T) {
 	t.Parallel()
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t, pgtest.Pool(t), pgqueue.Config{}) })
+}
+
+// A transaction of another driver, such as lib/pq, cannot take the arguments.
+func TestEnqueueTxNeedsPgx(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", ":memory:")
+	require.NoError(t, err)
+	defer db.Close()
+	store := pgqueue.New(pgtest.Pool(t), pgqueue.Config{})
+	err = inSQL(t.Context(), db, func(tx *sql.Tx) error {
+		_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "welcome"})
+		return err
+	})
+	require.ErrorContains(t, err, "the transaction must be one of pgx's stdlib driver")
 }
 
 // Poolers in transaction mode do not support prepared statements.

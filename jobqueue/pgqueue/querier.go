@@ -3,6 +3,8 @@ package pgqueue
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -39,6 +41,9 @@ type sqlQuerier struct{ tx *sql.Tx }
 
 func (q sqlQuerier) query(ctx context.Context, query string, scan func(rows) error, args ...any) error {
 	rs, err := q.tx.QueryContext(ctx, query, args...)
+	if err != nil && strings.HasPrefix(err.Error(), "sql: converting argument") { // database/sql, for its driver
+		return fmt.Errorf("the transaction must be one of pgx's stdlib driver: %w", err)
+	}
 	if err != nil {
 		return err
 	}
