@@ -7,19 +7,11 @@ import { texts } from "./texts.js";
 export interface Heard { playing: string; from: number; to: number }
 
 const silent: Heard = { playing: "", from: 0, to: 0 };
-const player = wx.createInnerAudioContext();
-let sentences: (Sentence & Heard)[] = [];
+let player: WechatMiniprogram.InnerAudioContext | undefined; // a used one does not start elsewhere on every phone
 let heard = silent;
 let file = { segment: "", path: "" };
 let asked = 0;
 let listener: (heard: Heard) => void = () => {};
-
-player.onTimeUpdate(() => {
-  const now = sentences.find((s) => player.currentTime * 1000 < s.end_ms);
-  if (now && heard.playing) tell({ playing: now.playing, from: now.from, to: now.to });
-});
-player.onEnded(() => tell(silent));
-player.onError(() => tell(silent));
 
 function tell(now: Heard): void {
   if (now.playing === heard.playing && now.from === heard.from && now.to === heard.to) return;
@@ -32,7 +24,8 @@ export function onHeard(f: (heard: Heard) => void): void { listener = f; }
 
 export function silence(): void {
   asked++;
-  player.stop();
+  player?.destroy();
+  player = undefined;
   tell(silent);
 }
 
@@ -43,11 +36,18 @@ export async function play(segment: string, said: number | string = 0): Promise<
   try {
     const [text, path] = await Promise.all([client.segment(segment), download(segment)]);
     if (turn !== asked) return; // another one was tapped
-    sentences = placesOf(text);
-    player.startTime = startOf(text, sentences, said) / 1000;
-    player.src = path;
+    const sentences = placesOf(text);
+    const p = (player = wx.createInnerAudioContext());
+    p.onTimeUpdate(() => {
+      const now = sentences.find((s) => p.currentTime * 1000 < s.end_ms);
+      if (now) tell({ playing: segment, from: now.from, to: now.to });
+    });
+    p.onEnded(silence);
+    p.onError(silence);
+    p.startTime = startOf(text, sentences, said) / 1000;
+    p.src = path;
     tell({ playing: segment, from: 0, to: 0 });
-    player.play();
+    p.play();
   } catch (error) {
     report(error);
   }
@@ -64,19 +64,21 @@ async function download(segment: string): Promise<string> {
   return tempFilePath;
 }
 
-/** Returns the sentences with their places in the text. */
-function placesOf(segment: SegmentWithSentences): (Sentence & Heard)[] {
+/** A sentence with its place in the text. */
+type Placed = Sentence & { from: number; to: number };
+
+function placesOf(segment: SegmentWithSentences): Placed[] {
   const text = segment.edited_text ?? segment.text;
   let end = 0;
   return segment.sentences.map((s) => {
     const from = text.indexOf(s.text, end);
     const to = from + s.text.length;
     if (from >= 0) end = to;
-    return { ...s, playing: segment.segment_id, from, to };
+    return { ...s, from, to };
   }).filter((s) => s.from >= 0);
 }
 
-function startOf(segment: SegmentWithSentences, places: (Sentence & Heard)[], said: number | string): number {
+function startOf(segment: SegmentWithSentences, places: Placed[], said: number | string): number {
   const at = typeof said === "number" ? said : (segment.edited_text ?? segment.text).indexOf(said);
   // A generated sentence may be more than was said.
   const sentence = at < 0 ? places.find((s) => String(said).includes(s.text.slice(0, -1)))

@@ -179,10 +179,7 @@ export class Phone {
         writeFileSync(tempFilePath, Buffer.from(await response.arrayBuffer()));
         return { statusCode: response.status, tempFilePath };
       }, options),
-      createInnerAudioContext: () => {
-        this.player = new Player(this);
-        return this.player;
-      },
+      createInnerAudioContext: () => (this.player = new Player(this)),
       getAppBaseInfo: () => ({ language: this.language }),
       scanCode: async () => {
         if (!this.seen) throw { errMsg: "scanCode:fail cancel" };
@@ -227,7 +224,6 @@ class Player {
   onError(f) { this.on.error = f; }
 
   play() {
-    this.playing = true;
     this.phone.played.push([readFileSync(this.src).length, this.startTime]);
     this.reach(this.startTime);
   }
@@ -237,7 +233,7 @@ class Player {
     this.on.time();
   }
 
-  stop() { this.playing = false; }
+  destroy() { this.on.time = () => { throw new Error("a player that is destroyed goes on"); }; }
 }
 
 /** The recorder of a phone, which hears the files in sounds. */
