@@ -23,7 +23,7 @@ func serve(t *testing.T, handle http.HandlerFunc) (url string) {
 	return s.URL
 }
 
-func TestWhatWasSaidIsHeardMendedAndRecognisedAgain(t *testing.T) {
+func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	t.Parallel()
 	const invented = "He won a golden medal in Paris."
 	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
@@ -65,7 +65,7 @@ func TestWhatWasSaidIsHeardMendedAndRecognisedAgain(t *testing.T) {
 			Shared, Copied bool
 		}
 	}
-	inVM(t, "mend", &result, map[string]string{
+	inVM(t, "transcripts", &result, map[string]string{
 		"DATABASE_URL": database, "LOCAL_ASR_URL": recogniser, "FEEDBACK_SUMMARY_API_URL": chat,
 		"FEEDBACK_SUMMARY_API_KEY": "key", "FEEDBACK_SUMMARY_MODEL": "model",
 	}, "DELETE_AUDIO="+deletion)
@@ -97,7 +97,7 @@ func TestWhatWasSaidIsHeardMendedAndRecognisedAgain(t *testing.T) {
 	require.Contains(t, result.Report.Invented, invented)
 	require.True(t, result.Report.Shared)
 	require.True(t, result.Report.Copied)
-	require.Empty(t, result.Foreign)
+	require.Equal(t, "false", result.Foreign, "no student, and no recording")
 	require.Empty(t, result.Drafts, "all is saved")
 }
 

@@ -43,7 +43,10 @@ export async function play(segment: string, said: number | string = 0): Promise<
       if (now) tell({ playing: segment, from: now.from, to: now.to });
     });
     p.onEnded(silence);
-    p.onError(silence);
+    p.onError(() => {
+      file.segment = ""; // the phone may have deleted it
+      silence();
+    });
     p.startTime = startOf(text, sentences, said) / 1000;
     p.src = path;
     tell({ playing: segment, from: 0, to: 0 });

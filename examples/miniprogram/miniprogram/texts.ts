@@ -38,6 +38,7 @@ const zh = {
     session_completed: "这段文字已保存为记录。", nothing_transcribed: "还没有文字。请先录音，或等待文字出现。",
     nothing_to_report: "这段时间没有反馈记录。", segment_in_progress: "这段录音正在识别中。",
     recording_deleted: "录音已到期删除，无法重新识别。", not_audio: "这不是可以识别的音频。", audio_empty: "录音是空的。",
+    audio_too_large: "录音超过服务器允许的大小。",
     daily_limit_reached: "已达到服务器的每日限额。", too_many_requests: "请求过多，请稍后再试。",
     storage_full: "服务器暂时没有空间保存录音。", summary_failed: "摘要服务出错，请稍后再试。",
     transcription_interrupted: "识别被中断，可以重试。", transcription_cancelled: "识别已取消，可以重试。",
@@ -88,6 +89,8 @@ const en: typeof zh = {
     "Usual language", "Chinese", "Cantonese", "English", "Japanese", "Korean", "French", "German", "Spanish", "Russian",
   ],
   problems: { // of the others, the server tells in English
+    not_found: "It no longer exists.", session_completed: "Its text was saved as a record.",
+    not_audio: "It is not audio.", audio_empty: "It is empty.", audio_too_large: "It is too large.",
     no_answer: "The server does not answer.", storage_failed: "The phone has no space left.",
     recording_deleted: "The recording was deleted because of its age.", no_speech: "No speech was recognised.",
     nothing_to_report: "There are no records in this time.", stale_version: "It was changed elsewhere.",

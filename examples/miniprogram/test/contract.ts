@@ -43,9 +43,9 @@ export async function contract<File>(transport: Transport<File>, fixture: Fixtur
   await client.upload(lesson.lesson_id, second, 1, 5000);
   equal((await client.segments(lesson.lesson_id)).map((s) => s.sequence), [0, 1]);
   const { segment_id: id, etag: read } = await client.segment(segment.segment_id);
-  const mended = await client.mendSegment(id, "<b>👩‍👩‍👧</b>\n", read);
-  equal(mended.edited_text, "<b>👩‍👩‍👧</b>\n");
-  const stale = await refusal(client.mendSegment(id, "other", '"-1"'));
+  const corrected = await client.correctSegment(id, "<b>👩‍👩‍👧</b>\n", read);
+  equal(corrected.edited_text, "<b>👩‍👩‍👧</b>\n");
+  const stale = await refusal(client.correctSegment(id, "other", '"-1"'));
   equal([stale.status, stale.code], [412, "stale_version"]);
   const gone = await refusal(client.upload(session.session_id, first, 0, 0));
   equal([gone.status, gone.code], [404, "not_found"]);

@@ -146,7 +146,7 @@ export class Client<File> {
   segment(id: string): Promise<Tagged<SegmentWithSentences>> { return this.tagged("GET", "/audio-segments/" + id); }
 
   /** Saves the teacher's text of a segment; null: as it was recognised. */
-  mendSegment(id: string, text: string | null, etag: string): Promise<Tagged<SegmentWithSentences>> {
+  correctSegment(id: string, text: string | null, etag: string): Promise<Tagged<SegmentWithSentences>> {
     return this.tagged("PUT", `/audio-segments/${id}/text`, { text }, ifMatch(etag));
   }
 

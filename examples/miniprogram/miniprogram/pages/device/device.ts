@@ -9,6 +9,7 @@ Page({
   data: { t: texts, code: "", asking: null as DeviceAsking | null, at: "", done: false, sessions: [] as Row[] },
 
   onShow() {
+    void wx.setNavigationBarTitle({ title: texts.pageSignIn });
     void this.list();
   },
 

@@ -9,7 +9,7 @@ import { languages, texts } from "../../texts.js";
 Page({
   data: {
     t: texts, segment: "", record: "", day: "", text: "", state: "", other: "", playing: "", ready: false,
-    audible: false, mended: false,
+    audible: false, corrected: false,
   },
   first: "", // the text of a record as it was
   draft: undefined as unknown as Draft,
@@ -20,7 +20,7 @@ Page({
     void wx.setNavigationBarTitle({ title: segment ? texts.said : texts.oneRecord });
     const source: Source = segment ? {
       read: async () => this.takeSegment(await client.segment(segment)),
-      write: async (text, etag) => this.takeSegment(await client.mendSegment(segment, text, etag)),
+      write: async (text, etag) => this.takeSegment(await client.correctSegment(segment, text, etag)),
     } : {
       read: async () => this.takeRecord(await client.record(record)),
       write: async (text, etag) =>
@@ -37,7 +37,7 @@ Page({
   },
 
   takeSegment(s: SegmentWithSentences & { etag: string }) {
-    this.setData({ audible: !s.audio_deleted_at, mended: s.edited_text !== null });
+    this.setData({ audible: !s.audio_deleted_at, corrected: s.edited_text !== null });
     return { text: s.edited_text ?? s.text, etag: s.etag };
   },
 
@@ -85,7 +85,7 @@ Page({
       }
       if (!(await this.draft.save(true))) return report(new Error(this.data.state));
       const { etag } = await client.segment(segment);
-      const now = this.takeSegment(await client.mendSegment(segment, null, etag));
+      const now = this.takeSegment(await client.correctSegment(segment, null, etag));
       this.setData({ text: this.draft.open(now) });
     } catch (error) {
       report(error);

@@ -134,6 +134,7 @@ Page({
   record() {
     if (this.data.saved) this.begin();
     const [student, day, of] = [this.data.student, today(), teacher()];
+    if (!student || !of) return; // anybody's address
     this.setData({ problem: "" });
     silence();
     recorder.start({

@@ -1,9 +1,9 @@
-// What a teacher does with what was said, on a phone in Chinese: hears it, mends it, has it
+// What a teacher does with what was said, on a phone in Chinese: hears it, corrects it, has it
 // recognised again, checks a generated text, edits a record, makes a report. Meanwhile another device
 // edits, the network goes away, and values are hostile.
 import { readFileSync } from "node:fs";
 
-export default async function mend(phone, server, recordings) {
+export default async function transcripts(phone, server, recordings) {
   phone.language = "zh_CN";
   await phone.signIn("<b>小明</b> {{name}} שלום 👩‍👩‍👧");
   const { students: [{ profile_id: student }] } = phone.page.data;
@@ -40,12 +40,12 @@ export default async function mend(phone, server, recordings) {
   phone.player.on.ended();
   marks.push(phone.page.data.playing);
 
-  // A part is mended, with anything that a keyboard has.
+  // A part is corrected, with anything that a keyboard has.
   const open = async () => {
     await phone.tap("edit", { id: part.id });
     return (await editor((data) => data.ready)).data.text;
   };
-  const mended = async () => (await api("GET", "audio-segments/" + part.id)).edited_text;
+  const corrected = async () => (await api("GET", "audio-segments/" + part.id)).edited_text;
   const hostile = [
     "<script>alert(1)</script><view>{{text}}</view>", "\u202Eשלום עולם\u202C\u2066x", "👩‍👩‍👧 ".repeat(12_000),
     "一句话。".repeat(25_000), "x",
@@ -55,7 +55,7 @@ export default async function mend(phone, server, recordings) {
   for (const text of hostile) {
     phone.type("typeText", text);
     await states("已保存");
-    same.push(await mended() === text);
+    same.push(await corrected() === text);
   }
   phone.type("typeText", "长".repeat(100_001));
   await states("未能保存");
@@ -71,21 +71,21 @@ export default async function mend(phone, server, recordings) {
   await lesson((data) => data.lessons.length === 1);
   const back = await open();
   await states("已保存");
-  same.push(await mended() === back);
+  same.push(await corrected() === back);
 
   // Another device has edited it: that is told, and nothing of it is lost until the teacher wants it.
   await api("PUT", `audio-segments/${part.id}/text`, { text: "Theirs." });
   phone.type("typeText", "Mine.");
   const { data: { other } } = await states("内容已在别处改成");
   phone.back();
-  const left = await mended();
+  const left = await corrected();
   const mine = await open();
   await states("内容已在别处改成");
   await phone.tap("done");
-  const conflict = [other, left, mine, await mended()];
+  const conflict = [other, left, mine, await corrected()];
   await open();
   await phone.tap("restore");
-  conflict.push(await mended(), phone.page.data.text);
+  conflict.push(await corrected(), phone.page.data.text);
 
   // It is recognised again: the old text stays until the new one is there. So is the whole lesson.
   await phone.tap("again", {}, "3");
@@ -147,7 +147,8 @@ export default async function mend(phone, server, recordings) {
     copied: phone.clipboard === text + hostile[1],
   };
   phone.open("/pages/lesson/lesson?student=..%2Fauth%2Fme"); // anybody's address
-  const foreign = phone.page.data.student;
+  await phone.tap("record");
+  const foreign = phone.page.data.student + phone.recorder.running;
   return {
     title, name, evidence, unsaid, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along, record412,
     edited, report, foreign, drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-")),
