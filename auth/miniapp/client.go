@@ -5,13 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
 
 	"lessonkit.example/auth"
+	"lessonkit.example/auth/internal/transport"
 )
 
 // maxAnswerBytes is the largest answer that is read; real ones have a few hundred bytes.
@@ -74,7 +74,7 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return auth.Identity{}, ctx.Err()
 		}
-		return auth.Identity{}, c.transportError(ctx, err)
+		return auth.Identity{}, transport.Error(ctx, err)
 	}
 	config := c.config()
 	answer, err := config.Dialect.read(status, body)
@@ -124,33 +124,6 @@ func (c *Client) send(ctx context.Context, code string) (status int, body []byte
 	defer resp.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	return resp.StatusCode, body, err
-}
-
-// transportError classifies an error of net/http. It keeps the text only of errors that contain
-// nothing but host names: a *url.Error contains the address with the secret, and an error about an
-// invalid answer contains a part of it, which may repeat the request.
-func (c *Client) transportError(ctx context.Context, err error) error {
-	var timeout net.Error
-	if ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
-		return &auth.ExchangeError{Kind: auth.ErrPlatformTimeout}
-	}
-	e := &auth.ExchangeError{Kind: auth.ErrPlatform}
-	var op *net.OpError
-	var dns *net.DNSError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &dns):
-		e.Message, e.Err = "cannot find the platform", dns
-	case errors.As(err, &op):
-		e.Message, e.Err = "cannot reach the platform", op
-	case errors.As(err, &certificate):
-		e.Message, e.Err = "the platform's certificate is not valid", certificate
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Message = "connection closed"
-	default:
-		e.Message = "connection closed, or the answer is not HTTP"
-	}
-	return e
 }
 
 // maxMessageBytes is how much of a platform's text is kept in an error.

@@ -1,6 +1,17 @@
 // Package oauth signs users in at a server of OAuth 2 that tells who they are, as those of OpenID
 // Connect do, by an authorization code with PKCE (RFC 6749, RFC 7636). A [Client] is an
 // [auth.Exchanger]; authhttp.OAuth sends browsers to the server and receives them back.
+//
+//	client, err := oauth.New(config)
+//	if err != nil {
+//		return err
+//	}
+//	service, err := auth.New(auth.Config{Store: store, Exchanger: client})
+//	if err != nil {
+//		return err
+//	}
+//	http.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service, Cookie: cookie,
+//		OAuth: &authhttp.OAuth{AuthCodeURL: client.AuthCodeURL, Page: "/"}}))
 package oauth
 
 import (
@@ -17,10 +28,11 @@ import (
 	"golang.org/x/oauth2"
 
 	"lessonkit.example/auth"
+	"lessonkit.example/auth/internal/transport"
 )
 
 // Config configures a [Client]. All fields are required. The addresses are https, but for those of
-// this machine.
+// this machine. A server of OpenID Connect lists its own at /.well-known/openid-configuration.
 type Config struct {
 	ClientID     string
 	ClientSecret string
@@ -111,25 +123,39 @@ func (c *Client) Exchange(ctx context.Context, verifierAndCode string) (auth.Ide
 	var user struct{ Sub, Name, Picture string }
 	err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&user)
 	if err != nil || resp.StatusCode != http.StatusOK || user.Sub == "" {
-		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform, Message: "no user"}
+		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform,
+			Message: fmt.Sprintf("UserInfoURL answered with status %d, without a user", resp.StatusCode)}
 	}
 	id := c.identity
 	id.Subject, id.Name, id.Picture = user.Sub, user.Name, user.Picture
 	return id, nil
 }
 
-// refusal keeps the error code of the protocol only: the server's text may contain anything.
+// refusal keeps the status and the error code of the protocol (RFC 6749, section 5.2) only: the
+// server's text may contain anything.
 func refusal(ctx context.Context, err error) error {
 	e := &auth.ExchangeError{Kind: auth.ErrPlatform}
 	var answer *oauth2.RetrieveError
+	var failed *url.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &failed):
+		return transport.Error(ctx, err)
 	case !errors.As(err, &answer):
-	case answer.ErrorCode == "invalid_grant":
+		e.Message = "TokenURL did not answer with a token"
+		return e
+	}
+	switch answer.ErrorCode {
+	case "invalid_grant":
 		e.Kind, e.PlatformCode = auth.ErrCodeRejected, answer.ErrorCode
-	case answer.ErrorCode == "invalid_client", answer.ErrorCode == "unauthorized_client":
+	case "invalid_client", "unauthorized_client":
 		e.Kind, e.PlatformCode = auth.ErrMisconfigured, answer.ErrorCode
+	case "invalid_request", "invalid_scope", "unsupported_grant_type":
+		e.PlatformCode = answer.ErrorCode
+		fallthrough
+	default:
+		e.Message = fmt.Sprintf("TokenURL answered with status %d", answer.Response.StatusCode)
 	}
 	return e
 }

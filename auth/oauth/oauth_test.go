@@ -2,6 +2,8 @@ package oauth_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"testing"
 
@@ -64,6 +66,37 @@ func TestRefusedCredentialsAreTheOperators(t *testing.T) {
 	_, err := client.Exchange(t.Context(), verifier+" "+s.Issue(oauthtest.Challenge(verifier), "Anna"))
 	require.ErrorIs(t, err, auth.ErrMisconfigured)
 	require.NotContains(t, fmt.Sprintf("%v %+v", err, client), "old")
+}
+
+// An operator learns why nobody can sign in, without what the server says in its own words.
+func TestOtherRefusalsAreExplained(t *testing.T) {
+	t.Parallel()
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for want, mood := range map[string]http.HandlerFunc{
+		"(platform code invalid_request): TokenURL answered with status 400": answer(400,
+			`{"error":"invalid_request","error_description":"secret words"}`),
+		"valid answer: TokenURL answered with status 500":      answer(500, `{"error":"secret words"}`),
+		"TokenURL did not answer with a token":                 answer(200, `{"id_token":"secret words"}`),
+		"UserInfoURL answered with status 200, without a user": answer(200, `{"access_token":"secret words"}`),
+		"cannot reach the platform: dial tcp 127.0.0.1:1":      nil,
+	} {
+		s, client := newClient(t, func(c *oauth.Config) {
+			if mood == nil {
+				c.TokenURL = "http://127.0.0.1:1/token"
+			}
+		})
+		s.Behave(mood)
+		_, err := client.Exchange(t.Context(), verifier+" code")
+		require.ErrorIs(t, err, auth.ErrPlatform)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret words")
+	}
 }
 
 func TestUsersOfAnotherServerAreOthers(t *testing.T) {
