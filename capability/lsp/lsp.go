@@ -55,7 +55,7 @@ type Options struct {
 // the other, and checks beside them: what is edited while a check runs is checked once after it.
 func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	session, end := context.WithCancelCause(ctx)
-	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]string), end: end,
+	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]shown), end: end,
 		pending: make(map[string]bool), wake: make(chan struct{}, 1)}
 	stream := jsonrpc2.NewBufferedStream(editor, codec{})
 	conn := jsonrpc2.NewConn(session, stream, jsonrpc2.HandlerWithError(s.handle).SuppressErrClosed(),
@@ -90,11 +90,10 @@ type server struct {
 	open map[string]*file // by absolute name
 	// pending are files whose applications are to be checked; whether files on disk may have
 	// changed.
-	pending map[string]bool
-	wake    chan struct{} // has room for one: something is pending
-	// shown has the files whose findings the editor shows, each with its application.
-	shown    map[string]string
-	shutdown bool // the editor sent shutdown
+	pending  map[string]bool
+	wake     chan struct{}    // has room for one: something is pending
+	shown    map[string]shown // the files whose findings the editor shows
+	shutdown bool             // the editor sent shutdown
 	end      func(cause error)
 }
 
@@ -216,8 +215,8 @@ func (s *server) show(ctx context.Context, conn *jsonrpc2.Conn, name string, ope
 	// An empty list removes what the editor shows. It also tells that the file was checked.
 	byFile := map[string]capability.Diagnostics{name: nil}
 	app := s.options.Workspace.App(name)
-	for file, checked := range s.shown {
-		if checked == app {
+	for file, shown := range s.shown {
+		if shown.app == app {
 			byFile[file] = nil
 		}
 	}
@@ -257,12 +256,20 @@ func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, app, name str
 	for _, d := range found {
 		message.Diagnostics = append(message.Diagnostics, s.diagnostic(d))
 	}
+	text, err := json.Marshal(message.Diagnostics)
+	now := shown{app, string(text)}
+	if err == nil && s.open[name] == nil && s.shown[name] == now {
+		return nil // the editor has moved none of them
+	}
 	delete(s.shown, name)
 	if len(found) > 0 {
-		s.shown[name] = app
+		s.shown[name] = now
 	}
 	return conn.Notify(ctx, "textDocument/publishDiagnostics", message)
 }
+
+// shown is what the editor shows in a file: the findings of an application.
+type shown struct{ app, findings string }
 
 func (s *server) diagnostic(d capability.Diagnostic) diagnostic {
 	severity := map[capability.Severity]int{capability.Error: 1, capability.Warning: 2, capability.Info: 3}[d.Severity]
