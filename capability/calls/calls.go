@@ -27,32 +27,26 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// The codes of the rules.
-const (
-	codeDenied       capability.Code = "call-denied"
-	codeUnregistered capability.Code = "call-unregistered"
-	codeComputed     capability.Code = "call-computed"
-	codeUnusedGrant  capability.Code = "grant-unused"
-	codeUnusedCode   capability.Code = "command-unused"
-	codeLocalhost    capability.Code = "localhost-not-remote"
+// The rules.
+var (
+	denied = capability.Rule{Code: "call-denied", Severity: capability.Error,
+		Summary: "The frontend calls a command that no capability grants."}
+	unregistered = capability.Rule{Code: "call-unregistered", Severity: capability.Error,
+		Summary: "The frontend calls a command that the Rust code does not have."}
+	computed = capability.Rule{Code: "call-computed", Severity: capability.Info,
+		Summary: "The name of a called command is computed, so it is not checked."}
+	unusedGrant = capability.Rule{Code: "grant-unused", Severity: capability.Info,
+		Summary: "No source of the frontend calls a command of a permission."}
+	unusedCommand = capability.Rule{Code: "command-unused", Severity: capability.Info,
+		Summary: "No source of the frontend calls a command that the Rust code defines."}
+	localhost = capability.Rule{Code: "localhost-not-remote", Severity: capability.Warning,
+		Summary: "A window shows a page of a local server, which no capability names as remote."}
 )
 
-var rules = [...]capability.Rule{
-	{Code: codeDenied, Summary: "The frontend calls a command that no capability grants.", Severity: capability.Error},
-	{Code: codeUnregistered, Summary: "The frontend calls a command that the Rust code does not have.",
-		Severity: capability.Error},
-	{Code: codeComputed, Summary: "The name of a called command is computed, so it is not checked.",
-		Severity: capability.Info},
-	{Code: codeUnusedGrant, Summary: "No source of the frontend calls a command of a permission.",
-		Severity: capability.Info},
-	{Code: codeUnusedCode, Summary: "No source of the frontend calls a command that the Rust code defines.",
-		Severity: capability.Info},
-	{Code: codeLocalhost, Summary: "A window shows a page of a local server, which no capability names as remote.",
-		Severity: capability.Warning},
-}
-
 // Rules returns the rules that [Check] applies.
-func Rules() []capability.Rule { return slices.Clone(rules[:]) }
+func Rules() []capability.Rule {
+	return []capability.Rule{denied, unregistered, computed, unusedGrant, unusedCommand, localhost}
+}
 
 // Extensions returns those of the files that [Read] reads.
 func Extensions() []string { return slices.Sorted(maps.Keys(script.Extensions)) }
@@ -76,7 +70,7 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	inactive, _ := all.Resolve(capability.ResolveOptions{})
 	c.policies = append(c.policies, inactive)
 	c.calledCommands()
-	c.localhost()
+	c.localServers()
 	composed := func(one call) bool { return one.composed }
 	known := func(one call) bool { return one.command != capability.Command{} }
 	if len(f.Unread) == 0 && slices.ContainsFunc(f.calls, known) && !slices.ContainsFunc(f.calls, composed) {
@@ -100,13 +94,11 @@ type checker struct {
 	limit      limit.Findings[capability.Diagnostic]
 }
 
-// report adds a diagnostic, with the severity of its rule, unless that is off or it is one of too
-// many.
-func (c *checker) report(d capability.Diagnostic) {
-	var ok bool
-	if d.Severity, ok = c.severities[d.Code]; !ok {
-		i := slices.IndexFunc(rules[:], func(r capability.Rule) bool { return r.Code == d.Code })
-		d.Severity = rules[i].Severity
+// report adds a diagnostic of a rule, unless that is off or it is one of too many.
+func (c *checker) report(rule capability.Rule, d capability.Diagnostic) {
+	d.Code, d.Severity = rule.Code, rule.Severity
+	if s, ok := c.severities[rule.Code]; ok {
+		d.Severity = s
 	}
 	if d.Severity != capability.Off && !c.limit.Full(string(d.Code), d) {
 		c.found = append(c.found, d)
@@ -116,54 +108,60 @@ func (c *checker) report(d capability.Diagnostic) {
 // calledCommands reports calls that are denied, whose command does not exist or is not known. The
 // calls of a command from the same windows are judged once.
 func (c *checker) calledCommands() {
-	judged := make(map[string]capability.Diagnostics)
+	judged := make(map[string]capability.Diagnostic)
 	for _, one := range c.calls {
-		key := fmt.Sprint(one, one.windows)
-		found, again := judged[key]
-		if !again {
-			found = c.judge(one)
-			judged[key] = found
-		}
-		for _, about := range found {
-			d := one.source.Diagnostic(one.offset, one.offset+one.length, about.Code, 0, about.Message)
+		report := func(rule capability.Rule, about capability.Diagnostic) {
+			d := one.source.Diagnostic(one.offset, one.offset+one.length, "", 0, about.Message)
 			d.Fix, d.Related = about.Fix, about.Related
-			c.report(d)
+			c.report(rule, d)
+		}
+		if one.command == (capability.Command{}) {
+			report(computed, capability.Diagnostic{
+				Message: "The name of the command is computed, so whether it is granted is not checked."})
+			continue
+		}
+		if one.command.Plugin() == "" && c.rust != nil && c.rust[one.command.String()] == 0 {
+			report(unregistered, capability.Diagnostic{Message: c.missing(one)})
+		}
+		key := fmt.Sprint(one, one.windows)
+		d, again := judged[key]
+		if !again {
+			d = c.judge(one)
+			judged[key] = d
+		}
+		if d.Message != "" {
+			report(denied, d)
 		}
 	}
 }
 
-// judge returns what is wrong with a call, without its place.
-func (c *checker) judge(one call) (found capability.Diagnostics) {
-	if one.command == (capability.Command{}) {
-		return capability.Diagnostics{{Code: codeComputed,
-			Message: "The name of the command is computed, so whether it is granted is not checked."}}
+// missing tells of a command that the Rust code does not have.
+func (c *checker) missing(one call) string {
+	var own []string
+	for _, command := range c.app.SourceCommands() {
+		own = append(own, command.Name)
 	}
-	if one.command.Plugin() == "" && c.rust != nil && c.rust[one.command.String()] == 0 {
-		var own []string
-		for _, command := range c.app.SourceCommands() {
-			own = append(own, command.Name)
-		}
-		message := fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this "+
-			"name", one.command)
-		if similar := words.Closest(one.command.String(), own); similar != "" {
-			message += fmt.Sprintf("; did you mean %q?", similar)
-		} else {
-			message += "."
-		}
-		found = append(found, capability.Diagnostic{Code: codeUnregistered, Message: message})
+	end := "."
+	if similar := words.Closest(one.command.String(), own); similar != "" {
+		end = fmt.Sprintf("; did you mean %q?", similar)
 	}
+	return fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this name%s",
+		one.command, end)
+}
+
+// judge returns what is wrong with a call that is denied, without its place.
+func (c *checker) judge(one call) (d capability.Diagnostic) {
 	allowed := func(p *capability.Policy) bool { return c.allowed(p, one) }
 	if slices.ContainsFunc(c.policies, allowed) {
-		return found
+		return d
 	}
-	d := capability.Diagnostic{Code: codeDenied}
 	if denials := c.policies[0].Denials(one.command); len(denials) > 0 {
 		entry := denials[0].Entry()
 		d.Message = fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", one,
 			entry.Identifier, denials[0].Capability().Identifier)
 		d.Related = []capability.Place{{File: entry.Value().File(), Start: entry.Value().Position(),
 			Message: "It is denied here."}}
-		return append(found, d)
+		return d
 	}
 	fix, advice := c.grant(one)
 	where := ""
@@ -173,7 +171,7 @@ func (c *checker) judge(one call) (found capability.Diagnostics) {
 		}
 	}
 	d.Fix, d.Message = fix, fmt.Sprintf("%s is called, but no capability grants it%s%s", one, where, advice)
-	return append(found, d)
+	return d
 }
 
 // allowed reports whether the application's own pages may make a call, in some window that they are
@@ -249,9 +247,9 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 // localServer matches the addresses and patterns of pages that a server on the same computer has.
 var localServer = regexp.MustCompile(`^([^:]*://)?(localhost|127\.0\.0\.1|\*)([:/]|$)`)
 
-// localhost reports windows with pages of a local server, which are remote pages since release
+// localServers reports windows with pages of a local server, which are remote pages since release
 // 2.11.1, unless a capability names one as remote.
-func (c *checker) localhost() {
+func (c *checker) localServers() {
 	if v := c.app.Version; v != (capability.Version{}) && slices.Compare([]int{v.Major, v.Minor, v.Patch},
 		[]int{2, 11, 1}) < 0 {
 		return
@@ -265,7 +263,7 @@ func (c *checker) localhost() {
 		}
 	}
 	report := func(v capability.Value, what string) {
-		c.report(capability.NewDiagnostic(v, codeLocalhost, 0, what+` a remote page, and no capability names it, so `+
+		c.report(localhost, capability.NewDiagnostic(v, "", 0, what+` a remote page, and no capability names it, so `+
 			`it may call no command; add it to "remote": {"urls": […]} of the capability for its window.`))
 	}
 	for _, config := range c.app.Configs("") {

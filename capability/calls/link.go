@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tdewolff/parse/v2/js"
-
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/script"
 )
@@ -110,12 +108,9 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if t != script.Invoke {
 		return
 	}
-	names := m.Strings(c.Argument)
+	names := m.Argument(c)
 	if names == nil {
-		switch c.Argument.(type) {
-		case *js.TemplateExpr, *js.BinaryExpr:
-			one.composed = true
-		}
+		one.composed = c.Composed
 		r.calls = append(r.calls, one)
 	}
 	for _, name := range names {

@@ -17,7 +17,6 @@ type function struct {
 	script.Target
 	returned script.Target        // an instance of it, the zero Target if it returns none
 	certain  []capability.Command // that it always calls
-	all      []capability.Command // that it may call
 }
 
 // table has the functions by what they are, and by the commands that they may call.
@@ -30,26 +29,21 @@ type table struct {
 var packages = sync.OnceValue(func() *table {
 	t := &table{make(map[script.Target]*function), make(map[capability.Command][]*function), make(map[string]bool)}
 	for line := range strings.Lines(tableText) {
-		column := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if strings.HasPrefix(line, "#") || len(column) != 4 {
-			continue
+		column := strings.Split(strings.TrimSpace(line), "\t")
+		if len(column) != 4 {
+			continue // a comment
 		}
 		f := &function{Target: script.Target{Spec: column[0], Name: column[1]}}
 		t.functions[f.Target] = f
-		if plugin, ok := strings.CutPrefix(f.Spec, "@tauri-apps/plugin-"); ok {
-			t.plugins[plugin] = true
-		}
+		t.plugins[strings.TrimPrefix(f.Spec, "@tauri-apps/plugin-")] = true
 		if spec, class, ok := strings.Cut(column[2], "#"); ok {
 			f.returned = script.Target{Spec: spec, Name: class, Instance: true}
 		}
 		for name := range strings.SplitSeq(column[3], ",") {
-			command, err := capability.ParseCommand(strings.TrimSuffix(name, "?"))
-			if name == "-" || err != nil {
-				continue
-			}
-			f.all = append(f.all, command)
+			name, maybe := strings.CutSuffix(name, "?")
+			command, _ := capability.ParseCommand(name) // - is no command
 			t.callers[command] = append(t.callers[command], f)
-			if !strings.HasSuffix(name, "?") {
+			if !maybe && name != "-" {
 				f.certain = append(f.certain, command)
 			}
 		}
@@ -60,9 +54,8 @@ var packages = sync.OnceValue(func() *table {
 // returns is [script.Graph.Returns] for the packages.
 func (t *table) returns(of script.Target) (script.Target, bool) {
 	of.Instance = false
-	f := t.functions[of]
-	if f == nil {
-		return script.Target{}, of == script.Invoke
+	if f := t.functions[of]; f != nil {
+		return f.returned, true
 	}
-	return f.returned, true
+	return script.Target{}, false
 }

@@ -28,12 +28,12 @@ func (c *checker) unusedGrants() {
 					continue
 				}
 				seen[place] = true
-				d := capability.NewDiagnostic(v, codeUnusedGrant, 0, fmt.Sprintf("No source of the frontend calls a "+
+				d := capability.NewDiagnostic(v, "", 0, fmt.Sprintf("No source of the frontend calls a "+
 					"command that %s allows; if nothing else does, remove it.", entry.Identifier))
 				if d.Fix = capability.RemoveItems("Remove it", v); d.Fix != nil {
 					d.Fix.Guess = true
 				}
-				c.report(d)
+				c.report(unusedGrant, d)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (c *checker) unusedCommands() {
 			continue
 		}
 		reported[command.Name] = true
-		c.report(capability.Diagnostic{Code: codeUnusedCode, File: command.Place.File, Start: command.Place.Start,
+		c.report(unusedCommand, capability.Diagnostic{File: command.Place.File, Start: command.Place.Start,
 			Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 	}
 }

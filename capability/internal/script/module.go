@@ -2,7 +2,6 @@ package script
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -44,36 +43,25 @@ type Function struct {
 // Call is a call of a function, or of a class with new.
 type Call struct {
 	Function js.IExpr
-	Argument js.IExpr // the first one, nil without one
-	// At is where the function's name is in the code, ArgumentAt where the argument is or, if it is
-	// no string, the same; see [Module.Offset].
+	// At is where the function's name is in the code, ArgumentAt where the first argument is or, if
+	// it is no string, the same; see [Module.Offset].
 	At, ArgumentAt int
-	Maybe          bool // the function that contains the call does not always make it
+	// Composed means that the argument is put together of parts.
+	Composed bool
+	Maybe    bool       // the function that contains the call does not always make it
+	argument []js.IExpr // what it may be, nil for what is not kept
 }
 
 // maxCalls limits the calls in a function.
 const maxCalls = 100_000
 
-// declare collects what the module imports, declares and exports.
-func (m *Module) declare(tree *js.AST) {
-	for _, v := range tree.Declared {
-		m.names[string(v.Data)] = v
+func (m *Module) imports(s *js.ImportStmt) {
+	m.Imports[string(unquoted(s.Module))] = ""
+	if s.Default != nil {
+		m.names[string(s.Default)] = m.imported(s.Module, []byte("default"))
 	}
-	for _, statement := range tree.List {
-		if s, ok := statement.(*js.ImportStmt); ok {
-			m.Imports[string(unquoted(s.Module))] = ""
-			if s.Default != nil {
-				m.names[string(s.Default)] = m.imported(s.Module, []byte("default"))
-			}
-			for _, alias := range s.List {
-				m.names[string(alias.Binding)] = m.imported(s.Module, nameOr(alias.Name, alias.Binding))
-			}
-		}
-	}
-	for _, statement := range tree.List {
-		if s, ok := statement.(*js.ExportStmt); ok {
-			m.export(s)
-		}
+	for _, alias := range s.List {
+		m.names[string(alias.Binding)] = m.imported(s.Module, nameOr(alias.Name, alias.Binding))
 	}
 }
 
@@ -94,7 +82,7 @@ func memberOf(x js.IExpr, name []byte) js.IExpr {
 	return &js.DotExpr{X: x, Y: &js.LiteralExpr{Data: name}}
 }
 
-func (m *Module) export(s *js.ExportStmt) {
+func (m *Module) exports(s *js.ExportStmt) {
 	for _, alias := range s.List {
 		name, as := nameOr(alias.Name, alias.Binding), string(nameOr(alias.Binding, alias.Name))
 		switch {
@@ -103,7 +91,7 @@ func (m *Module) export(s *js.ExportStmt) {
 		case s.Module != nil:
 			m.Exports[as] = m.imported(s.Module, name)
 		default:
-			m.Exports[as] = m.names[string(name)]
+			m.Exports[as] = &js.Var{Data: name}
 		}
 	}
 	as := func(v *js.Var, _ js.IExpr) {
@@ -160,9 +148,15 @@ type visitor struct {
 func (v *visitor) Enter(n js.INode) js.IVisitor {
 	w := *v
 	switch n := n.(type) {
+	case *js.ImportStmt:
+		v.imports(n)
+		return v
+	case *js.ExportStmt:
+		v.exports(n)
+		return v
 	case *js.VarDecl:
 		for _, item := range n.List {
-			if n.TokenType == js.ConstToken && item.Default != nil {
+			if n.TokenType == js.ConstToken && refers(item.Default) {
 				eachVar(item.Binding, item.Default, func(of *js.Var, x js.IExpr) { v.inits[of] = x })
 			}
 		}
@@ -172,7 +166,11 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	case *js.BinaryExpr:
 		w.maybe = v.maybe || n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken
 	case *js.ReturnStmt:
-		v.returned(n.Value)
+		for _, value := range alternatives(n.Value) {
+			if v.depth == 1 && refers(value) {
+				v.in.returns = append(v.in.returns, value)
+			}
+		}
 		return v
 	case *js.FuncDecl:
 		if w.enter(); v.depth == 0 && n.Name != nil {
@@ -202,8 +200,39 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	return &w
 }
 
-// Exit implements [js.IVisitor].
-func (*visitor) Exit(js.INode) {}
+// Exit implements [js.IVisitor]. Of calls in what is kept, only what is called is.
+func (*visitor) Exit(n js.INode) {
+	switch n := n.(type) {
+	case *js.CallExpr:
+		if _, ok := n.X.(*js.LiteralExpr); !ok { // not import(…)
+			n.Args = js.Args{}
+		}
+	case *js.NewExpr:
+		n.Args = nil
+	}
+}
+
+// refers reports whether an expression may refer to something or is a string. No others are kept.
+func refers(x js.IExpr) bool {
+	switch x := x.(type) {
+	case *js.Var:
+		return true
+	case *js.GroupExpr:
+		return refers(x.X)
+	case *js.UnaryExpr:
+		return refers(x.X)
+	case *js.DotExpr:
+		return refers(x.X)
+	case *js.IndexExpr:
+		return refers(x.X) && refers(x.Y)
+	case *js.NewExpr:
+		return refers(x.X)
+	case *js.CallExpr:
+		_, ok := x.X.(*js.LiteralExpr)
+		return refers(x.X) || ok && len(x.Args.List) > 0 && refers(x.Args.List[0].Value) // import(…)
+	}
+	return literal(x) != nil
+}
 
 // function returns the function of a name.
 func (m *Module) function(name string) *Function {
@@ -235,24 +264,24 @@ func (v *visitor) method(n *js.MethodDecl) {
 	v.in, v.depth, v.maybe = v.function(name), 1, false
 }
 
-// returned keeps what a function returns.
-func (v *visitor) returned(x js.IExpr) {
-	if either, ok := x.(*js.CondExpr); ok {
-		v.returned(either.X)
-		v.returned(either.Y)
-	} else if v.depth == 1 {
-		v.in.returns = append(v.in.returns, x)
-	}
-}
-
 func (v *visitor) call(x js.IExpr, args js.Args) {
 	c := Call{Function: x, Maybe: v.maybe}
-	if len(args.List) > 0 {
-		c.Argument = args.List[0].Value
+	var text []byte
+	for _, arg := range args.List[:min(len(args.List), 1)] {
+		text = literal(arg.Value)
+		for _, one := range alternatives(arg.Value) {
+			switch one.(type) {
+			case *js.TemplateExpr, *js.BinaryExpr:
+				c.Composed = c.Composed || literal(one) == nil
+			}
+			if !refers(one) {
+				one = nil
+			}
+			c.argument = append(c.argument, one)
+		}
 	}
 	switch x := x.(type) {
 	case *js.LiteralExpr:
-		text := literal(c.Argument)
 		switch {
 		case x.TokenType != js.ImportToken:
 		case text != nil:
@@ -260,7 +289,6 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 		default:
 			v.Open = true
 		}
-		return
 	case *js.Var:
 		c.At = v.place(variable(x))
 	case *js.DotExpr:
@@ -273,13 +301,20 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 			c.Function = &js.DotExpr{X: &js.NewExpr{X: of}, Y: x.Y}
 		}
 	}
-	c.ArgumentAt = c.At
-	if text := literal(c.Argument); text != nil {
+	if c.ArgumentAt = c.At; text != nil {
 		c.ArgumentAt = v.index(text)
 	}
-	if len(v.in.Calls) < maxCalls {
+	if len(v.in.Calls) < maxCalls && refers(c.Function) {
 		v.in.Calls = append(v.in.Calls, c)
 	}
+}
+
+// alternatives returns what an expression may be: both sides of a condition.
+func alternatives(x js.IExpr) []js.IExpr {
+	if either, ok := x.(*js.CondExpr); ok {
+		return []js.IExpr{either.X, either.Y}
+	}
+	return []js.IExpr{x}
 }
 
 // index returns where a part of the code is in it.
@@ -356,18 +391,22 @@ func literal(x js.IExpr) []byte {
 	return nil
 }
 
-// Strings returns the strings that an expression may be, nil if it is computed.
-func (m *Module) Strings(x js.IExpr) []string {
-	switch y := x.(type) {
-	case *js.CondExpr:
-		if one, other := m.Strings(y.X), m.Strings(y.Y); one != nil && other != nil && len(one)+len(other) < 100 {
-			return slices.Concat(one, other)
+// text returns the string that an expression is, nil if that is not known.
+func (m *Module) text(x js.IExpr) []byte {
+	if v, ok := x.(*js.Var); ok {
+		x = m.inits[variable(v)]
+	}
+	return unquoted(literal(x))
+}
+
+// Argument returns the strings that the first argument of a call may be, nil if it is computed.
+func (m *Module) Argument(c Call) (texts []string) {
+	for _, x := range c.argument {
+		text := m.text(x)
+		if text == nil {
+			return nil
 		}
-	case *js.Var:
-		x = m.inits[variable(y)]
+		texts = append(texts, string(text))
 	}
-	if text := literal(x); text != nil {
-		return []string{string(unquoted(text))}
-	}
-	return nil
+	return texts
 }

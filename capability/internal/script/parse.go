@@ -85,8 +85,7 @@ func marks(source []byte) (n int) {
 
 // read reads the scripts of the source.
 func (m *Module) read(loader api.Loader) error {
-	m.words("")
-	m.words("-|:")
+	m.words()
 	if loader == api.LoaderNone {
 		var err error
 		if loader, err = m.page(); err != nil {
@@ -111,23 +110,32 @@ func (m *Module) read(loader api.Loader) error {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return errors.New(text)
 	}
-	m.declare(tree)
+	for _, v := range tree.Declared {
+		m.names[string(v.Data)] = v
+	}
 	js.Walk(&visitor{Module: m, in: m.function(""), called: make(map[*js.Var]int)}, tree)
 	return nil
 }
 
-// words keeps the words of the source: of letters, digits and some other characters.
-func (m *Module) words(joined string) {
-	for at := 0; at < len(m.source); at++ {
-		start := at
-		for at < len(m.source) && (isLetter(m.source[at]) || strings.IndexByte(joined, m.source[at]) >= 0) {
-			at++
-		}
-		if word := m.source[start:at]; len(word) > 0 && len(word) <= maxName && !m.Words[string(word)] {
+// words keeps the words of the source: of letters, digits and what joins the words of a name.
+func (m *Module) words() {
+	use := func(word []byte) {
+		if len(word) <= maxName && !m.Words[string(word)] {
 			m.Words[string(word)] = true
 		}
-		if start > 0 && strings.IndexByte("\"'`", m.source[start-1]) >= 0 && at-start <= maxName {
-			m.Words["'"+string(m.source[start:at])] = true
+	}
+	for at := 0; at < len(m.source); at++ {
+		start, name := at, at
+		for at < len(m.source) && (isLetter(m.source[at]) || strings.IndexByte("-|:", m.source[at]) >= 0) {
+			if at++; !isLetter(m.source[at-1]) {
+				use(m.source[name : at-1])
+				name = at
+			}
+		}
+		use(m.source[name:at])
+		use(m.source[start:at])
+		if start > 0 && strings.IndexByte("\"'`", m.source[start-1]) >= 0 {
+			use(append([]byte{'\''}, m.source[start:at]...))
 		}
 	}
 }

@@ -59,8 +59,8 @@ func (g *Graph) Resolve(m *Module, x js.IExpr) (t Target) {
 	case *js.DotExpr:
 		return g.member(g.Resolve(m, x.X), string(memberName(x)))
 	case *js.IndexExpr:
-		if names := m.Strings(x.Y); len(names) == 1 {
-			return g.member(g.Resolve(m, x.X), names[0])
+		if name := m.text(x.Y); name != nil {
+			return g.member(g.Resolve(m, x.X), string(name))
 		}
 	case *js.NewExpr:
 		t = g.Resolve(m, x.X)
@@ -69,9 +69,8 @@ func (g *Graph) Resolve(m *Module, x js.IExpr) (t Target) {
 		if l, ok := x.X.(*js.LiteralExpr); !ok {
 			return g.Result(g.Resolve(m, x.X))
 		} else if l.TokenType == js.ImportToken && len(x.Args.List) > 0 {
-			if names := m.Strings(x.Args.List[0].Value); len(names) == 1 {
-				return Target{Spec: cmp.Or(m.Imports[names[0]], names[0]), Name: "*"}
-			}
+			spec := string(m.text(x.Args.List[0].Value))
+			return Target{Spec: cmp.Or(m.Imports[spec], spec), Name: "*"}
 		}
 	}
 	return t

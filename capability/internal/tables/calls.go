@@ -145,7 +145,7 @@ func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen 
 			c.calls(to, maybe, known, seen)
 			continue
 		}
-		for _, name := range m.Strings(call.Argument) {
+		for _, name := range m.Argument(call) {
 			before, again := known[name]
 			known[name] = maybe && (before || !again)
 		}
