@@ -27,8 +27,15 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	t.Parallel()
 	const invented = "He won a golden medal in Paris."
 	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	answers := make(chan struct{}) // in English
 	recogniser := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		language := r.FormValue("language")
+		if language == "en" {
+			select {
+			case <-answers:
+			case <-r.Context().Done():
+			}
+		}
 		fmt.Fprintf(w, `{"text":"Heard in %s. He mixed three greens for the water.","segments":[
 			{"text":"Heard in %s.","start":0,"end":0.5},
 			{"text":"He mixed three greens for the water.","start":0.5,"end":1}]}`, language, language)
@@ -37,6 +44,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 		fmt.Fprintf(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant",
 			"content":"He mixed three greens for the water. %s"}}]}`, invented)
 	})
+	answer := serve(t, func(http.ResponseWriter, *http.Request) { close(answers) })
 	deletion := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		store, err := db.Open(database)
 		if err == nil {
@@ -68,7 +76,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	inVM(t, "transcripts", &result, map[string]string{
 		"DATABASE_URL": database, "LOCAL_ASR_URL": recogniser, "FEEDBACK_SUMMARY_API_URL": chat,
 		"FEEDBACK_SUMMARY_API_KEY": "key", "FEEDBACK_SUMMARY_MODEL": "model",
-	}, "DELETE_AUDIO="+deletion)
+	}, "DELETE_AUDIO="+deletion, "ANSWER="+answer)
 	require.Equal(t, "<b>小明</b> {{name}} שלום 👩‍👩‍👧", result.Title)
 	require.Equal(t, result.Title, result.Name)
 
