@@ -7,7 +7,7 @@ import { texts } from "./texts.js";
 export interface Heard { playing: string; from: number; to: number }
 
 const silent: Heard = { playing: "", from: 0, to: 0 };
-let player: WechatMiniprogram.InnerAudioContext | undefined; // a used one does not start elsewhere on every phone
+let player: WechatMiniprogram.InnerAudioContext | undefined; // a new one each time: one that was stopped starts at the beginning
 let heard = silent;
 let file = { segment: "", path: "" };
 let asked = 0;
