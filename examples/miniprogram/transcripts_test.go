@@ -82,7 +82,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 
 	require.Equal(t, []string{"true He mixed three greens for the water.", "false " + invented}, result.Evidence)
 	require.Equal(t, 1, result.Unsaid)
-	require.Equal(t, []float64{0.5, 0.5}, result.Played, "from the sentence")
+	require.Equal(t, []float64{0.5, 0, 0.5}, result.Played, "from the sentence")
 	require.Equal(t, []string{"He mixed three greens for the water.", "Heard in .", ""}, result.Marks)
 
 	require.Equal(t, []bool{true, true, true, true, true, true}, result.Same)

@@ -86,7 +86,6 @@ export class Draft {
   private async write(): Promise<boolean> {
     clearTimeout(this.timer);
     if (!this.typed) return true;
-    if (this.other) return false;
     try {
       await this.source.ready?.();
       const { typed } = this;

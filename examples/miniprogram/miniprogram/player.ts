@@ -7,7 +7,8 @@ import { texts } from "./texts.js";
 export interface Heard { playing: string; from: number; to: number }
 
 const silent: Heard = { playing: "", from: 0, to: 0 };
-let player: WechatMiniprogram.InnerAudioContext | undefined; // a new one each time: one that was stopped starts at the beginning
+// A new one for each sound, because one that was stopped starts at the beginning.
+let player: WechatMiniprogram.InnerAudioContext | undefined;
 let heard = silent;
 let file = { segment: "", path: "" };
 let asked = 0;

@@ -31,8 +31,8 @@ export default async function transcripts(phone, server, recordings) {
   const [supported] = sources.filter((s) => s.supported);
   await phone.tap("listen", { id: supported.segments[0], said: supported.text });
   const heard = phone.played.pop();
-  await phone.tap("listen", { id: part.id, at: part.sentences[1].at });
-  const played = [heard[1], phone.played[0][0] === size && phone.played[0][1]];
+  for (const { at } of part.sentences) await phone.tap("listen", { id: part.id, at });
+  const played = [heard[1], ...phone.played.map(([bytes, from]) => bytes === size && from)];
   const said = () => part.text.slice(phone.page.data.from, phone.page.data.to);
   const marks = [said()];
   phone.player.reach(0.4);
