@@ -5,14 +5,31 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 )
 
 //go:embed health.html
 var healthHTML string
 
 var healthTemplate = template.Must(template.New("health").Funcs(template.FuncMap{
+	"broken":    broken,
 	"gigabytes": func(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/1e9) },
 }).Parse(healthHTML))
+
+// broken names what makes the state degraded.
+func broken(r Report) string {
+	var parts []string
+	if !r.Database.Migrated || r.Database.PoolerMisused {
+		parts = append(parts, "database")
+	}
+	if !r.StorageAvailable {
+		parts = append(parts, "storage")
+	}
+	if !r.SpeechAvailable {
+		parts = append(parts, "recognition")
+	}
+	return strings.Join(parts, ", ")
+}
 
 // page shows the state to operators, with the style of the queue's pages beside it.
 func (h *health) page(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ func TestPageIsSignedInByACode(t *testing.T) {
 	b.do(chromedp.Navigate(n.url))
 	b.waitText("Waiting for the confirmation")
 	b.screenshot("code")
-	b.until(`() => document.querySelector(".code-image").naturalWidth > 0`, "")
+	b.until(`() => document.querySelector(".sign-in img").naturalWidth > 0`, "")
 	code := map[string]any{"code": b.eval(`document.querySelector(".code").textContent`)}
 	var asking struct {
 		Device string `json:"device"`

@@ -165,7 +165,7 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 	tab("Finish the lesson")
 	press("\r")
 	b.waitText("Lesson 1 is finished")
-	tab("Generate anew")
+	tab("Regenerate")
 	press("\r")
 	b.until(`() => document.activeElement.value?.includes("was a very good lesson")`, "")
 	press(" Well done!")

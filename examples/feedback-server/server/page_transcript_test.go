@@ -119,7 +119,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	b.clickButton("Done")
 	b.until(`() => !document.querySelector(".segments textarea")`, "")
 	b.waitText("Heard in . She painted a pond. Away.!!!")
-	b.clickButton("Generate anew")
+	b.clickButton("Regenerate")
 	b.until(`() => document.querySelector("textarea").value.includes("painted")`, "")
 
 	edit()
@@ -152,7 +152,7 @@ func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
 	b.showStudent(url, p.ID)
 	b.until(`() => document.querySelectorAll(".transcript .sentence").length === 2`, "")
-	b.clickButton("Generate anew")
+	b.clickButton("Regenerate")
 	b.waitText("Sentences that nobody said: 1")
 	b.screenshot("sources")
 	require.Equal(t, "He won a golden medal in Paris.\nNot found in the recordings. Please check it.",

@@ -117,7 +117,7 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	b.waitText("Lesson 1 · finished")
 	_, err := c.MarkApplied(t.Context(), s.Lessons[0].ID)
 	require.NoError(t, err)
-	b.clickButton("Generate")
+	b.clickButton("Regenerate")
 	b.waitText("There is no text yet.") // an applied lesson is left out
 }
 
@@ -228,7 +228,7 @@ func TestMessageIsCopiedForTheGuardian(t *testing.T) {
 	b.showStudent(url, p.ID)
 	b.eval(copies + `""`)
 	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "She mixed greens."))
-	b.clickButton("Copy for the guardian") // what was typed a moment ago is in it
+	b.clickButton("Copy message") // what was typed a moment ago is in it
 	b.waitText("Copied.")
 	require.Equal(t, "About Ming:\nShe mixed greens.", b.eval(`copied`))
 	b.clickButton("Save")
@@ -285,7 +285,7 @@ func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 
 	b.eval(copies + `printed = ""; print = () => { printed = document.querySelector(".printed").innerText; };
 		document.querySelector(".entry summary").click(); ""`)
-	b.clickButton("Copy for the guardian")
+	b.clickButton("Copy message")
 	b.waitText("Copied.")
 	require.Contains(t, b.eval(`copied`), "Painted on 2026-03-01", "the newest is first")
 	b.clickButton("Print")
@@ -344,15 +344,15 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.waitText("Heard.")
 	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
 	b.waitText("Saved.")
-	b.clickButton("Generate")
+	b.clickButton("Regenerate")
 	b.waitText("There is text already.")
 	b.clickButton("Append")
 	b.until(`() => /^Mine\.\n\n.*heard/is.test(document.querySelector("textarea").value)`, "")
-	b.clickButton("Generate")
+	b.clickButton("Regenerate")
 	b.clickButton("Replace")
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "More."))
-	b.clickButton("Generate")
+	b.clickButton("Regenerate")
 	b.waitText("There is text already.")
 	b.clickButton("Save")
 	b.waitText("The record is saved")
@@ -464,7 +464,7 @@ func TestRecordingOfADeletedStudentIsDiscarded(t *testing.T) {
 	b.do(chromedp.Navigate(n.url+"/#/"), chromedp.Reload())
 	b.waitText("There are no students yet")
 	b.waitText("Recordings that the server did not accept: 2.")
-	b.waitText("lesson1-segment1.mp3 – It does not exist any more.")
+	b.waitText("lesson1-segment1.mp3 – It no longer exists.")
 	b.screenshot("refused")
 	b.eval(`saved = ""; address = URL.createObjectURL; size = 0;
 		URL.createObjectURL = (file) => { size = file.size; return address(file); };

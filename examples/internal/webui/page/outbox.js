@@ -190,14 +190,14 @@ async function drain() {
 			await remove(next);
 			await report(null);
 		} catch (error) {
-			const { temporary = true, retryAfter = 0, code, status, message, fields } = /** @type {any} */ (error);
+			const { temporary = true, retryAfter = 0, code, status, message, fields = {} } = /** @type {any} */ (error);
 			if (account.teacher !== next.teacher) return; // signed out: it is gone
 			if (code === "sequence_taken" && next.to) { // by another device
 				await put({ ...next, to: undefined });
 				continue;
 			}
 			if (!temporary && code !== "lesson_in_progress") { // by another device, just now
-				await put({ ...next, refused: { code, status, message, fields } });
+				await put({ ...next, refused: { code: fields.profile_id ? "not_found" : code, status, message, fields } });
 				continue;
 			}
 			failures++;

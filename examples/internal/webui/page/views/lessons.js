@@ -12,25 +12,24 @@ export function lessonsSection(work) {
 	const meter = h("meter", { min: 0, max: 60, low: 15, optimum: 30, "aria-label": t("level") });
 	const words = h("span.hint.words", {});
 	const time = h("span.time", { role: "timer" }, "0:00");
-	const record = button(t("record"), () => recorder ? stop() : start(), { class: "record" });
+	const record = button(t("record"), () => recorder ? stop() : start(), { class: "record", title: t("spaceBar") });
 	const levels = h("div.row.levels", { hidden: true }, meter, words, time);
 	const behind = h("p.notice", { hidden: true, role: "status" });
-	const lessonNote = h("p.hint", {});
-	const spoken = h("p.hidden", { role: "status" });
-	const waiting = h("p.hint.waiting", {});
+	const note = h("p.hint", {});
 	const finish = button(t("finishLesson"), finishLesson);
 	const text = transcript(work);
 	const files = h("input", { type: "file", accept: "audio/*,video/mp4,video/webm", multiple: true, hidden: true });
 	const choose = button(t("addFiles"), () => files.click(), { class: "quiet" });
 	const element = h("section.card.lessons", { "aria-labelledby": "lessons" },
-		h("h2", { id: "lessons" }, t("lessons")), h("div.row", {}, lessonNote, h("p.hint.keys", {}, t("spaceBar"))), waiting, text.element,
-		h("div.row", {}, finish, choose, files), spoken);
+		h("h2", { id: "lessons" }, t("lessons")), note, text.element,
+		h("div.row", {}, finish, choose, files));
 
 	/** Ends the recording. @type {(() => Promise<void>) | null} */
 	let recorder = null;
 	/** @type {() => void} */
 	let release = () => {};
 	let awake = new AbortController();
+	let isWaited = false; // for text
 	/** @type {Recording[]} */
 	let unsent = [];
 	/** The last sequence of each lesson that was given to a recording here.
@@ -174,8 +173,6 @@ export function lessonsSection(work) {
 		const open = work.openLesson();
 		write(record, t(recorder ? "stop" : "record"));
 		record.classList.toggle("on", !!recorder);
-		write(lessonNote, t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext",
-			{ n: open?.number ?? lessons.length + 1 }));
 		levels.hidden = !recorder;
 		finish.hidden = !open;
 		hear(lessons);
@@ -184,7 +181,9 @@ export function lessonsSection(work) {
 		const left = lessons.flatMap((l) => l.segments).filter(isWaiting);
 		const ahead = Math.min(...left.map((s) => s.ahead ?? 0));
 		const wait = Math.max(...left.map((s) => s.estimated_wait_seconds ?? 0));
-		write(waiting, left.length === 0 ? "" : [t("waiting", { n: left.length }), ahead > 0 && t("ahead", { n: ahead }),
+		isWaited = left.length > 0;
+		write(note, [t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext", { n: open?.number ?? lessons.length + 1 }),
+			isWaited && t("waiting", { n: left.length }), isWaited && ahead > 0 && t("ahead", { n: ahead }),
 			wait > 0 && t("estimate", { time: duration(wait) })].filter(Boolean).join(" "));
 	}
 
@@ -199,7 +198,7 @@ export function lessonsSection(work) {
 	}
 
 	// Events do not tell how long it takes.
-	const progress = setInterval(() => (waiting.textContent || !work.isKnown) && !document.hidden && refresh(), 3000);
+	const progress = setInterval(() => (isWaited || !work.isKnown) && !document.hidden && refresh(), 3000);
 	const refresh = () => work.refresh().catch(() => {});
 	const end = new AbortController();
 	/** @type {Listen} */
@@ -211,7 +210,7 @@ export function lessonsSection(work) {
 	on(work, "session", draw);
 	on(work, "segment", ({ detail: { state, sequence, text } }) => {
 		const news = state === "transcribed" ? text : state === "failed" ? t("failed") : "";
-		if (news) spoken.textContent = t("textOf", { n: sequence + 1 }) + " " + news;
+		if (news) announce(t("textOf", { n: sequence + 1 }) + " " + news);
 	});
 	on(outbox, "change", readOutbox);
 	on(outbox, "sent", ({ detail: { to, ...recording } }) => {

@@ -1,7 +1,7 @@
 // Saved feedback: by month, found by student and words, sent, edited, printed.
 
 import { messageOf, request, students } from "../api.js";
-import { button, byId, copy, dayName, delay, explain, field, form, h, once, say, t, today } from "../dom.js";
+import { button, byId, copy, dayName, delay, explain, field, form, h, once, say, t } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** @type {View} */
@@ -26,11 +26,11 @@ export async function recordsView(root) {
 	search.addEventListener("input", draw);
 	/** A button for the days of a month. @param {Key} label @param {number} ago in months */
 	const month = (label, ago) => button(t(label), () => {
-		const [year, month] = today().split("-").map(Number);
-		const day = (/** @type {number} */ m, /** @type {number} */ d) =>
-			new Date(year ?? 0, m - 1, d).toLocaleDateString("sv");
-		from.value = day((month ?? 0) - ago, 1);
-		to.value = day((month ?? 0) - ago + 1, 0);
+		const now = new Date();
+		const day = (/** @type {number} */ months, /** @type {number} */ d) =>
+			new Date(now.getFullYear(), now.getMonth() - ago + months, d).toLocaleDateString("sv");
+		from.value = day(0, 1);
+		to.value = day(1, 0);
 		draw();
 	});
 	root.append(h("h1", {}, t("records")),

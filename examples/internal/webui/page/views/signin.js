@@ -29,23 +29,22 @@ export async function signInWays(root) {
 	if (development_auth_enabled) {
 		root.append(form(({ name = "" }) => byName(name), { class: "card" }, ...fields("teacher")));
 	}
-	if (name) root.append(h("a.button.primary", { href: "api/v1/auth/oauth" }, t("signInAt", { name })));
+	if (name) root.append(h("section.card.sign-in", {}, h("a.button.primary", { href: "api/v1/auth/oauth" }, t("signInAt", { name }))));
 	if (miniapp_auth_configured) return codeView(root);
 	if (!name && !development_auth_enabled) root.append(h("p", {}, t("noSignIn")));
 }
 
 /** Shows a code until it is confirmed, it expires, or the view is left. @type {View} */
 async function codeView(root) {
-	const card = h("section.card", { "aria-labelledby": "code-title" });
-	root.append(card);
+	const card = h("div", {});
+	root.append(h("section.card.sign-in", { "aria-labelledby": "code-title" }, h("h2", { id: "code-title" }, t("codeTitle")), card));
 	let left = false;
 
 	const start = async () => {
 		const { body } = await request("POST", "auth/device", { anonymous: true });
 		const state = h("p", { role: "status" }, t("codeWaiting"));
-		card.replaceChildren(
-			h("h2", { id: "code-title" }, t("codeTitle")), h("p", {}, t("codeHint")),
-			h("img.code-image", { src: body.qr, alt: t("codeImage"), width: 200, height: 200 }),
+		card.replaceChildren(h("p", {}, t("codeHint")),
+			h("img", { src: body.qr, alt: t("codeImage"), width: 200, height: 200 }),
 			h("p.code", { translate: "no" }, body.code), state);
 		void wait(body, state);
 	};
@@ -66,11 +65,9 @@ async function codeView(root) {
 				write(state, explain(problem));
 			}
 		}
-		card.replaceChildren(h("h2", { id: "code-title" }, t("codeTitle")), h("p", { role: "status" }, t("codeOver")),
-			button(t("codeAgain"), start, { class: "primary" }));
+		card.replaceChildren(h("p", { role: "status" }, t("codeOver")), button(t("codeAgain"), start, { class: "primary" }));
 	};
 
-	await start().catch((problem) => card.append(
-		h("h2", { id: "code-title" }, t("codeTitle")), h("p.error", {}, explain(problem)), button(t("tryAgain"), start)));
+	await start().catch((problem) => card.append(h("p.error", {}, explain(problem)), button(t("tryAgain"), start)));
 	return async () => { left = true; };
 }
