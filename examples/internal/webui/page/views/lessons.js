@@ -182,9 +182,9 @@ export function lessonsSection(work) {
 		const ahead = Math.min(...left.map((s) => s.ahead ?? 0));
 		const wait = Math.max(...left.map((s) => s.estimated_wait_seconds ?? 0));
 		isWaited = left.length > 0;
-		write(note, [t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext", { n: open?.number ?? lessons.length + 1 }),
-			isWaited && t("waiting", { n: left.length }), isWaited && ahead > 0 && t("ahead", { n: ahead }),
-			wait > 0 && t("estimate", { time: duration(wait) })].filter(Boolean).join(" "));
+		write(note, isWaited ? [t("waiting", { n: left.length }), ahead > 0 && t("ahead", { n: ahead }),
+			wait > 0 && t("estimate", { time: duration(wait) })].filter(Boolean).join(" ")
+			: t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext", { n: open?.number ?? lessons.length + 1 }));
 	}
 
 	/** Tells when all that was recorded here has become text. @param {Lesson[]} lessons */
