@@ -69,6 +69,7 @@ func Check(app *capability.App, f *Frontend, severities map[capability.Code]capa
 	all.Config, all.PlatformConfigs = nil, nil
 	inactive, _ := all.Resolve(capability.ResolveOptions{})
 	c.policies = append(c.policies, inactive)
+	c.desktop, _ = app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
 	c.calledCommands()
 	c.localServers()
 	composed := func(one call) bool { return one.composed }
@@ -90,6 +91,7 @@ type checker struct {
 	app        *capability.App
 	severities map[capability.Code]capability.Severity
 	policies   []*capability.Policy // of each target, and of all capability files
+	desktop    *capability.Policy
 	found      capability.Diagnostics
 	limit      limit.Findings[capability.Diagnostic]
 }
@@ -219,8 +221,7 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 		}
 	}
 	x := c.policies[0].Explain(one.command, caller)
-	desktop, _ := c.app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
-	if other := desktop.Explain(one.command, caller); other.AddTo != "" {
+	if other := c.desktop.Explain(one.command, caller); other.AddTo != "" {
 		x = other // rather than to a capability for phones
 	}
 	if len(x.Offers) == 0 {

@@ -14,6 +14,7 @@ import (
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // most runs end before there is much to collect
+		debug.SetMemoryLimit(1 << 30)
 	}
 	_, plain := os.LookupEnv("NO_COLOR")
 	os.Exit(cli.Run(os.Args[1:], cli.Env{

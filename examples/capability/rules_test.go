@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,23 +14,63 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability/calls"
+	"lessonkit.example/capability/cli"
 	"lessonkit.example/capability/lint"
 )
 
 var update = flag.Bool("update", false, "write RULES.md")
 
-// RULES.md, which SARIF logs link to, describes every rule; -update writes it.
+// RULES.md, which SARIF logs link to, describes every rule, those of calls with a finding that the
+// README shows too; -update writes it.
 func TestRulesAreDocumented(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	unfolded := strings.ReplaceAll(string(readme), "\n      ", " ")
+	findings := findingsOfCalls(t)
 	var b strings.Builder
 	b.WriteString("# Rules of capability\n\nAn error means that the build refuses the files, or that a call fails. " +
 		"`-rule CODE=LEVEL` or `capability.toml` sets another level.\n")
 	for _, r := range slices.Concat(lint.Rules(), calls.Rules()) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s (%s)\n", r.Code, r.Summary, r.Severity)
+		if finding := findings[string(r.Code)]; finding != "" {
+			require.Contains(t, unfolded, "\n    "+finding+"\n")
+			fmt.Fprintf(&b, "\n    %s\n", finding)
+		}
 	}
+	require.Len(t, findings, len(calls.Rules()))
 	if *update {
 		require.NoError(t, os.WriteFile("RULES.md", []byte(b.String()), 0o644))
 	}
 	text, err := os.ReadFile("RULES.md")
 	require.NoError(t, err)
 	require.Equal(t, b.String(), string(text))
+}
+
+// findingsOfCalls returns a finding of each rule of calls.
+func findingsOfCalls(t *testing.T) map[string]string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("findings name files otherwise")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"src/main.ts": "import { invoke } from '@tauri-apps/api/core'\n\n" +
+			"invoke('plugin:fs|write_text_file')\ninvoke('gret')\ninvoke(name)\ninvoke('greet')",
+		"src-tauri/tauri.conf.json": "{\"app\": {\"windows\": [\n  {\"label\": \"main\"},\n" +
+			"  {\"label\": \"other\", \"url\": \"http://localhost:3000\"}]}}",
+		"src-tauri/capabilities/main.json": "{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n" +
+			"  \"permissions\": [\"core:event:default\", \"dialog:default\"]\n}",
+		"src-tauri/src/main.rs": "#[tauri::command]\nfn greet() {}\n\n#[tauri::command]\nfn leave() {}\n" +
+			"generate_handler![greet, leave]",
+	} {
+		write(t, dir, name, text)
+	}
+	var out, errs bytes.Buffer
+	code := cli.Run([]string{"calls", dir}, cli.Env{Stdout: &out, Stderr: &errs})
+	require.Equal(t, cli.ExitFindings, code, errs.String())
+	findings := make(map[string]string)
+	for _, match := range regexp.MustCompile(`(?m)^(.* \[([a-z-]+)\])$`).FindAllStringSubmatch(out.String(), -1) {
+		findings[match[2]] = strings.ReplaceAll(match[1], dir+"/", "")
+	}
+	return findings
 }
