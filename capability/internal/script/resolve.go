@@ -30,6 +30,7 @@ type Target struct {
 const (
 	apiPackage = "@tauri-apps/api"
 	maxName    = 100
+	maxStars   = 1000 // modules that one exports all of, also through others
 )
 
 // Invoke is the function that calls a command by its name.
@@ -106,17 +107,25 @@ func (g *Graph) once(of any, find func() Target) Target {
 	return t
 }
 
-// Export returns what a file of the project exports by a name.
+// Export returns what a file of the project exports by a name, also by "export *".
 func (g *Graph) Export(file, name string) Target {
 	return g.once(Target{Spec: file, Name: name}, func() Target {
-		m := g.Modules[file]
-		if x, ok := m.Exports[name]; ok {
-			return g.Resolve(m, x)
-		}
-		for _, star := range m.stars {
-			t := g.member(g.Resolve(m, star), name)
-			if _, known := g.Returns(t); known || g.Modules[t.Spec] != nil { // else a package that may not have it
-				return t
+		seen := map[string]bool{file: true}
+		for queue := []string{file}; len(queue) > 0 && len(seen) < maxStars; queue = queue[1:] {
+			m := g.Modules[queue[0]]
+			if x, ok := m.Exports[name]; ok {
+				return g.Resolve(m, x)
+			}
+			for _, star := range m.stars {
+				t := g.Resolve(m, star)
+				if g.Modules[t.Spec] != nil && !seen[t.Spec] {
+					seen[t.Spec] = true
+					queue = append(queue, t.Spec)
+				}
+				t.Name = name
+				if _, known := g.Returns(t); known { // else a package that may not have it
+					return t
+				}
 			}
 		}
 		return Target{}
