@@ -49,7 +49,7 @@ type Call struct {
 	// Composed means that the argument is put together of parts.
 	Composed bool
 	Maybe    bool       // the function that contains the call does not always make it
-	argument []js.IExpr // what it may be, nil for what is not kept
+	argument []js.IExpr // what it may be
 }
 
 // maxCalls limits the calls in a function.
@@ -156,7 +156,7 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 		return v
 	case *js.VarDecl:
 		for _, item := range n.List {
-			if n.TokenType == js.ConstToken && refers(item.Default) {
+			if n.TokenType == js.ConstToken && item.Default != nil {
 				eachVar(item.Binding, item.Default, func(of *js.Var, x js.IExpr) { v.inits[of] = x })
 			}
 		}
@@ -166,10 +166,8 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	case *js.BinaryExpr:
 		w.maybe = v.maybe || n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken
 	case *js.ReturnStmt:
-		for _, value := range alternatives(n.Value) {
-			if v.depth == 1 && refers(value) {
-				v.in.returns = append(v.in.returns, value)
-			}
+		if v.depth == 1 {
+			v.in.returns = append(v.in.returns, alternatives(n.Value)...)
 		}
 		return v
 	case *js.FuncDecl:
@@ -200,7 +198,8 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	return &w
 }
 
-// Exit implements [js.IVisitor]. Of calls in what is kept, only what is called is.
+// Exit implements [js.IVisitor]. What is kept of the source refers to something, so what was visited
+// loses what does not: it may be large.
 func (*visitor) Exit(n js.INode) {
 	switch n := n.(type) {
 	case *js.CallExpr:
@@ -209,29 +208,27 @@ func (*visitor) Exit(n js.INode) {
 		}
 	case *js.NewExpr:
 		n.Args = nil
+	case *js.TemplateExpr:
+		if len(n.List) > 0 {
+			*n = js.TemplateExpr{}
+		}
+	case *js.ArrayExpr:
+		n.List = nil
+	case *js.CommaExpr:
+		n.List = nil
+	case *js.ObjectExpr:
+		n.List = nil
+	case *js.BinaryExpr:
+		n.X, n.Y = nil, nil
+	case *js.CondExpr:
+		n.Cond = nil
+	case *js.ArrowFunc:
+		n.Params, n.Body = js.Params{}, js.BlockStmt{}
+	case *js.FuncDecl:
+		n.Params, n.Body = js.Params{}, js.BlockStmt{}
+	case *js.ClassDecl:
+		n.List = nil
 	}
-}
-
-// refers reports whether an expression may refer to something or is a string. No others are kept.
-func refers(x js.IExpr) bool {
-	switch x := x.(type) {
-	case *js.Var:
-		return true
-	case *js.GroupExpr:
-		return refers(x.X)
-	case *js.UnaryExpr:
-		return refers(x.X)
-	case *js.DotExpr:
-		return refers(x.X)
-	case *js.IndexExpr:
-		return refers(x.X) && refers(x.Y)
-	case *js.NewExpr:
-		return refers(x.X)
-	case *js.CallExpr:
-		_, ok := x.X.(*js.LiteralExpr)
-		return refers(x.X) || ok && len(x.Args.List) > 0 && refers(x.Args.List[0].Value) // import(…)
-	}
-	return literal(x) != nil
 }
 
 // function returns the function of a name.
@@ -274,11 +271,8 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 			case *js.TemplateExpr, *js.BinaryExpr:
 				c.Composed = c.Composed || literal(one) == nil
 			}
-			if !refers(one) {
-				one = nil
-			}
-			c.argument = append(c.argument, one)
 		}
+		c.argument = alternatives(arg.Value)
 	}
 	switch x := x.(type) {
 	case *js.LiteralExpr:
@@ -304,7 +298,7 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 	if c.ArgumentAt = c.At; text != nil {
 		c.ArgumentAt = v.index(text)
 	}
-	if len(v.in.Calls) < maxCalls && refers(c.Function) {
+	if len(v.in.Calls) < maxCalls {
 		v.in.Calls = append(v.in.Calls, c)
 	}
 }

@@ -56,12 +56,10 @@ func Parse(name string, source []byte) (*Module, error) {
 		inits: make(map[*js.Var]js.IExpr), file: name, source: source}
 	done := make(chan error, 1)
 	go func() { done <- m.read(loader) }()
-	timer := time.NewTimer(maxTime)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return m, err
-	case <-timer.C:
+	case <-time.After(maxTime):
 		return nil, ErrTime
 	}
 }
