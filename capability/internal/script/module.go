@@ -146,56 +146,88 @@ type visitor struct {
 
 // Enter implements [js.IVisitor].
 func (v *visitor) Enter(n js.INode) js.IVisitor {
-	w := *v
 	switch n := n.(type) {
 	case *js.ImportStmt:
 		v.imports(n)
-		return v
 	case *js.ExportStmt:
 		v.exports(n)
-		return v
 	case *js.VarDecl:
 		for _, item := range n.List {
 			if n.TokenType == js.ConstToken && item.Default != nil {
 				eachVar(item.Binding, item.Default, func(of *js.Var, x js.IExpr) { v.inits[of] = x })
 			}
 		}
-		return v
-	case *js.IfStmt, *js.CondExpr, *js.CaseClause, *js.ForInStmt, *js.ForOfStmt, *js.WhileStmt:
-		w.maybe = true
-	case *js.BinaryExpr:
-		w.maybe = v.maybe || n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken
 	case *js.ReturnStmt:
 		if v.depth == 1 {
 			v.in.returns = append(v.in.returns, alternatives(n.Value)...)
 		}
-		return v
-	case *js.FuncDecl:
-		if w.enter(); v.depth == 0 && n.Name != nil {
-			w.in = v.function(string(n.Name.Data))
-		}
-	case *js.ArrowFunc:
-		w.enter()
-	case *js.ClassDecl:
-		if w.class = nil; n.Name != nil {
-			w.class = n
-			w.in, w.depth, w.maybe = v.function(string(n.Name.Data)), 1, false
-			w.in.Class = n
-		}
-	case *js.MethodDecl:
-		w.method(n)
 	case *js.CallExpr:
 		v.call(n.X, n.Args)
-		return v
 	case *js.NewExpr:
 		if n.Args != nil {
 			v.call(n.X, *n.Args)
 		}
-		return v
-	default:
-		return v
+	case *js.BinaryExpr:
+		if n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken {
+			return v.within(v.in, v.depth, true)
+		}
+	case *js.IfStmt, *js.CondExpr, *js.CaseClause, *js.ForInStmt, *js.ForOfStmt, *js.WhileStmt:
+		return v.within(v.in, v.depth, true)
+	case *js.ArrowFunc:
+		return v.within(v.in, v.depth+1, v.maybe || v.depth > 0)
+	case *js.FuncDecl:
+		return v.function(n.Name)
+	case *js.MethodDecl:
+		return v.method(n)
+	case *js.ClassDecl:
+		if n.Name != nil {
+			w := v.within(v.of(string(n.Name.Data)), 1, false)
+			w.class, w.in.Class = n, n
+			return w
+		}
 	}
+	return v
+}
+
+// within returns the visitor of what is in a part of a function.
+func (v *visitor) within(in *Function, depth int, maybe bool) *visitor {
+	w := *v
+	w.in, w.depth, w.maybe = in, depth, maybe
 	return &w
+}
+
+// of returns the function of a name.
+func (m *Module) of(name string) *Function {
+	if m.Functions[name] == nil {
+		m.Functions[name] = &Function{}
+	}
+	return m.Functions[name]
+}
+
+// function returns the visitor of a function, or of a method of an object. What is in a function in
+// another one belongs to that.
+func (v *visitor) function(name *js.Var) *visitor {
+	in := v.in
+	if v.depth == 0 && name != nil {
+		in = v.of(string(name.Data))
+	}
+	return v.within(in, v.depth+1, v.maybe || v.depth > 0)
+}
+
+func (v *visitor) method(n *js.MethodDecl) *visitor {
+	name := unquoted(n.Name.Literal.Data)
+	if v.class == nil {
+		return v.function(&js.Var{Data: name})
+	}
+	class := string(v.class.Name.Data)
+	switch {
+	case string(name) == "constructor":
+	case n.Static:
+		class += "." + string(name)
+	default:
+		class += "#" + string(name)
+	}
+	return v.within(v.of(class), 1, false)
 }
 
 // Exit implements [js.IVisitor]. What is kept of the source refers to something, so what was visited
@@ -229,36 +261,6 @@ func (*visitor) Exit(n js.INode) {
 	case *js.ClassDecl:
 		n.List = nil
 	}
-}
-
-// function returns the function of a name.
-func (m *Module) function(name string) *Function {
-	if m.Functions[name] == nil {
-		m.Functions[name] = &Function{}
-	}
-	return m.Functions[name]
-}
-
-// enter makes it the visitor of what is in a function.
-func (v *visitor) enter() { v.maybe, v.depth = v.maybe || v.depth > 0, v.depth+1 }
-
-func (v *visitor) method(n *js.MethodDecl) {
-	name := string(unquoted(n.Name.Literal.Data))
-	switch {
-	case v.class == nil: // of an object
-		if v.depth == 0 {
-			v.in = v.function(name)
-		}
-		v.enter()
-		return
-	case name == "constructor":
-		name = string(v.class.Name.Data)
-	case n.Static:
-		name = string(v.class.Name.Data) + "." + name
-	default:
-		name = string(v.class.Name.Data) + "#" + name
-	}
-	v.in, v.depth, v.maybe = v.function(name), 1, false
 }
 
 func (v *visitor) call(x js.IExpr, args js.Args) {

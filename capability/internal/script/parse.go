@@ -111,7 +111,7 @@ func (m *Module) read(loader api.Loader) error {
 	for _, v := range tree.Declared {
 		m.names[string(v.Data)] = v
 	}
-	js.Walk(&visitor{Module: m, in: m.function(""), called: make(map[*js.Var]int)}, tree)
+	js.Walk(&visitor{Module: m, in: m.of(""), called: make(map[*js.Var]int)}, tree)
 	return nil
 }
 
