@@ -112,33 +112,39 @@ func (c *checker) report(rule capability.Rule, d capability.Diagnostic) {
 func (c *checker) calledCommands() {
 	judged := make(map[string]capability.Diagnostic)
 	for _, one := range c.calls {
-		report := func(rule capability.Rule, about capability.Diagnostic) {
-			d := one.source.Diagnostic(one.offset, one.offset+one.length, "", 0, about.Message)
-			d.Fix, d.Related = about.Fix, about.Related
-			c.report(rule, d)
-		}
-		if one.command == (capability.Command{}) {
-			report(computed, capability.Diagnostic{
-				Message: "The name of the command is computed, so whether it is granted is not checked."})
-			continue
-		}
-		if one.command.Plugin() == "" && c.rust != nil && c.rust[one.command.String()] == 0 {
-			report(unregistered, capability.Diagnostic{Message: c.missing(one)})
-		}
-		key := fmt.Sprint(one, one.windows)
-		d, again := judged[key]
-		if !again {
-			d = c.judge(one)
-			judged[key] = d
-		}
-		if d.Message != "" {
-			report(denied, d)
+		for _, by := range []struct {
+			rule  capability.Rule
+			judge func(call) capability.Diagnostic
+		}{{computed, c.computed}, {unregistered, c.unregistered}, {denied, c.denied}} {
+			key := fmt.Sprint(by.rule.Code, one, one.windows)
+			about, again := judged[key]
+			if !again {
+				about = by.judge(one)
+				judged[key] = about
+			}
+			if about.Message != "" {
+				d := one.source.Diagnostic(one.offset, one.offset+one.length, "", 0, about.Message)
+				d.Fix, d.Related = about.Fix, about.Related
+				c.report(by.rule, d)
+			}
 		}
 	}
 }
 
-// missing tells of a command that the Rust code does not have.
-func (c *checker) missing(one call) string {
+// What follows judges a call: it returns what is wrong, without the place, or the zero Diagnostic.
+
+func (c *checker) computed(one call) (d capability.Diagnostic) {
+	if one.command == (capability.Command{}) {
+		d.Message = "The name of the command is computed, so whether it is granted is not checked."
+	}
+	return d
+}
+
+func (c *checker) unregistered(one call) (d capability.Diagnostic) {
+	if one.command.Plugin() != "" || one.command == (capability.Command{}) || c.rust == nil ||
+		c.rust[one.command.String()] > 0 {
+		return d
+	}
 	var own []string
 	for _, command := range c.app.SourceCommands() {
 		own = append(own, command.Name)
@@ -147,14 +153,14 @@ func (c *checker) missing(one call) string {
 	if similar := words.Closest(one.command.String(), own); similar != "" {
 		end = fmt.Sprintf("; did you mean %q?", similar)
 	}
-	return fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this name%s",
-		one.command, end)
+	d.Message = fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this "+
+		"name%s", one.command, end)
+	return d
 }
 
-// judge returns what is wrong with a call that is denied, without its place.
-func (c *checker) judge(one call) (d capability.Diagnostic) {
+func (c *checker) denied(one call) (d capability.Diagnostic) {
 	allowed := func(p *capability.Policy) bool { return c.allowed(p, one) }
-	if slices.ContainsFunc(c.policies, allowed) {
+	if one.command == (capability.Command{}) || slices.ContainsFunc(c.policies, allowed) {
 		return d
 	}
 	if denials := c.policies[0].Denials(one.command); len(denials) > 0 {

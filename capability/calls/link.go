@@ -126,6 +126,11 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 // window is not known or may lead anywhere, nothing is.
 func (r *reader) windows() map[string][]string {
 	windows := make(map[string][]string)
+	for name := range r.packages {
+		if strings.HasPrefix(name, "unplugin-") { // imports what sources do not name
+			return nil
+		}
+	}
 	for _, config := range r.app.Configs("") {
 		for w := range config.Root().Get("app").Get("windows").Items() {
 			label, page := cmp.Or(w.Get("label").Text(), "main"), r.page(w.Get("url").Text())

@@ -230,8 +230,8 @@ func (v *visitor) method(n *js.MethodDecl) *visitor {
 	return v.within(v.of(class), 1, false)
 }
 
-// Exit implements [js.IVisitor]. What is kept of the source refers to something, so what was visited
-// loses what does not: it may be large.
+// Exit implements [js.IVisitor]. What is kept of the source refers to something, so what was
+// visited loses what does not: it may be large.
 func (*visitor) Exit(n js.INode) {
 	switch n := n.(type) {
 	case *js.CallExpr:
