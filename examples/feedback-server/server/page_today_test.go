@@ -87,7 +87,7 @@ func TestNoteTakesThreeTaps(t *testing.T) {
 
 	b.eval(`location.hash = "#/"; ""`)
 	b.until(`() => document.querySelector(".times .state.done")?.innerText === "Done today"`, "")
-	b.until(`() => document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("No record in")
+	b.until(`() => document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("No recent record")
 		|| document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("Last:")`, "")
 	taps = 0
 	tap(`nav a[href="#/records"]`)
