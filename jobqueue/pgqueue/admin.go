@@ -64,7 +64,7 @@ changed as (
     queue, kind, unique_key, args, errors, limit_key, key_limit, worker, meta, in_group, after_group, saved)
   select id, clock_timestamp(), created_at, fence, max_attempts, priority,
     queue, kind, unique_key, args, errors, limit_key, key_limit,
-    case when limit_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
+    case when after_group is not null then 0 end, meta, in_group, after_group, saved
   from page order by kind, unique_key
   on conflict (kind, unique_key) where unique_key is not null do nothing
   returning id, queue, limit_key, after_group as changed_group, false as signalled),

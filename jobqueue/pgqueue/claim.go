@@ -1,6 +1,7 @@
 package pgqueue
 
 import (
+	"hash/crc32"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,24 +15,26 @@ import (
 // $4 and $5 the cursors, four for each queue, $6 kinds.
 const requestedQueues = `unnest($2::text[], $3::int[]) with ordinality q (name, n, i)`
 
-// dueSQL returns the statement that selects the ctids of the most urgent jobs of queues, by one of
-// the selections below.
+// dueSQL returns the statement that selects the most urgent jobs of queues, at most as many as the
+// limit for each queue, in their order, by one of the selections below.
 //
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
 //   - So are kinds, or every claim would step over the jobs of kinds that no worker handles.
-func dueSQL(queues, selection string) string {
+func dueSQL(columns, queues, limit, selection string) string {
 	return `
-    select r.ctid
+    select ` + columns + `
     from ` + queues + `,
-      lateral (select s.ctid from generate_series(1, 4) p, lateral (` + selection + `) s limit q.n) r
+      lateral (select s.* from generate_series(1, 4) p, lateral (` + selection + `) s limit ` + limit + `) r
     where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())`
 }
 
-// dueOf selects the first jobs of a kind in queue q with priority p.
+// dueOf selects the first jobs of a kind in queue q with priority p. A job that needs a turn of its
+// limit key has a key there.
 func dueOf(kind, limit string) string {
 	return `
-            select ctid, run_at, id from jobqueue_job
+            select ctid, priority, run_at, id, case when claimed_at is null then limit_key end as key, key_limit
+            from jobqueue_job
             where kind = ` + kind + ` and queue = q.name and priority = p::smallint and worker is null
               and run_at <= now()
               and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
@@ -44,7 +47,7 @@ func firstOf(kinds int, limit string) string {
 		return dueOf(`($6::text[])[1]`, limit)
 	}
 	return `
-        select d.ctid from unnest($6::text[]) k (kind), lateral (` + dueOf("k.kind", limit) + `) d
+        select d.* from unnest($6::text[]) k (kind), lateral (` + dueOf("k.kind", limit) + `) d
         order by d.run_at, d.id limit ` + limit
 }
 
@@ -61,30 +64,80 @@ func lockedOf(kinds int) string {
         limit q.n for update of j skip locked`
 }
 
-// updateClaimed and returningClaimed surround the array of the ctids of the jobs to claim.
+// claimable is the condition on a row that a claim changes.
 //
 //   - The worker's row is locked against Rescue, and without it nothing is claimed: a process whose
 //     jobs were rescued while it slept must not claim jobs for a worker that is never rescued
 //     again. "case" evaluates that once there is a job, so a claim that finds none writes
 //     nothing and does not wait for the disk.
-//   - The state of the job is looked at again there, because a large claim does not lock the rows
-//     that it finds (largeClaimSQL), and servers before November 2025 update a row that has changed
+//   - The state of the job is looked at again there, because a claim that excludes others does not
+//     lock the rows that it finds, and servers before November 2025 update a row that has changed
 //     meanwhile although its ctid has too.
+//
+// claimedColumns ends with the worker, 0 if the job was found but not claimed.
 const (
-	updateClaimed = `
-update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now()
-where case when worker is null and run_at <= now() then
-    exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end
-  and ctid = any (`
-	returningClaimed = `)
-returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  limit_key, meta, in_group, after_group, saved`
+	claimable = `
+  case when j.worker is null and j.run_at <= now() then
+    exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end`
+	claimedColumns = `j.id, j.fence, j.attempt, j.max_attempts, j.priority, j.queue, j.kind, j.args, j.run_at,
+  j.created_at, now() as claimed_at, j.cancel, j.limit_key, j.meta, j.in_group, j.after_group, j.saved,
+  coalesce(j.worker, 0) as claimed`
 )
 
-// claimSQL claims jobs of several queues. array(…) is evaluated once for any plan; "id in (… skip
-// locked)" may be repeated.
-func claimSQL(kinds int) string {
-	return updateClaimed + `array(` + dueSQL(requestedQueues, lockedOf(kinds)) + `)` + returningClaimed
+// plainClaim claims jobs that need no turn of a limit key (see limit_key.go). Unless only free ones
+// are wanted, it returns the others too, and leaves them alone. array(…) is evaluated once for any
+// plan; "id in (… skip locked)" may be repeated.
+//
+// An exclusive claim, which holds the lock of claims, does not lock the rows that it finds before
+// it updates them, which saves time and space in the log. Instead it waits for another claim or a
+// cancellation that changes one of them at the same time, and leaves that row alone.
+func plainClaim(queues string, kinds int, exclusive, onlyFree bool) (with, update string) {
+	const free = `(j.limit_key is null or j.claimed_at is not null)`
+	selection, only := lockedOf(kinds), ""
+	if exclusive {
+		selection = firstOf(kinds, "q.n")
+	}
+	if onlyFree {
+		only = `
+  and ` + free
+	}
+	return `
+found as materialized (select array(` + dueSQL("r.ctid", queues, "q.n", selection) + `) as jobs)`, `
+update jobqueue_job j set worker = case when ` + free + ` then $1::bigint end, fence = fence + 1,
+  attempt = attempt + ` + free + `::int, claimed_at = case when ` + free + ` then now() end
+where` + claimable + `
+  and ctid = any ((select jobs from found)::tid[])` + only + `
+returning ` + claimedColumns + `, (select cardinality(jobs) from found) as found`
+}
+
+// keyedClaim is plainClaim for an exclusive claim that gives turns to jobs with limit keys. Those
+// that get none become held; with far, also those of them that follow.
+func keyedClaim(queues string, kinds int, far bool) (with, update string) {
+	limit, beyond := "q.n", "false"
+	if far {
+		limit = "greatest(q.n, 1000)"
+		beyond = "row_number() over (partition by q.i order by r.priority, r.run_at, r.id) > q.n"
+	}
+	due := dueSQL("r.*, "+beyond+" as beyond", queues, limit, firstOf(kinds, limit))
+	return `
+found as materialized (` + due + `),
+keys as materialized (
+  select key, max(id) as last, max(coalesce(key_limit, 1)) as most from found where key is not null group by key),
+turns as materialized (select array(select t.id from keys k, ` + turnsOfKey + `) as ids),
+chosen as materialized (
+  select ctid, case when key is null or id in (select unnest(ids) from turns) then $1::bigint else 0 end as worker, beyond
+  from found)`, `
+update jobqueue_job j set worker = c.worker, fence = fence + 1, attempt = attempt + (c.worker > 0)::int,
+  claimed_at = case when c.worker > 0 then now() end
+from chosen c
+where j.ctid = c.ctid and (c.worker = 0 or not c.beyond) and` + claimable + `
+returning ` + claimedColumns + `, (select count(*) from found) as found`
+}
+
+// claimSQL claims jobs of several queues.
+func claimSQL(with, update string) string {
+	return `
+with ` + with + update
 }
 
 const nextSQL = `
@@ -105,67 +158,99 @@ func cursors(claims ...driver.ClaimRequest) (times []time.Time, ids []int64) {
 	return times, ids
 }
 
-// queueClaims adds the statements that claim jobs and look ahead. With exclusive, missed becomes
-// the number of jobs that others changed before they could be claimed. Claims of queues with a rate
-// come last, because they lock a row until the commit.
-func (s *Store) queueClaims(
-	b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse, exclusive bool, missed *int,
-) {
+// claims are the claims of an exchange, and what they found.
+type claims struct {
+	driver.ExchangeRequest
+	claimMode
+	res *driver.ExchangeResponse
+
+	keyed  bool     // a job with a limit key was found
+	turned []string // limit keys of jobs that did not get a turn
+	missed int      // jobs that others changed before they could be claimed
+}
+
+// claimMode is how jobs are claimed.
+type claimMode struct {
+	exclusive bool // while the transaction holds the lock of claims
+	keys      bool // exclusive, and gives turns of limit keys
+	paused    bool // not exclusive because others have waited for the lock in vain
+	far       bool // look for more jobs without a turn
+}
+
+// of returns the parts of the statement that claims jobs of queues.
+func (c *claims) of(queues string) (with, update string) {
+	if c.keys {
+		return keyedClaim(queues, len(c.Kinds), c.far)
+	}
+	return plainClaim(queues, len(c.Kinds), c.exclusive, c.paused)
+}
+
+// queueClaims adds the statements that claim jobs and look ahead. Claims of queues with a rate come
+// last, because they lock a row until the commit.
+func (s *Store) queueClaims(b *pgx.Batch, c *claims) {
 	var all, names []string
 	var limits []int32
 	var plain, rated []driver.ClaimRequest
-	for _, c := range x.Claims {
-		all = append(all, c.Queue)
-		if c.Rate.Every > 0 {
-			rated = append(rated, c)
+	claimed := map[string]int{}
+	for _, j := range c.res.Jobs {
+		claimed[j.Queue]++
+	}
+	for _, r := range c.Claims {
+		all, r.Limit = append(all, r.Queue), r.Limit-claimed[r.Queue]
+		if r.Rate.Every > 0 {
+			rated = append(rated, r)
 			continue
 		}
-		plain, names, limits = append(plain, c), append(names, c.Queue), append(limits, int32(c.Limit))
+		plain, names, limits = append(plain, r), append(names, r.Queue), append(limits, int32(r.Limit))
 	}
 	if len(plain) > 0 {
-		query, receive := claimSQL(len(x.Kinds)), claimed(x, res)
-		if exclusive {
-			query, receive = largeClaimSQL(len(x.Kinds)), claimedOfFound(x, res, missed)
-		}
 		times, ids := cursors(plain...)
-		b.Queue(s.sql(query), x.Worker, names, limits, times, ids, x.Kinds).Query(receive)
+		b.Queue(s.sql(claimSQL(c.of(requestedQueues))), c.Worker, names, limits, times, ids, c.Kinds).Query(c.receive)
 	}
-	if x.LookAhead {
-		b.Queue(s.sql(nextSQL), all, x.Kinds).QueryRow(func(row pgx.Row) error {
+	if c.LookAhead {
+		b.Queue(s.sql(nextSQL), all, c.Kinds).QueryRow(func(row pgx.Row) error {
 			var next *int64
 			err := row.Scan(&next)
 			if next != nil {
-				res.AddNext(rules.Duration(*next))
+				c.res.AddNext(rules.Duration(*next))
 			}
 			return err
 		})
 	}
-	for _, c := range rated {
-		s.queueRateClaim(b, x, c, res)
+	for _, r := range rated {
+		s.queueRateClaim(b, c, r)
 	}
 }
 
-// claimed returns a function that adds the claimed jobs to res. All rows are scanned into the same
-// variables, because a claim has thousands; columns after those of claimSQL into more.
-func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse, more ...any) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		row := driver.Job{Worker: x.Worker, State: driver.StateRunning}
-		var meta pgtype.DriverBytes
-		into := []any{
-			&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
-			(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &row.ClaimedAt,
-			&row.Cancelling, (*sharedText)(&row.LimitKey), &meta, (*sharedText)(&row.Group),
-			(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved),
-		}
-		_, err := pgx.ForEachRow(rows, append(into, more...), func() error {
-			j := row
-			j.Meta = driver.DecodeMeta(meta)
-			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
-			res.AddJob(&j)
-			return nil
-		})
-		return err
+// receive adds the claimed jobs to c.res. All rows are scanned into the same variables, because a
+// claim has thousands.
+func (c *claims) receive(rows pgx.Rows) error {
+	row := driver.Job{State: driver.StateRunning}
+	var meta pgtype.DriverBytes
+	found, listed := 0, 0
+	into := []any{
+		&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
+		(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &row.ClaimedAt,
+		&row.Cancelling, (*sharedText)(&row.LimitKey), &meta, (*sharedText)(&row.Group),
+		(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved), &row.Worker, &listed,
 	}
+	_, err := pgx.ForEachRow(rows, into, func() error {
+		found++
+		c.keyed = c.keyed || row.LimitKey != ""
+		if row.Worker == 0 {
+			c.turned = append(c.turned, row.LimitKey)
+			return nil
+		}
+		j := row
+		j.Meta = driver.DecodeMeta(meta)
+		j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
+		c.res.AddJob(&j)
+		return nil
+	})
+	if c.exclusive {
+		c.missed += max(0, listed-found)
+	}
+	return err
 }
 
 // sharedText is a text of a row, empty where that is null. As long as the rows have the same text,
@@ -181,46 +266,60 @@ func (t *sharedText) ScanBytes(text []byte) error {
 }
 
 // Large claims at the same time would step over the rows that the others have locked, so each
-// waits for a lock that the others hold until their commit. A suspended process may hold it for
-// long, so a worker that has waited in vain claims without the lock for a while.
+// waits for a lock that the others hold until their commit; so do claims of jobs with limit keys,
+// of which one must see what another has started. A suspended process may hold the lock for long,
+// so a worker that has waited in vain claims without it for a while, only jobs without keys.
 const (
 	largeClaim     = 500 // jobs; fewer are claimed faster than others commit
 	exclusivePause = 10 * time.Second
+	keyedPause     = time.Second // in place of it where jobs with keys wait
+	keyedFor       = time.Minute // after a job with a key, all claims take the lock
 
 	claimLockWaitSQL = `select set_config('lock_timeout', '500ms', true)`
-	claimLockSQL     = `select pg_advisory_xact_lock($1, 256)` // 0 to 255 are of limit keys
+	claimLockSQL     = `select pg_advisory_xact_lock($1, 256)`
 )
 
-// largeClaimSQL is claimSQL for a claim that holds the lock of claims. It does not lock the rows
-// that it finds before it updates them, which saves time and space in the log. Instead it waits for
-// a smaller claim or a cancellation that changes one of them at the same time, and leaves that row
-// alone. The last column is how many rows were found.
-func largeClaimSQL(kinds int) string {
-	return `
-with found as materialized (select array(` + dueSQL(requestedQueues, firstOf(kinds, "q.n")) + `) as jobs)` +
-		updateClaimed + `(select jobs from found)::tid[]` + returningClaimed + `,
-  (select cardinality(jobs) from found)`
-}
-
-// claimedOfFound returns a function that adds the claimed jobs to res and sets missed to how many
-// were found but not claimed; 0 if none was claimed.
-func claimedOfFound(x driver.ExchangeRequest, res *driver.ExchangeResponse, missed *int) func(pgx.Rows) error {
-	var found int
-	receive := claimed(x, res, &found)
-	return func(rows pgx.Rows) error {
-		err := receive(rows)
-		*missed = max(0, found-int(rows.CommandTag().RowsAffected()))
-		return err
-	}
-}
-
-// claimsExclusively reports whether the claims of x take the lock of claims.
-func (s *Store) claimsExclusively(x driver.ExchangeRequest) bool {
+// claimMode returns how to claim the jobs of x.
+func (s *Store) claimMode(x driver.ExchangeRequest) claimMode {
 	jobs := 0
 	for _, c := range x.Claims {
 		jobs += c.Limit
 	}
-	return jobs >= largeClaim && time.Now().UnixNano() >= s.exclusiveAgain.Load()
+	now := time.Now().UnixNano()
+	keys := jobs > 0 && now < s.keyedUntil.Load()
+	exclusive := keys || jobs >= largeClaim
+	if exclusive && now < s.exclusiveAgain.Load() {
+		return claimMode{paused: true}
+	}
+	return claimMode{exclusive: exclusive, keys: keys, far: s.lookFar.Load()}
+}
+
+// pauseLock makes claims do without the lock for a while.
+func (s *Store) pauseLock() {
+	now := time.Now()
+	pause := exclusivePause
+	if now.UnixNano() < s.keyedUntil.Load() {
+		pause = keyedPause
+	}
+	s.exclusiveAgain.Store(now.Add(pause).UnixNano())
+}
+
+// claimed remembers what the next claim has to know, and makes workers claim again if there may be
+// more jobs although fewer were claimed than requested. It returns true if a claim that gives turns
+// would find more.
+func (s *Store) claimed(c *claims) (again bool) {
+	if c.keyed {
+		s.keyedUntil.Store(time.Now().Add(keyedFor).UnixNano())
+	}
+	if c.keys {
+		s.lookFar.Store(len(c.turned) > 0)
+	}
+	if c.missed > 0 || c.keys && len(c.turned) > 0 {
+		for _, r := range c.Claims {
+			s.hub.Emit(driver.Signal{Queue: r.Queue})
+		}
+	}
+	return !c.keys && len(c.turned) > 0
 }
 
 // queueClaimLock adds the statements that take the lock of claims, until the transaction ends.
@@ -229,13 +328,15 @@ func (s *Store) queueClaimLock(b *pgx.Batch) {
 	b.Queue(claimLockSQL, s.lockNamespace())
 }
 
+func (s *Store) lockNamespace() int32 { return int32(crc32.ChecksumIEEE([]byte(s.channel()))) }
+
 // The generic cell rate algorithm: every job moves a time forward by the interval between two, and
 // the time may be at most the burst ahead of now.
 
 const addRateSQL = `insert into jobqueue_rate (queue, at) values ($1, now()) on conflict do nothing`
 
 // rateClaimSQL is claimSQL for one queue; $7 is the interval in microseconds, $8 the burst.
-func rateClaimSQL(kinds int) string {
+func rateClaimSQL(with, update string) string {
 	return `
 with rate as (
   select greatest(at, now()) as at, $7::bigint * interval '1 microsecond' as every
@@ -243,10 +344,12 @@ with rate as (
 tokens as (
   select greatest(floor(extract(epoch from now() + $8::int * every - at) / extract(epoch from every)), 0)::int as n
   from rate),
-took as (` + updateClaimed + `array(` + dueSQL(allowedQueues, lockedOf(kinds)) + `)` + returningClaimed + `),
+` + with + `,
+took as (` + update + `),
 spent as (
-  update jobqueue_rate set at = (select at from rate) + (select count(*) from took) * (select every from rate)
-  where queue = ($2::text[])[1] and exists (select from took))
+  update jobqueue_rate
+  set at = (select at from rate) + (select count(*) from took where claimed > 0) * (select every from rate)
+  where queue = ($2::text[])[1] and exists (select from took where claimed > 0))
 select * from took`
 }
 
@@ -258,19 +361,16 @@ select (extract(epoch from at - ($3::int - 1) * ($2::bigint * interval '1 micros
 from jobqueue_rate where queue = $1`
 
 // queueRateClaim adds the statements that claim jobs of a queue with a rate.
-func (s *Store) queueRateClaim(
-	b *pgx.Batch, x driver.ExchangeRequest, c driver.ClaimRequest, res *driver.ExchangeResponse,
-) {
-	every := c.Rate.Every.Microseconds()
-	times, ids := cursors(c)
-	b.Queue(s.sql(addRateSQL), c.Queue)
-	b.Queue(s.sql(rateClaimSQL(len(x.Kinds))), x.Worker, []string{c.Queue}, []int32{int32(c.Limit)}, times, ids,
-		x.Kinds,
-		every, c.Rate.Burst).Query(claimed(x, res))
-	b.Queue(s.sql(nextTokenSQL), c.Queue, every, c.Rate.Burst).QueryRow(func(row pgx.Row) error {
+func (s *Store) queueRateClaim(b *pgx.Batch, c *claims, r driver.ClaimRequest) {
+	every := r.Rate.Every.Microseconds()
+	times, ids := cursors(r)
+	b.Queue(s.sql(addRateSQL), r.Queue)
+	b.Queue(s.sql(rateClaimSQL(c.of(allowedQueues))), c.Worker, []string{r.Queue}, []int32{int32(r.Limit)},
+		times, ids, c.Kinds, every, r.Rate.Burst).Query(c.receive)
+	b.Queue(s.sql(nextTokenSQL), r.Queue, every, r.Rate.Burst).QueryRow(func(row pgx.Row) error {
 		var in int64
 		err := row.Scan(&in)
-		res.AddNext(rules.Duration(in))
+		c.res.AddNext(rules.Duration(in))
 		return err
 	})
 }

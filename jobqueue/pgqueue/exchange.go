@@ -102,53 +102,67 @@ func limit(ctx context.Context) string {
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
-// Exchange implements driver.Store: all statements travel together, in one transaction that needs
-// no BEGIN.
+// Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	if len(x.Results) == 0 && len(x.Claims) == 0 {
 		return res, nil
 	}
+	again, err := s.exchange(ctx, x, &res)
+	if err == nil && again {
+		_, err = s.exchange(ctx, driver.ExchangeRequest{Worker: x.Worker, Kinds: x.Kinds, Claims: x.Claims}, &res)
+	}
+	if err != nil {
+		return driver.ExchangeResponse{}, err
+	}
+	return res, nil
+}
+
+// exchange is an exchange whose statements travel together, in one transaction that needs no BEGIN.
+// It adds to res and requests fewer jobs if that has some. With again, the same claims would find
+// more jobs.
+func (s *Store) exchange(
+	ctx context.Context, x driver.ExchangeRequest, res *driver.ExchangeResponse,
+) (again bool, err error) {
 	var b pgx.Batch
 	b.Queue(planSQL+limitSQL, limit(ctx))
 	var promoted []driver.Signal
 	keys, _ := rules.Ended(x.Results)
-	if len(keys) > 0 {
-		s.queueLock(&b, keys)
-	}
 	recorded := make([]int64, 0, len(x.Results)) // ids
 	if err := s.queueResults(&b, x, &recorded); err != nil {
-		return res, err
+		return false, err
 	}
 	if len(keys) > 0 {
 		s.queuePromote(&b, keys, &promoted)
 	}
-	exclusive, missed := s.claimsExclusively(x), 0
-	if exclusive {
+	c := claims{ExchangeRequest: x, claimMode: s.claimMode(x), res: res}
+	if c.exclusive {
 		s.queueClaimLock(&b)
 	}
 	if len(x.Claims) > 0 {
-		s.queueClaims(&b, x, &res, exclusive, &missed)
+		s.queueClaims(&b, &c)
 	}
 	// Only Close reports whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		if exclusive && code(err) == lockNotAvailable {
-			s.exclusiveAgain.Store(time.Now().Add(exclusivePause).UnixNano())
-			return s.Exchange(ctx, x)
+		if c.exclusive && code(err) == lockNotAvailable {
+			s.pauseLock()
+			return s.exchange(ctx, x, res)
 		}
 		s.resetIfSilent(err)
 		if isRefusal(err) {
 			err = jobqueue.Permanent(err)
 		}
-		return driver.ExchangeResponse{}, err
+		return false, err
 	}
 	for _, sig := range promoted {
 		s.signal(sig)
 	}
-	if missed > 0 { // there may be more jobs although fewer were claimed than requested
-		for _, c := range x.Claims {
-			s.hub.Emit(driver.Signal{Queue: c.Queue})
-		}
+	again = s.claimed(&c)
+	if c.keys {
+		keys = append(keys, rules.Names(c.turned...)...)
+	}
+	for _, key := range keys {
+		s.promoter.Add(driver.Signal{LimitKey: key})
 	}
 	lostKeys, groups := []string(nil), []string(nil)
 	for _, r := range x.Results {
@@ -165,7 +179,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	if x.LookAhead && s.listening.Load() == 0 {
 		_ = s.promoteIdle(ctx) // nobody else knows of jobs of EnqueueTx; tried again soon
 	}
-	return res, nil
+	return again, nil
 }
 
 // isRefusal reports whether the database will never accept the statements: the error's class is a

@@ -9,8 +9,9 @@ import (
 const PlanSQL = planSQL
 
 var (
-	ClaimSQL      = claimSQL(2)
-	LargeClaimSQL = largeClaimSQL(2)
+	ClaimSQL      = claimSQL(plainClaim(requestedQueues, 2, false, false))
+	LargeClaimSQL = claimSQL(plainClaim(requestedQueues, 2, true, false))
+	KeyedClaimSQL = claimSQL(keyedClaim(requestedQueues, 2, false))
 	Parse         = parse
 	PurgeSQL      = purgeSQL
 	CheckServer   = checkServer
@@ -18,7 +19,9 @@ var (
 
 func Payload(s driver.Signal) string { return payloads([]driver.Signal{s})[0] }
 
-func ClaimsExclusively(s *Store, x driver.ExchangeRequest) bool { return s.claimsExclusively(x) }
+func ClaimsExclusively(s *Store, x driver.ExchangeRequest) bool {
+	return s.claimMode(x).exclusive
+}
 
 func ExclusiveAgain(s *Store) time.Time { return time.Unix(0, s.exclusiveAgain.Load()) }
 

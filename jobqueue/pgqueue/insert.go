@@ -29,7 +29,7 @@ const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, args,
   limit_key, worker, meta, in_group, after_group, key_limit)
 values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7::json, $8::text,
-  case when $8::text is null and $11::text is null then null else 0 end, $9::json, $10::text, $11::text, $12::int)`
+  case when $11::text is not null then 0 end, $9::json, $10::text, $11::text, $12::int)`
 
 // insertInSQL inserts a job in a transaction of the caller, and notifies workers when that commits.
 func insertInSQL(insert string) string {
@@ -45,7 +45,7 @@ const (
   limit_key, worker, meta, in_group, after_group, key_limit`
 	insertValues = `queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key,
   args::json, limit_key,
-  case when limit_key is null and after_group is null then null else 0 end, meta::json, in_group,
+  case when after_group is not null then 0 end, meta::json, in_group,
   after_group, key_limit
 from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[],
   $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[])
@@ -115,14 +115,16 @@ func (s *Store) signalsOf(rs []driver.Record) []driver.Signal {
 		return nil
 	}
 	signals, _ := wake.Of(rs)
-	keys, groups := rules.Awaited(rs)
-	for _, key := range keys {
-		signals = append(signals, driver.Signal{LimitKey: key}) // tx could hold the lock for long
-	}
-	for _, group := range groups {
+	for _, group := range awaited(rs) {
 		signals = append(signals, driver.Signal{AfterGroup: group})
 	}
 	return signals
+}
+
+// awaited returns the groups that new jobs wait for.
+func awaited(rs []driver.Record) []string {
+	_, groups := rules.Awaited(rs)
+	return groups
 }
 
 // Insert implements driver.Store.
@@ -139,8 +141,7 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 	if !notifies {
 		s.wake(rs)
 	}
-	keys, groups := rules.Awaited(rs)
-	s.promoteAfter(ctx, keys, groups)
+	s.promoteAfter(ctx, nil, awaited(rs))
 	return results, nil
 }
 

@@ -2,7 +2,6 @@ package pgqueue
 
 import (
 	"context"
-	"hash/crc32"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,40 +13,49 @@ import (
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
-// A transaction that ends a job with a limit key, or adds one, locks the key, of which 256 share a
-// lock, so that of two transactions one sees the other's job. Keys are locked in one order, against
-// deadlocks. A lock for each key would exceed the lock table.
-const lockKeysSQL = `
-select pg_advisory_xact_lock($1, h) from (
-  select distinct hashtext(key) & 255 as h from unnest($2::text[]) k (key) order by 1) s`
+// Who has a turn is nowhere stored: a job that was started keeps its turn until it ends, and the
+// first of the others have one as long as fewer jobs of the key have one than the limit of the job
+// and of each that waits before it. So nothing has to be counted, freed after a crash or corrected.
+//
+// Jobs with a key wait like others, in the index that claims read, and a claim decides who gets a
+// turn. Jobs that others end, or add with higher ids, never take a turn away. What a transaction
+// adds late, with lower ids than those of jobs that a claim at the same time starts, could get the
+// same turn from another claim, so claims of such jobs exclude one another.
+//
+// A claim does not step over a job without a turn again and again: the job becomes held, until the
+// end of another promotes it. That may be wrong, since neither sees what the other is doing: both
+// look again after their commit.
 
-// promoteSQL gives turns to held jobs of each key, the first ones first, while fewer jobs of the
-// key have one than the limit of the job and of each that waits before it. Comparing rows makes the
-// planner use the index; the jobs to change are found by id alone, or it would join all held jobs.
-const promoteSQL = `
-update jobqueue_job j set worker = null, turn = p.turn, run_at = greatest(j.run_at, now())
-from unnest($1::text[]) k (key),
+// turnsOfKey selects the jobs of k.key that may start, of those up to the id k.last with a limit of
+// up to k.most. Those that were started come first in the index.
+const turnsOfKey = `
   lateral (
-    select limit_key, coalesce(key_limit, 1) as most from jobqueue_job h
-    where h.worker = 0 and (h.limit_key, h.id) >= (k.key, 0) order by h.limit_key, h.id limit 1) first,
-  lateral (select count(*) as n ` + ofKey + ` and first.limit_key = k.key) busy,
-  lateral (
-    select h.id, t.turn
+    select ctid, id, waits, row_number() over w as i, min(most) over w as most
     from (
-      select turn, row_number() over (order by turn) as i from (
-        select generate_series(0, first.most - 1) as turn except select a.turn ` + ofKey + `) s) t
-    join (
-      select id, row_number() over (order by id) as i, min(coalesce(key_limit, 1)) over (order by id) as most from (
-        select id, key_limit, limit_key from jobqueue_job h
-        where h.worker = 0 and (h.limit_key, h.id) >= (k.key, 0) order by h.limit_key, h.id
-        limit greatest(first.most - busy.n, 0)) h
-      where limit_key = k.key) h on h.i = t.i
-    where h.i + busy.n <= h.most) p
-where first.limit_key = k.key and j.id = p.id
-returning j.queue, (extract(epoch from j.run_at - now()) * 1000000)::bigint`
+      select ctid, id, claimed_at is null as waits, case when claimed_at is null then coalesce(key_limit, 1) end as most
+      from jobqueue_job a
+      where hashtextextended(limit_key, 0) = hashtextextended(k.key, 0) and limit_key = k.key
+        and (claimed_at is null, id) <= (true, k.last)
+      order by claimed_at is null, id limit k.most) a
+    window w as (order by waits, id)) t
+where t.waits and t.i <= t.most`
 
-// ofKey are the jobs of a key that have a turn.
-const ofKey = `from jobqueue_job a where a.limit_key = k.key and a.worker is distinct from 0`
+// promoteSQL makes the held jobs of keys wait that may start. It steps over those that others
+// promote.
+const promoteSQL = `
+update jobqueue_job j set worker = null, run_at = greatest(run_at, now())
+where worker = 0 and ctid = any (array(
+  select j.ctid
+  from (
+    select t.ctid
+    from unnest($1::text[]) n (key),
+      lateral (
+        select limit_key as key, 9223372036854775807 as last, coalesce(key_limit, 1) as most from jobqueue_job h
+        where h.worker = 0 and (h.limit_key, h.id) >= (n.key, 0) order by h.limit_key, h.id limit 1) k,` + turnsOfKey + `
+      and k.key = n.key) t
+  join jobqueue_job j on j.ctid = t.ctid
+  where j.worker = 0 for update of j skip locked))
+returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
 
 // idleSQL finds the names in a column of held jobs after $1 for which a condition holds, skipping
 // from name to name through the index; most is the key_limit of a job. It looks at $2 names, and
@@ -67,20 +75,16 @@ where idle or n = $2::int`, "NAME", column)
 }
 
 // idleKeysSQL finds keys with held jobs of which more may run. That happens when a process died
-// between two steps, or to jobs of EnqueueTx of which no worker was notified.
+// before it looked again.
 var idleKeysSQL = idleSQL("limit_key", `
-  (select count(*) from jobqueue_job a where a.limit_key = g.name and a.worker is distinct from 0)
+  (select count(*) from (
+    select from jobqueue_job
+    where hashtextextended(limit_key, 0) = hashtextextended(g.name, 0) and limit_key = g.name and worker is distinct from 0
+    limit coalesce(most, 1)) a)
   < coalesce(most, 1)`)
 
 // idleWindow is how many keys, and groups, are looked at together: in about 30 ms.
 const idleWindow = 5000
-
-func (s *Store) lockNamespace() int32 { return int32(crc32.ChecksumIEEE([]byte(s.channel()))) }
-
-// queueLock adds the statement that locks keys.
-func (s *Store) queueLock(b *pgx.Batch, keys []string) {
-	b.Queue(lockKeysSQL, s.lockNamespace(), keys)
-}
 
 // queuePromote adds the statement that lets the next jobs of keys run, and has their queues added
 // to promoted.
@@ -107,7 +111,6 @@ func (s *Store) promote(ctx context.Context, keys []string) error {
 		var b pgx.Batch
 		var promoted []driver.Signal
 		b.Queue(planSQL)
-		s.queueLock(&b, batch)
 		s.queuePromote(&b, batch, &promoted)
 		if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
-	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // The clock is read even if there are no schedules.
@@ -77,8 +76,7 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	})
 	if err == nil && enqueued {
 		s.wake(t.Jobs)
-		keys, groups := rules.Awaited(t.Jobs)
-		s.promoteAfter(ctx, keys, groups)
+		s.promoteAfter(ctx, nil, awaited(t.Jobs))
 	}
 	return err
 }

@@ -76,7 +76,9 @@ type Store struct {
 
 	lastKey, lastGroup atomic.Value // string, of promoteIdle
 
-	exclusiveAgain atomic.Int64 // when large claims take their lock again, in nanoseconds since 1970
+	exclusiveAgain atomic.Int64 // when claims take their lock again, in nanoseconds since 1970
+	keyedUntil     atomic.Int64 // until when all claims take it
+	lookFar        atomic.Bool  // the last claim found jobs without a turn
 }
 
 var (

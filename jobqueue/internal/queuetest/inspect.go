@@ -132,6 +132,7 @@ func statsCount(t *testing.T, h Harness) {
 	fill(t, h.Store, 2, runAt(time.Now().Add(time.Hour)))
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
 	fill(t, h.Store, 3, limitKey("k"), func(p *jobqueue.Params) { p.Queue = "serial" })
+	settle(t, h.Store, "serial")
 	w, err := h.Store.Register(t.Context(), "name", []string{"a", "b"}, time.Minute)
 	require.NoError(t, err)
 	jobs, bs := claim(t, h.Store, w, "default", 3), claim(t, h.Store, w, "b", 3)

@@ -24,6 +24,17 @@ var serialTests = map[string]func(*testing.T, Harness){
 	"KeyLimitFillsFreeTurns":          keyLimitFillsFreeTurns,
 }
 
+// settle lets a worker claim all jobs and release them, so that those that have no turn are held
+// on engines that decide when they claim.
+func settle(t *testing.T, s driver.Store, queue string) {
+	t.Helper()
+	w := register(t, s, never)
+	for len(claim(t, s, w, queue, 100)) > 0 {
+	}
+	_, err := s.Release(t.Context(), w, nil, true)
+	require.NoError(t, err)
+}
+
 func limitKey(key string) func(*jobqueue.Params) {
 	return func(p *jobqueue.Params) { p.LimitKey = key }
 }
@@ -113,6 +124,7 @@ func serialWaitsForTheNextAttempt(t *testing.T, h Harness) {
 
 	later := fill(t, h.Store, 1, limitKey("later"), runAt(time.Now().Add(time.Hour)))[0]
 	held := fill(t, h.Store, 1, limitKey("later"))[0]
+	settle(t, h.Store, "default")
 	require.Equal(t, driver.StateScheduled, get(t, h.Store, later).State)
 	require.Equal(t, driver.StateHeld, get(t, h.Store, held).State)
 }
@@ -122,6 +134,7 @@ func serialByHand(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 5, limitKey("k"))
 	expect := func(state jobqueue.State, want ...int64) {
 		t.Helper()
+		settle(t, h.Store, "default")
 		jobs, _, err := c.List(t.Context(), jobqueue.Filter{State: state})
 		require.NoError(t, err)
 		var got []int64
@@ -152,6 +165,7 @@ func serialByHand(t *testing.T, h Harness) {
 	n, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
+	settle(t, h.Store, "default")
 	require.Equal(t, 1, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
 	require.Equal(t, 4, count(t, h, jobqueue.Filter{State: jobqueue.StateHeld}))
 }
@@ -177,7 +191,6 @@ func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 }
 
 // Jobs of a transaction wait in line when it commits, and CompleteTx lets the next one start.
-// Rescue finds those of which nobody was notified.
 func serialInTransactions(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
 		p := jobqueue.Params{Kind: "work", LimitKey: name}
@@ -192,8 +205,9 @@ func serialInTransactions(t *testing.T, h Harness) {
 		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return errors.Join(insert(tx), errTest) }), errTest)
 		ids = nil
 		require.NoError(t, inTx(t.Context(), insert))
-		_, err := h.Store.Rescue(t.Context(), false)
+		_, err := h.Store.Rescue(t.Context(), false) // which finds jobs of which nobody was notified
 		require.NoError(t, err)
+		settle(t, h.Store, "default")
 		require.Equal(t, driver.StateWaiting, get(t, h.Store, ids[0]).State)
 		require.Equal(t, driver.StateHeld, get(t, h.Store, ids[1]).State)
 		var order []int64
@@ -216,6 +230,7 @@ func keyLimit(key string, n int) func(*jobqueue.Params) {
 func keyLimitOfEachJobCounts(t *testing.T, h Harness) {
 	waiting := func(want ...int64) {
 		t.Helper()
+		settle(t, h.Store, "default")
 		jobs, _, err := jobqueue.NewClient(h.Store).List(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 		require.NoError(t, err)
 		var got []int64
@@ -257,6 +272,7 @@ func keyLimitOfEachJobCounts(t *testing.T, h Harness) {
 // Rescue gives free turns to the jobs of a key that has others.
 func keyLimitFillsFreeTurns(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 5, keyLimit("k", 3))
+	settle(t, h.Store, "default")
 	require.NoError(t, h.Exec(t.Context(), fmt.Sprint("delete from jobqueue_job where id = ", ids[1])))
 	_, err := h.Store.Rescue(t.Context(), false)
 	require.NoError(t, err)
