@@ -65,8 +65,8 @@
 // Jobs start in the order of Priority, then RunAt. QueueConfig.Limit limits how many jobs of a
 // queue run at a time in all processes together, QueueConfig.Rate how many start in a time.
 // Params.LimitKey and KeyLimit limit the jobs of one key, such as a customer: by default they run
-// one at a time, in the order in which enqueues commit. A unique index keeps the limit, whatever
-// dies. [Client.Pause] stops a queue. There are no rates for single keys.
+// one at a time, in the order in which enqueues commit. Unfinished jobs are all that counts, so the
+// limit holds whatever dies. [Client.Pause] stops a queue. There are no rates for single keys.
 //
 // Params.Group and AfterGroup make a job start when the members of a group have ended: fan-out and
 // fan-in, and chains of both. [Client.GroupStats] tells how they ended, [Client.DeleteGroup]

@@ -56,16 +56,17 @@ type Params struct {
 	// enqueues commit, whatever their Priority and RunAt; those of one call, and others that wait
 	// together, in the order of their ids. A job has its turn until it has succeeded, failed or
 	// been cancelled, also while it waits for RunAt or for another attempt: with one at a time, the
-	// jobs of a key run in order. The others are held, outside of the index that claims read. At
-	// most 200 bytes of UTF-8 without NUL.
+	// jobs of a key run in order. The others are held, outside of the index that claims read; on
+	// PostgreSQL they wait in it until a claim finds that they have no turn. At most 200 bytes of
+	// UTF-8 without NUL.
 	//
-	// The end of a job with a key has to find the next one: a queue full of short jobs with keys
-	// runs at a third to an eighth of the rate of one without.
+	// Turns cost time: a queue full of short jobs with keys runs at about half the rate of one
+	// without, and more slowly where its keys are at their limits.
 	LimitKey string
 	// KeyLimit is how many jobs with the LimitKey may have a turn at a time: 1 to 1000; 0 means 1.
 	// It may depend on the key, for example on what a customer pays. A job gets a turn when fewer
 	// than its own KeyLimit have one, after those that wait before it: a new limit applies from the
-	// first job that has it. The end of each job costs time in proportion to it.
+	// first job that has it. Each turn costs time in proportion to it.
 	KeyLimit int
 	// Group makes the job a member of a group: see AfterGroup. A duplicate does not become one. At
 	// most 200 bytes of UTF-8 without NUL. A name that is used again continues the same group.

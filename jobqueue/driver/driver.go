@@ -148,7 +148,7 @@ type Signal struct {
 	Cancel int64 `json:",omitzero"`
 	// Schedules is set when a schedule was changed. Queue and Cancel are empty then.
 	Schedules bool `json:",omitzero"`
-	// LimitKey and AfterGroup, when not empty, have a new job. Only a store uses them.
+	// LimitKey, when not empty, has a job that ended, AfterGroup a new one. Only a store uses them.
 	LimitKey   string `json:",omitzero"`
 	AfterGroup string `json:",omitzero"`
 }

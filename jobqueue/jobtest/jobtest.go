@@ -36,7 +36,8 @@ type Result struct {
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
 // register adds, one of which must be for the kind of p. Run does not wait between attempts. The
-// test fails if p is invalid, or if the job does not end after a thousand attempts.
+// test fails if p is invalid, if it has no handler, or if the job does not end after a thousand
+// attempts.
 func Run(
 	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
 	register func(w *jobqueue.Worker),
@@ -79,6 +80,9 @@ func Run(
 	cfg.Schedules = nil
 	w := jobqueue.NewWorker(store, cfg)
 	register(w)
+	if !handles(w, p.Kind) {
+		t.Fatalf("jobtest: register adds no handler for kind %q", p.Kind)
+	}
 	run, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	defer stop()
 	stopped := make(chan error, 1)
@@ -93,4 +97,11 @@ func Run(
 		t.Fatalf("jobtest: job of kind %q: %v", p.Kind, err)
 	}
 	return Result{Job: job, Events: events}
+}
+
+// handles reports whether w has a handler for kind: then Handle panics. Otherwise w has one now.
+func handles(w *jobqueue.Worker, kind string) (ok bool) {
+	defer func() { ok = recover() != nil }()
+	jobqueue.Handle(w, kind, func(context.Context, *jobqueue.Job, any) error { return nil })
+	return false
 }

@@ -129,6 +129,11 @@ func TestRunFailsTheTest(t *testing.T) {
 	})
 	require.Contains(t, f.message, "kind is empty")
 	require.Panics(t, func() {
+		jobtest.Run(f, store, jobqueue.Params{Kind: "farewell"}, jobqueue.WorkerConfig{},
+			handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
+	})
+	require.Contains(t, f.message, `no handler for kind "farewell"`)
+	require.Panics(t, func() {
 		jobtest.Run(f, store, jobqueue.Params{Kind: "welcome", MaxAttempts: jobqueue.Unlimited},
 			jobqueue.WorkerConfig{},
 			handler(func(context.Context, *jobqueue.Job, welcome) error { return errMail }))

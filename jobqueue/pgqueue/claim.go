@@ -103,8 +103,9 @@ func plainClaim(queues string, kinds int, exclusive, onlyFree bool) (with, updat
 	}
 	return `
 found as materialized (select array(` + dueSQL("r.ctid", queues, "q.n", selection) + `) as jobs)`, `
-update jobqueue_job j set worker = case when ` + free + ` then $1::bigint end, fence = fence + 1,
-  attempt = attempt + ` + free + `::int, claimed_at = case when ` + free + ` then now() end
+update jobqueue_job j set worker = case when ` + free + ` then $1::bigint end,
+  fence = fence + ` + free + `::int, attempt = attempt + ` + free + `::int,
+  claimed_at = case when ` + free + ` then now() end
 where` + claimable + `
   and ctid = any ((select jobs from found)::tid[])` + only + `
 returning ` + claimedColumns + `, (select cardinality(jobs) from found) as found`
@@ -125,10 +126,11 @@ keys as materialized (
   select key, max(id) as last, max(coalesce(key_limit, 1)) as most from found where key is not null group by key),
 turns as materialized (select array(select t.id from keys k, ` + turnsOfKey + `) as ids),
 chosen as materialized (
-  select ctid, case when key is null or id in (select unnest(ids) from turns) then $1::bigint else 0 end as worker, beyond
+  select ctid, beyond,
+    case when key is null or id in (select unnest(ids) from turns) then $1::bigint else 0 end as worker
   from found)`, `
-update jobqueue_job j set worker = c.worker, fence = fence + 1, attempt = attempt + (c.worker > 0)::int,
-  claimed_at = case when c.worker > 0 then now() end
+update jobqueue_job j set worker = c.worker, fence = fence + (c.worker > 0)::int,
+  attempt = attempt + (c.worker > 0)::int, claimed_at = case when c.worker > 0 then now() end
 from chosen c
 where j.ctid = c.ctid and (c.worker = 0 or not c.beyond) and` + claimable + `
 returning ` + claimedColumns + `, (select count(*) from found) as found`

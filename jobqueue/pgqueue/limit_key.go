@@ -30,9 +30,10 @@ import (
 // up to k.most. Those that were started come first in the index.
 const turnsOfKey = `
   lateral (
-    select ctid, id, waits, row_number() over w as i, min(most) over w as most
+    select ctid, id, worker, waits, row_number() over w as i, min(most) over w as most
     from (
-      select ctid, id, claimed_at is null as waits, case when claimed_at is null then coalesce(key_limit, 1) end as most
+      select ctid, id, worker, claimed_at is null as waits,
+        case when claimed_at is null then coalesce(key_limit, 1) end as most
       from jobqueue_job a
       where hashtextextended(limit_key, 0) = hashtextextended(k.key, 0) and limit_key = k.key
         and (claimed_at is null, id) <= (true, k.last)
@@ -50,9 +51,11 @@ where worker = 0 and ctid = any (array(
     select t.ctid
     from unnest($1::text[]) n (key),
       lateral (
-        select limit_key as key, 9223372036854775807 as last, coalesce(key_limit, 1) as most from jobqueue_job h
-        where h.worker = 0 and (h.limit_key, h.id) >= (n.key, 0) order by h.limit_key, h.id limit 1) k,` + turnsOfKey + `
-      and k.key = n.key) t
+        select limit_key as key, 9223372036854775807 as last, coalesce(key_limit, 1) as most
+        from jobqueue_job h
+        where h.worker = 0 and (h.limit_key, h.id) >= (n.key, 0)
+        order by h.limit_key, h.id limit 1) k,` + turnsOfKey + `
+      and t.worker = 0 and k.key = n.key) t
   join jobqueue_job j on j.ctid = t.ctid
   where j.worker = 0 for update of j skip locked))
 returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
@@ -74,14 +77,12 @@ from (select name, n, (`+condition+`) as idle from names g) t
 where idle or n = $2::int`, "NAME", column)
 }
 
-// idleKeysSQL finds keys with held jobs of which more may run. That happens when a process died
-// before it looked again.
+// idleKeysSQL finds keys with held jobs that may start. That happens when a process died before it
+// looked again.
 var idleKeysSQL = idleSQL("limit_key", `
-  (select count(*) from (
-    select from jobqueue_job
-    where hashtextextended(limit_key, 0) = hashtextextended(g.name, 0) and limit_key = g.name and worker is distinct from 0
-    limit coalesce(most, 1)) a)
-  < coalesce(most, 1)`)
+  exists (
+    select from (select g.name as key, 9223372036854775807 as last, coalesce(g.most, 1) as most) k,`+turnsOfKey+`
+    and t.worker = 0)`)
 
 // idleWindow is how many keys, and groups, are looked at together: in about 30 ms.
 const idleWindow = 5000

@@ -1,0 +1,147 @@
+package pgqueue_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+var serial = jobqueue.Params{Kind: "work", LimitKey: "k"}
+
+func registered(t *testing.T, store *pgqueue.Store) (one, two int64) {
+	t.Helper()
+	one, err := store.Register(t.Context(), "one", nil, time.Minute)
+	require.NoError(t, err)
+	two, err = store.Register(t.Context(), "two", nil, time.Minute)
+	require.NoError(t, err)
+	return one, two
+}
+
+func claimIDs(t *testing.T, store *pgqueue.Store, x driver.ExchangeRequest) (ids []int64) {
+	t.Helper()
+	res, err := store.Exchange(t.Context(), x)
+	require.NoError(t, err)
+	for _, j := range res.Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+func enqueueSerial(t *testing.T, store *pgqueue.Store) int64 {
+	t.Helper()
+	r, err := jobqueue.NewClient(store).Enqueue(t.Context(), serial)
+	require.NoError(t, err)
+	return r.ID
+}
+
+// claiming is a claim of jobs with keys that is not committed yet.
+func claiming(t *testing.T, pool *pgxpool.Pool, store *pgqueue.Store, worker int64) (tx pgx.Tx, changed int64) {
+	t.Helper()
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(t.Context()) })
+	query, namespace := pgqueue.ClaimLock(store)
+	_, err = tx.Exec(t.Context(), query, namespace)
+	require.NoError(t, err)
+	tag, err := tx.Exec(t.Context(), pgqueue.KeyedClaimSQL, claimArgs(worker, 10)...)
+	require.NoError(t, err)
+	return tx, tag.RowsAffected()
+}
+
+func ended(worker, id int64) driver.ExchangeRequest {
+	return driver.ExchangeRequest{Worker: worker, Kinds: kinds, Results: []driver.Result{
+		{Lease: driver.Lease{ID: id, Fence: 1}, Action: driver.Complete, LimitKey: "k"}}}
+}
+
+// A job becomes visible before another of its key, while a claim starts that one: it has to wait.
+func TestLateJobDoesNotGetATurnThatIsTaken(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	one, two := registered(t, store)
+	inserting, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer inserting.Rollback(t.Context())
+	late, err := store.EnqueuePgx(t.Context(), inserting, serial)
+	require.NoError(t, err)
+	started := enqueueSerial(t, store)
+	require.Less(t, late.ID, started)
+	tx, changed := claiming(t, pool, store, one)
+	require.EqualValues(t, 1, changed)
+	require.NoError(t, inserting.Commit(t.Context()))
+
+	res := exchangeDuring(t, pool, tx, store, claimRequest(two, 10))
+	require.Empty(t, res.Jobs)
+	eventually(t, "it is held", func() bool { // the claim may have waited in vain
+		require.Empty(t, claimIDs(t, store, claimRequest(two, 10)))
+		job, err := store.Get(t.Context(), late.ID)
+		require.NoError(t, err)
+		return job.State == driver.StateHeld
+	})
+	x := ended(one, started)
+	x.Claims = claimRequest(one, 1).Claims
+	require.Equal(t, []int64{late.ID}, claimIDs(t, store, x), "in the exchange that ends the other")
+}
+
+// The last job of a key ends while a claim finds that another has no turn, and both processes die
+// before they look again: Rescue lets the job start.
+func TestHeldJobOfADeadProcessStarts(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	one, two := registered(t, store)
+	first, second := enqueueSerial(t, store), enqueueSerial(t, store)
+	require.Equal(t, []int64{first}, claimIDs(t, store, claimRequest(one, 1)))
+	tx, changed := claiming(t, pool, store, two)
+	require.EqualValues(t, 1, changed)
+	_, err := pool.Exec(t.Context(), `delete from jobqueue_job where id = $1`, first)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	job, err := store.Get(t.Context(), second)
+	require.NoError(t, err)
+	require.Equal(t, driver.StateHeld, job.State)
+	_, err = store.Rescue(t.Context(), false)
+	require.NoError(t, err)
+	require.Equal(t, []int64{second}, claimIDs(t, store, claimRequest(two, 10)))
+}
+
+// Thousands of jobs of a key without a turn do not delay a worker that needs a single job.
+func TestJobsWithoutATurnDelayNobody(t *testing.T) {
+	t.Parallel()
+	_, store := migrated(t)
+	one, two := registered(t, store)
+	ps := make([]jobqueue.Params, 3000)
+	for i := range ps {
+		ps[i] = serial
+	}
+	_, err := jobqueue.NewClient(store).EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
+	require.Len(t, claimIDs(t, store, claimRequest(one, 1)), 1)
+	load(t, store, 1, 0, 0)
+	claims := 1
+	for ; len(claimIDs(t, store, claimRequest(two, 1))) == 0; claims++ {
+		require.Less(t, claims, 10)
+	}
+	t.Log(claims, "claims")
+}
+
+// While a suspended process holds the lock of claims, jobs with keys wait, and others do not.
+func TestJobsWithKeysWaitForTheLock(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	one, two := registered(t, store)
+	tx, _ := claiming(t, pool, store, one)
+	keyed := enqueueSerial(t, store)
+	load(t, store, 1, 0, 0)
+	require.Equal(t, []int64{keyed + 1}, claimIDs(t, store, claimRequest(two, 10)))
+	job, err := store.Get(t.Context(), keyed)
+	require.NoError(t, err)
+	require.Equal(t, driver.StateWaiting, job.State)
+	require.NoError(t, tx.Rollback(t.Context()))
+	eventually(t, "it starts", func() bool { return len(claimIDs(t, store, claimRequest(two, 10))) == 1 })
+}
