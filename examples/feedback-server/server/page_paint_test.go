@@ -43,7 +43,7 @@ func TestFirstPaintOnASlowDevice(t *testing.T) {
 		}))
 		for _, from := range []string{"cold", "service worker"} {
 			b.do(chromedp.Navigate(url + "/#sign-in=anna"))
-			b.waitText("Ming")
+			b.until(`() => Boolean(globalThis.students)`, "")
 			for name, value := range map[string]string{
 				"paint":    `performance.getEntriesByName("first-contentful-paint")[0].startTime`,
 				"students": `students`,
