@@ -86,7 +86,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, []string{"He mixed three greens for the water.", "Heard in .", ""}, result.Marks)
 
 	require.Equal(t, []bool{true, true, true, true, true, true}, result.Same)
-	const invalid = "请检查填写的内容：不能为空，也不能过长。"
+	const invalid = "请检查填写的内容：为空、过长或无效。"
 	require.Equal(t, "未能保存，内容保留在手机上。"+invalid, result.TooLong)
 	const recognised = " He mixed three greens for the water."
 	require.Equal(t, []string{"Theirs.", "Theirs.", "Mine.", "Mine.", "", "Heard in ." + recognised}, result.Conflict)
@@ -137,7 +137,8 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, "Typed without a network.", result.Text)
 	require.Equal(t, []int{0, 1}, result.Whose)
 	require.Equal(t, "/pages/student/student", result.Stays)
-	require.Len(t, result.Questions, 2)
+	require.Len(t, result.Questions, 3)
+	require.Contains(t, result.Questions[2], "The server could not be told", "the network is away")
 	require.Empty(t, result.Left)
 	require.Empty(t, result.Stored)
 }

@@ -3,7 +3,7 @@ import { client } from "./service.js";
 import { texts } from "./texts.js";
 
 /** What the pages show of a lesson. */
-export interface Lesson { id: string; name: string; open: boolean; again: boolean; parts: Part[] }
+export interface Lesson { id: string; name: string; applied: boolean; open: boolean; again: boolean; parts: Part[] }
 
 /** What the pages show of a segment: its text, and in words how it stands. */
 export interface Part {
@@ -25,6 +25,7 @@ export async function lessonOf(lesson: FeedbackSession["lessons"][number]): Prom
   return {
     id: lesson.lesson_id,
     name: texts.lesson.replace("{n}", String(lesson.number)),
+    applied: lesson.applied,
     open: lesson.state === "recording",
     again: segments.some((s) => s.state === "transcribed"),
     parts: segments.map(partOf),

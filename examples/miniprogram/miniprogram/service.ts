@@ -1,6 +1,6 @@
 import { Client } from "./api/client.js";
 import { Problem } from "./api/problem.js";
-import type { StudentProfile } from "./api/types.js";
+import type { Generated, StudentProfile } from "./api/types.js";
 import { wxTransport } from "./api/wx.js";
 import { server } from "./config.js";
 import { wxFiles } from "./recorder/files.js";
@@ -40,11 +40,15 @@ export const draftKey = (id: string): string => `draft-${teacher()}-${id}`;
 export async function signOut(): Promise<void> {
   const drafts = wx.getStorageInfoSync().keys.filter((key) => key.startsWith(draftKey("")));
   const left = (await outbox.recordings()).length + drafts.length;
-  if (left > 0 && !(await wx.showModal({ content: texts.signOutQuestion })).confirm) return;
+  if (left > 0) {
+    const [cancelText, confirmText] = [texts.no, texts.yes];
+    if (!(await wx.showModal({ content: texts.signOutQuestion, cancelText, confirmText })).confirm) return;
+  }
   await outbox.clear();
   for (const key of drafts) wx.removeStorageSync(key);
-  await client.signOut().catch((error) => {
-    if (!(error instanceof Problem && error.status === 401)) report(new Error(texts.notTold));
+  await client.signOut().catch(async (error) => {
+    if (error instanceof Problem && error.status === 401) return;
+    await wx.showModal({ content: texts.notTold, showCancel: false, confirmText: texts.ok }); // too long for a toast
   });
   await wx.reLaunch({ url: "/pages/signin/signin" });
 }
@@ -83,6 +87,12 @@ export const isOffline = (error: unknown): boolean => error instanceof Problem &
 export function explain(error: unknown): string {
   if (error instanceof Problem) return texts.problems[error.code] ?? texts.failed + error.message;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns in words what to know about a text that was generated, with what the server names. */
+export function warningsOf({ warning = "", warning_codes }: Pick<Generated, "warning" | "warning_codes">): string[] {
+  const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
+  return [...warning_codes.map((code) => texts.problems[code] ?? warning), ...named];
 }
 
 /** Tells the user what went wrong; if the session has ended, the user signs in again. */

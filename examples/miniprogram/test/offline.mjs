@@ -1,11 +1,8 @@
 // A new student's lesson is recorded without a network, while answers are lost and another device
 // records; what the phone keeps belongs to one teacher, and goes with the sign-out.
 
-export default async function offline(phone, server, recordings) {
-  const api = async (token, method, path, body) => (await fetch(server + "/api/v1/" + path, {
-    method, body: body && JSON.stringify(body),
-    headers: { Authorization: "Bearer " + token, "Content-Type": "application/json" },
-  })).json();
+export default async function offline(phone, _, recordings) {
+  const api = (token, method, path, body) => phone.call(method, path, body, token);
   const lesson = (condition) => phone.until("/pages/lesson/lesson", condition);
   await phone.signIn("小明");
   const { students: [{ profile_id: student }] } = phone.page.data;

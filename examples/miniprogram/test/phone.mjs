@@ -103,9 +103,20 @@ export class Phone {
     await this.until("/pages/signin/signin");
     await this.tap("signIn");
     await this.until("/pages/student/student", (data) => data.ready && data.students.length === 0);
-    this.type("typeName", name);
-    await this.tap("add");
+    this.tap("add");
+    await this.until("/pages/profile/profile", (data) => data.ready);
+    this.tap("change", { name: "name" }, name);
+    await this.tap("save");
     return this.until("/pages/student/student", (data) => data.students.length === 1);
+  }
+
+  /** Calls the server as another device of the teacher does. */
+  async call(method, path, body, token = this.storage.token) {
+    const answer = await fetch(this.config.server + "/api/v1/" + path, {
+      method, body: body && JSON.stringify(body),
+      headers: { Authorization: "Bearer " + token, "Content-Type": "application/json" },
+    });
+    return answer.status === 204 ? undefined : answer.json();
   }
 
   outbox() { return readdirSync(join(this.directory, "outbox")); }
@@ -197,7 +208,8 @@ export class Phone {
       getRecorderManager: () => this.recorder,
       onNetworkStatusChange: (listener) => networkListeners.push(listener),
       setNavigationBarTitle: async ({ title }) => { this.title = title; },
-      showModal: async ({ content }) => {
+      showModal: async ({ content, confirmText = "", cancelText = "" }) => {
+        if (Math.max(confirmText.length, cancelText.length) > 4) throw new Error("a button has up to four characters");
         this.questions.push(content);
         return { confirm: this.confirms };
       },

@@ -3,14 +3,11 @@
 // edits, the network goes away, and values are hostile.
 import { readFileSync } from "node:fs";
 
-export default async function transcripts(phone, server, recordings) {
+export default async function transcripts(phone, _, recordings) {
   phone.language = "zh_CN";
   await phone.signIn("<b>小明</b> {{name}} שלום 👩‍👩‍👧");
   const { students: [{ profile_id: student }] } = phone.page.data;
-  const api = async (method, path, body) => (await fetch(server + "/api/v1/" + path, {
-    method, body: body && JSON.stringify(body),
-    headers: { Authorization: "Bearer " + phone.storage.token, "Content-Type": "application/json" },
-  })).json();
+  const api = phone.call.bind(phone);
   const lesson = (condition) => phone.until("/pages/lesson/lesson", condition);
   const editor = (condition) => phone.until("/pages/edit/edit", condition);
   const states = (condition) => editor((data) => data.state.startsWith(condition));

@@ -91,6 +91,13 @@ export class Client<File> {
 
   createStudent(fields: ProfileFields): Promise<StudentProfile> { return this.call("POST", "/profiles", fields); }
 
+  student(id: string): Promise<StudentProfile> { return this.call("GET", "/profiles/" + id); }
+
+  /** Replaces what is known of a student: fields that are left out take their defaults. */
+  replaceStudent(id: string, fields: ProfileFields): Promise<StudentProfile> {
+    return this.call("PUT", "/profiles/" + id, fields);
+  }
+
   /** Returns the session of a student that is open, or undefined. */
   activeSession(profileID: string): Promise<Tagged<FeedbackSession> | undefined> {
     return this.tagged("GET", "/feedback-sessions/active" + queryOf({ profile_id: profileID, optional: "true" }));
@@ -176,6 +183,8 @@ export class Client<File> {
   editRecord(id: string, edit: RecordEdit, etag: string): Promise<Tagged<FeedbackRecord>> {
     return this.tagged("PUT", "/feedback-records/" + id, edit, ifMatch(etag));
   }
+
+  deleteRecord(id: string): Promise<void> { return this.call("DELETE", "/feedback-records/" + id); }
 
   /** Returns a record as plain text, with what was said in its lessons. */
   async recordText(id: string): Promise<string> {

@@ -5,7 +5,7 @@ import { Draft } from "../../draft.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, lessonOf } from "../../segments.js";
 import {
-  client, copy, explain, idOf, isOffline, keptStudents, outbox, recorder, report, teacher,
+  client, copy, explain, idOf, isOffline, keptStudents, outbox, recorder, report, teacher, warningsOf,
 } from "../../service.js";
 import { languages, texts } from "../../texts.js";
 
@@ -37,8 +37,6 @@ Page({
     const student = idOf(query["student"]);
     this.setData({ student });
     this.begin();
-    const { name = "" } = keptStudents().find((s) => s.profile_id === student) ?? {};
-    void wx.setNavigationBarTitle({ title: name });
     outbox.onChange((left, problem) => {
       const ours = left.filter((r) => r.student === student);
       const waiting = ours.filter((r) => !r.refused).length;
@@ -70,6 +68,8 @@ Page({
 
   onShow() {
     this.visible = true;
+    const { name = "" } = keptStudents().find((s) => s.profile_id === this.data.student) ?? {};
+    void wx.setNavigationBarTitle({ title: name });
     onHeard((heard: Heard) => this.setData({ ...heard }));
     void outbox.flush();
     void this.refresh();
@@ -115,7 +115,7 @@ Page({
       const lessons = await Promise.all((session?.lessons ?? []).map(lessonOf));
       if (asked !== this.asked || this.data.saved) return; // a later answer counts
       if (session) this.take(session);
-      const isHeard = lessons.some((lesson) => lesson.parts.some((part) => part.text));
+      const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
       this.setData({ lessons, isHeard, offline: false });
       if (isBusy(lessons)) this.poll();
       else await this.generateByItself();
@@ -170,13 +170,14 @@ Page({
 
   async generate() {
     try {
-      const { text, sentences, warning_codes } = await client.generate(this.data.session);
+      const generated = await client.generate(this.data.session);
       if (this.data.saved) return;
+      const { text, sentences } = generated;
       const all = this.isUntouched() ? text : this.data.text + "\n" + text;
       this.made = text.trim();
       this.setData({
         text: all, sources: sentences, unsaid: sentences.filter((s) => !s.supported).length,
-        warnings: warning_codes.map((code) => texts.problems[code] ?? code),
+        warnings: warningsOf(generated),
       });
       this.draft.type(all);
     } catch (error) {
@@ -209,6 +210,10 @@ Page({
 
   async finish(event: WechatMiniprogram.TouchEvent) {
     await client.finishLesson(event.currentTarget.dataset["id"]).then(() => this.refresh(), report);
+  },
+
+  openProfile() {
+    void wx.navigateTo({ url: "/pages/profile/profile?student=" + this.data.student });
   },
 
   openReport() {

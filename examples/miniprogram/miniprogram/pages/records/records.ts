@@ -1,13 +1,22 @@
 import type { FeedbackRecord } from "../../api/types.js";
+import { Problem } from "../../api/problem.js";
 import { client, copy, keptStudents, readStudents, report } from "../../service.js";
 import { texts } from "../../texts.js";
 
 /** A record as the page shows one. */
 interface Row { id: string; day: string; name: string; content: string }
 
+const undoMS = 10_000;
+
 Page({
-  data: { t: texts, records: [] as Row[], text: "", opened: "", message: "", refusedCopy: "", reading: true },
+  data: {
+    t: texts, records: [] as Row[], text: "", opened: "", message: "", refusedCopy: "", reading: true,
+    removed: "", // the record that is deleted soon, unless it is brought back
+    deleting: false, // now
+  },
   cursor: "",
+  timer: 0,
+  settled: Promise.resolve(),
   names: {} as Record<string, string>,
 
   async onLoad() {
@@ -29,6 +38,44 @@ Page({
     }
   },
 
+  onHide() { void this.settle(); },
+
+  onUnload() { void this.settle(); },
+
+  /** Takes the record out of the list that is unfolded, and deletes it when it can no longer be brought back. */
+  async remove() {
+    const { opened } = this.data;
+    if (!opened) return; // it was tapped twice
+    this.setData({ opened: "" });
+    await this.settle();
+    this.setData({ removed: opened });
+    this.timer = setTimeout(() => void this.settle(), undoMS);
+  },
+
+  undo() {
+    if (this.data.deleting) return;
+    clearTimeout(this.timer);
+    this.setData({ removed: "" });
+  },
+
+  /** Deletes now what was taken out. */
+  settle(): Promise<void> {
+    clearTimeout(this.timer);
+    this.settled = this.settled.then(async () => {
+      const { removed } = this.data;
+      if (!removed) return;
+      this.setData({ deleting: true });
+      const error = await client.deleteRecord(removed).catch((e: unknown) => e);
+      const isGone = !error || (error instanceof Problem && error.code === "not_found"); // the answer was lost
+      if (!isGone) report(error);
+      const { records } = this.data;
+      this.setData({
+        removed: "", deleting: false, records: isGone ? records.filter((r) => r.id !== removed) : records,
+      });
+    });
+    return this.settled;
+  },
+
   rowOf({ record_id: id, feedback_date: day, profile_id, content }: FeedbackRecord): Row {
     return { id, day, name: this.names[profile_id] ?? "", content };
   },
@@ -39,6 +86,7 @@ Page({
 
   /** Reads the first page of what is searched for. */
   async read() {
+    await this.settle();
     this.cursor = "";
     this.setData({ records: [] });
     await this.next();

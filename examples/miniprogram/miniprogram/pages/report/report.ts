@@ -1,5 +1,5 @@
 import { today } from "../../api/client.js";
-import { client, copy, idOf, keptStudents, report } from "../../service.js";
+import { client, copy, idOf, keptStudents, report, warningsOf } from "../../service.js";
 import { texts } from "../../texts.js";
 
 const quarter = 91; // days
@@ -8,7 +8,7 @@ const quarter = 91; // days
 Page({
   data: {
     t: texts, student: "", year: 0, term: "", from: "", to: "", busy: false,
-    text: "", made: "", unsaid: [] as string[], refusedCopy: "",
+    text: "", made: "", unsaid: [] as string[], warnings: [] as string[], refusedCopy: "",
   },
 
   onLoad(query: Record<string, string | undefined>) {
@@ -35,9 +35,13 @@ Page({
   async make(range: Parameters<typeof client.report>[1]) {
     this.setData({ busy: true });
     try {
-      const { text, records, sentences } = await client.report(this.data.student, range);
+      const made = await client.report(this.data.student, range);
+      const { text, records, sentences } = made;
       const unsaid = sentences.filter((s) => !s.supported).map((s) => s.text);
-      this.setData({ text, unsaid, made: texts.reportMade.replace("{n}", String(records)), refusedCopy: "" });
+      this.setData({
+        text, unsaid, warnings: warningsOf(made), refusedCopy: "",
+        made: texts.reportMade.replace("{n}", String(records)),
+      });
     } catch (error) {
       report(error);
     } finally {

@@ -7,9 +7,13 @@ import { texts } from "../../texts.js";
 interface Row { profile_id: string; name: string; about: string; time: string; now: boolean; state: string; done: boolean }
 
 const lately = 28; // days
+const atOnce = 8; // students, of more
 
 Page({
-  data: { t: texts, students: [] as Row[], name: "", ready: false, offline: false },
+  data: {
+    t: texts, atOnce, students: [] as Row[], count: 0, query: "", all: false, ready: false, offline: false,
+  },
+  profiles: [] as StudentProfile[],
   days: undefined as Record<string, string> | undefined, // of the last records, by student
 
   onLoad() {
@@ -17,35 +21,48 @@ Page({
   },
 
   async onShow() {
-    if (this.data.students.length === 0) this.setData({ students: rowsOf(keptStudents()) });
+    if (this.profiles.length === 0) this.profiles = keptStudents();
+    this.draw();
     try {
-      const students = await readStudents();
-      this.setData({ students: rowsOf(students, this.days), ready: true, offline: false });
+      this.profiles = await readStudents();
+      this.draw();
+      this.setData({ ready: true, offline: false });
       this.days = await client.lastDays(today(lately));
-      this.setData({ students: rowsOf(students, this.days) });
+      this.draw();
     } catch (error) {
       if (!isOffline(error)) return report(error);
       this.setData({ offline: true });
     }
   },
 
-  typeName(event: WechatMiniprogram.Input) {
-    this.setData({ name: event.detail.value });
+  /** Shows the students who are searched for, all by name, or the first of the day. */
+  draw() {
+    const { profiles } = this;
+    const wanted = fold(this.data.query);
+    const some = wanted || this.data.all ? profiles.filter((p) => fold(aboutOf(p)).includes(wanted)).sort(byName)
+      : inOrderOfTheDay(profiles).slice(0, atOnce);
+    this.setData({ students: rowsOf(some, this.days), count: profiles.length });
   },
 
-  async add() {
-    try {
-      await client.createStudent({ name: this.data.name });
-      this.setData({ name: "" });
-      await this.onShow();
-    } catch (error) {
-      report(error);
-    }
+  search(event: WechatMiniprogram.Input) {
+    this.setData({ query: event.detail.value });
+    this.draw();
+  },
+
+  showAll() {
+    this.setData({ all: true });
+    this.draw();
+  },
+
+  add() {
+    void wx.navigateTo({ url: "/pages/profile/profile" });
   },
 
   open(event: WechatMiniprogram.TouchEvent) {
     const { id, record } = event.currentTarget.dataset;
     void wx.navigateTo({ url: `/pages/lesson/lesson?student=${id}${record ? "&record=1" : ""}` });
+    this.setData({ query: "", all: false }); // for the next student
+    this.draw();
   },
 
   openRecords() {
@@ -61,16 +78,33 @@ Page({
   },
 });
 
+/** What a student is searched by. */
+const aboutOf = (s: StudentProfile): string => [s.name, s.grade, s.subject, s.term].join(" ");
+
+/** Without differences of case and width. */
+const fold = (text: string): string => text.normalize("NFKC").toLowerCase().trim();
+
+/** In the order of pinyin, on phones that know it. */
+const byName = (a: StudentProfile, b: StudentProfile): number => a.name.localeCompare(b.name, "zh-u-co-pinyin");
+
+const timeNow = (): string => new Date().toTimeString().slice(0, 5);
+
+const isOver = (s: StudentProfile, now: string): boolean => (s.end_time || s.start_time) <= now;
+
 /** The lesson that is now comes first, then those of later today, those that are over, and students without a time. */
+function inOrderOfTheDay(students: StudentProfile[]): StudentProfile[] {
+  const now = timeNow();
+  const order = (s: StudentProfile) => (s.start_time ? Number(isOver(s, now)) + s.start_time : "2");
+  return [...students].sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : byName(a, b)));
+}
+
 function rowsOf(students: StudentProfile[], days?: Record<string, string>): Row[] {
-  const time = new Date().toTimeString().slice(0, 5);
-  const isOver = (s: StudentProfile) => (s.end_time || s.start_time) <= time;
-  const order = (s: StudentProfile) => (s.start_time ? Number(isOver(s)) + s.start_time : "2" + s.name);
-  return [...students].sort((a, b) => (order(a) < order(b) ? -1 : 1)).map((s) => {
+  const now = timeNow();
+  return students.map((s) => {
     const day = days?.[s.profile_id];
     return {
       profile_id: s.profile_id, name: s.name, about: [s.grade, s.subject].filter(Boolean).join(" · "), time: s.start_time,
-      now: s.start_time !== "" && s.start_time <= time && !isOver(s), done: day === today(),
+      now: s.start_time !== "" && s.start_time <= now && !isOver(s, now), done: day === today(),
       state: !days ? "" : day === today() ? texts.doneToday : day ? `${texts.last} ${day.slice(5)}` : texts.noneLately,
     };
   });
