@@ -128,12 +128,18 @@ func (s *Store) exchange(
 	b.Queue(planSQL+limitSQL, limit(ctx))
 	var promoted []driver.Signal
 	keys, _ := rules.Ended(x.Results)
+	left := map[string]int{} // jobs of each key that have ended with none promoted in their place
+	for _, r := range x.Results {
+		if r.LimitKey != "" && r.Action != driver.Reschedule {
+			left[r.LimitKey]++
+		}
+	}
 	recorded := make([]int64, 0, len(x.Results)) // ids
 	if err := s.queueResults(&b, x, &recorded); err != nil {
 		return false, err
 	}
 	if len(keys) > 0 {
-		s.queuePromote(&b, keys, &promoted)
+		s.queuePromote(&b, keys, &promoted, left)
 	}
 	c := claims{ExchangeRequest: x, claimMode: s.claimMode(x), res: res}
 	if c.exclusive {
@@ -159,10 +165,14 @@ func (s *Store) exchange(
 	}
 	again = s.claimed(&c)
 	if c.keys {
-		keys = append(keys, rules.Names(c.turned...)...)
+		for _, key := range c.turned {
+			left[key]++
+		}
 	}
-	for _, key := range keys {
-		s.promoter.Add(driver.Signal{LimitKey: key})
+	for key, n := range left {
+		if n > 0 {
+			s.promoter.Add(driver.Signal{LimitKey: key})
+		}
 	}
 	lostKeys, groups := []string(nil), []string(nil)
 	for _, r := range x.Results {

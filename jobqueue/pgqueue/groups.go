@@ -24,7 +24,7 @@ with promoted as (
     where (select m.id from jobqueue_job m where m.in_group = g.name limit 1) is null
     limit 1000))
   returning queue, run_at)
-select queue, (extract(epoch from min(run_at) - now()) * 1000000)::bigint from promoted group by queue`
+select queue, (extract(epoch from min(run_at) - now()) * 1000000)::bigint, '' from promoted group by queue`
 
 // idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
 var idleGroupsSQL = idleSQL("after_group",
@@ -36,7 +36,7 @@ func (s *Store) promoteGroups(ctx context.Context, groups []string) error {
 	var b pgx.Batch
 	var promoted []driver.Signal
 	b.Queue(planSQL)
-	b.Queue(s.sql(promoteGroupsSQL), groups).Query(addSignals(&promoted))
+	b.Queue(s.sql(promoteGroupsSQL), groups).Query(addSignals(&promoted, map[string]int{}))
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil || len(promoted) == 0 {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 //
 // A claim does not step over a job without a turn again and again: the job becomes held, until the
 // end of another promotes it. That may be wrong, since neither sees what the other is doing: both
-// look again after their commit.
+// look again after their commit, the end of a job only where it has promoted none in its place.
 
 // turnsOfKey selects the jobs of k.key that may start, of those up to the id k.last with a limit of
 // up to k.most. Those that were started come first in the index.
@@ -58,7 +58,7 @@ where worker = 0 and ctid = any (array(
       and t.worker = 0 and k.key = n.key) t
   join jobqueue_job j on j.ctid = t.ctid
   where j.worker = 0 for update of j skip locked))
-returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
+returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint, limit_key`
 
 // idleSQL finds the names in a column of held jobs after $1 for which a condition holds, skipping
 // from name to name through the index; most is the key_limit of a job. It looks at $2 names, and
@@ -87,19 +87,20 @@ var idleKeysSQL = idleSQL("limit_key", `
 // idleWindow is how many keys, and groups, are looked at together: in about 30 ms.
 const idleWindow = 5000
 
-// queuePromote adds the statement that lets the next jobs of keys run, and has their queues added
-// to promoted.
-func (s *Store) queuePromote(b *pgx.Batch, keys []string, promoted *[]driver.Signal) {
-	b.Queue(s.sql(promoteSQL), keys).Query(addSignals(promoted))
+// queuePromote adds the statement that lets the next jobs of keys run, and has signals for their
+// queues added to promoted and their keys counted down in left.
+func (s *Store) queuePromote(b *pgx.Batch, keys []string, promoted *[]driver.Signal, left map[string]int) {
+	b.Queue(s.sql(promoteSQL), keys).Query(addSignals(promoted, left))
 }
 
-// addSignals returns a function that adds a signal for each row of promoteSQL or promoteGroupsSQL.
-func addSignals(promoted *[]driver.Signal) func(pgx.Rows) error {
+// addSignals returns a function that does so for each row of promoteSQL or promoteGroupsSQL.
+func addSignals(promoted *[]driver.Signal, left map[string]int) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
-		var queue string
+		var queue, key string
 		var in int64
-		_, err := pgx.ForEachRow(rows, []any{&queue, &in}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&queue, &in, &key}, func() error {
 			*promoted = append(*promoted, driver.Signal{Queue: queue, In: rules.Duration(in)})
+			left[key]--
 			return nil
 		})
 		return err
@@ -112,7 +113,7 @@ func (s *Store) promote(ctx context.Context, keys []string) error {
 		var b pgx.Batch
 		var promoted []driver.Signal
 		b.Queue(planSQL)
-		s.queuePromote(&b, batch, &promoted)
+		s.queuePromote(&b, batch, &promoted, map[string]int{})
 		if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
 			return err
 		}
