@@ -154,8 +154,8 @@ func TestMissingSoundIsTold(t *testing.T) {
 
 var record = flag.Duration("record", 0, "record for so long, such as 60m (with -timeout 90m)")
 
-// A long lesson with a pause every 25 s: each second arrives once, in parts of 20 s or longer but
-// for the last.
+// A long lesson with a pause every 25 s: each second that the microphone delivers arrives once, in
+// parts of 20 s or longer but for the last. What it does not deliver, as on a busy machine, is told.
 func TestLongRecordingArrivesWhole(t *testing.T) {
 	if *record == 0 {
 		t.Skip("only with -record")
@@ -185,13 +185,14 @@ func TestLongRecordingArrivesWhole(t *testing.T) {
 			b.eval(`document.querySelector(".bar .notice").innerText`))
 	}
 	seconds := shown()
+	told, _ := strconv.Atoi(b.eval(`/\d+(?= s)/.exec(document.querySelector(".bar .notice").innerText)?.[0] ?? "0"`))
 	b.clickButton("Stop")
 	b.until(`() => import("/page/outbox.js").then(({ outbox }) => outbox.state.unsent === 0)`, "")
 	session, err := c.ActiveSession(t.Context(), p.ID)
 	require.NoError(t, err)
 	files, durations := storedParts(t, c, p.ID, len(session.Lessons[0].Segments))
 	from, to := requireOnce(t, files, durations, 40)
-	t.Logf("%.1f s of %d s arrived in %d parts", to-from, seconds, len(files))
-	require.InDelta(t, seconds, to-from, 3)
+	t.Logf("%.1f s of %d s arrived in %d parts, %d s are told to be missing", to-from, seconds, len(files), told)
+	require.InDelta(t, seconds-told, to-from, 3)
 	require.GreaterOrEqual(t, slices.Min(durations[:len(files)-1]), 20.0)
 }

@@ -33,11 +33,13 @@ func TestFirstPaintOnASlowDevice(t *testing.T) {
 	for range *paint {
 		b := newBrowser(t, chromedp.Flag("lang", "zh-CN"))
 		b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-			_, err := cdp.Call(ctx, target, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 4})
+			slower := emulation.SetCPUThrottlingRateParams{Rate: 4}
+			_, err := cdp.Call(ctx, target, emulation.SetCPUThrottlingRate, slower)
 			require.NoError(t, err)
 			_, err = cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument,
 				cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: `new MutationObserver(() => {
-					if (document.querySelector(".list strong, details .list")) globalThis.students ??= performance.now();
+					const list = document.querySelector(".list strong, details .list");
+					if (list) globalThis.students ??= performance.now();
 				}).observe(document, { childList: true, subtree: true });`})
 			return err
 		}))

@@ -180,7 +180,7 @@ type Follow = (session: string, on: Follower, signal: AbortSignal) => Promise<vo
 type KeepAwake = (signal: AbortSignal) => void;
 
 /** Waits for an event, or the end of the signal. */
-type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<void>;
+type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<any>;
 type Listen = (target: EventTarget, name: string, listener: (event: any) => unknown) => void;
 
 /** Records a stream until the function that it returns is called, which waits for the last audio. */

@@ -194,9 +194,10 @@ export async function happens(target, name, end) {
 	if (end?.aborted) return;
 	const listening = new AbortController();
 	const { signal } = listening;
-	await new Promise((resolve) => {
+	const event = await new Promise((resolve) => {
 		target.addEventListener(name, resolve, { signal });
 		end?.addEventListener("abort", resolve, { signal });
 	});
 	listening.abort();
+	return event;
 }

@@ -5,12 +5,24 @@ import { delay, happens } from "./dom.js";
 // Safari's webm did not always play; others cannot record AAC.
 const types = ["audio/mp4;codecs=mp4a.40.2", "audio/webm;codecs=opus", "audio/ogg;codecs=opus"];
 
-const shortest = 20_000; // ms of a segment, from which on a pause ends it
+const shortest = 20_500; // ms from which on a pause ends a segment, which is at least 20 s then
 const longest = 60_000;
-const pause = 300; // ms of silence that are a pause
-const overlap = 150; // ms: a busy device drops what is not yet encoded
-const sliver = 300; // ms; shorter recordings have no sound
+const pause = 300; // ms of silence that are a pause; shorter recordings have no sound
 const tick = 100; // ms between two looks at the level
+
+/** Has what is encoded handed on. Returns how many bytes that were. @param {MediaRecorder} recorder */
+async function flush(recorder) {
+	const data = happens(recorder, "dataavailable", AbortSignal.timeout(2000));
+	recorder.requestData();
+	return (await data).data?.size;
+}
+
+/** Ends a recorder when all is encoded: a busy device is late, and the end drops the rest. @param {MediaRecorder} recorder */
+async function finish(recorder) {
+	if (recorder.state === "recording") recorder.pause();
+	do await delay(pause); while (recorder.state === "paused" && await flush(recorder));
+	if (recorder.state === "paused") recorder.stop();
+}
 
 /** @type {RecordStream} */
 export async function recordStream(stream, on) {
@@ -65,8 +77,8 @@ export async function recordStream(stream, on) {
 	async function cut() {
 		const { recorder } = segment;
 		segment = await start();
-		await delay(overlap);
-		if (recorder.state === "recording") recorder.stop();
+		while (timer && !await flush(segment.recorder)) await delay(tick);
+		await finish(recorder);
 	}
 
 	track?.addEventListener("ended", on.ended);
@@ -77,15 +89,13 @@ export async function recordStream(stream, on) {
 	});
 	const { began } = segment;
 	const before = delivered();
-	const timer = setInterval(look, tick);
+	let timer = setInterval(look, tick);
 	return async () => {
 		clearInterval(timer);
+		timer = 0;
 		await cutting;
-		const { recorder, began } = segment;
-		if (recorder.state !== "inactive") {
-			if (performance.now() - began < sliver) await delay(sliver);
-			recorder.stop();
-		}
+		await delay(pause);
+		await finish(segment.recorder);
 		await Promise.all(ends);
 		for (const track of stream.getTracks()) track.stop();
 		await context.close();

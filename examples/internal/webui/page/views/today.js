@@ -37,7 +37,7 @@ export async function todayView(root) {
 	/** @param {Profile} p @param {boolean} ofToday */
 	function row(p, ofToday) {
 		const isNow = ofToday && p.start_time <= now && !isOver(p);
-		const state = h("span.state", {});
+		const state = h("span.hint.state", {});
 		const draw = () => {
 			if (!last) return;
 			const day = last.get(p.profile_id);

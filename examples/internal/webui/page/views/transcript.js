@@ -41,8 +41,12 @@ export function transcript(work) {
 		const name = t("lesson", { n: number });
 		const heading = h("h3", {});
 		const list = h("ol.segments", {});
-		const more = h("details", {}, h("summary", {}, t("recogniseAgain")),
-			again("feedback-lessons/" + lesson_id, name, () => { more.open = false; }));
+		const spoken = languages(t("usual"));
+		const more = h("details", {}, h("summary", {}, t("recogniseAgain")), h("div.row", {}, spoken, button(t("recogniseAgain"), async () => {
+			await request("POST", `feedback-lessons/${lesson_id}/retry`, { body: spoken.value ? { language: spoken.value } : {} });
+			more.open = false;
+			await work.refresh();
+		}, { of: name })));
 		const section = h("section", { "aria-label": name }, heading, list, more);
 		return ({ applied, state, segments }, kept) => {
 			write(heading, `${name} · ${t(applied ? "applied" : state === "recording" ? "open" : "finished")}`);
@@ -182,27 +186,15 @@ export function transcript(work) {
 			const done = async (/** @type {string | null} */ text) => {
 				clearTimeout(timer);
 				if (text === null || localStorage.getItem(key) !== null) await save(text);
-				if (text === null || localStorage.getItem(key) === null) close();
-			};
-			const close = () => {
+				if (text !== null && localStorage.getItem(key) !== null) return;
 				box.remove();
 				resolve();
 			};
 			const box = h("div", {}, editor, state, h("div.row", {}, button(t("done"), () => done(editor.value), { class: "primary" }),
-				button(t("asRecognised"), () => done(null))), again(path, label, close));
+				button(t("asRecognised"), () => done(null))));
 			row.prepend(box);
 			editor.focus();
 		});
-	}
-
-	/** Has a part or a lesson recognised again, in a language. @param {string} path @param {string} of @param {Action} [then] */
-	function again(path, of, then) {
-		const choice = languages(t("usual"));
-		return h("div.row", {}, choice, button(t("recogniseAgain"), async () => {
-			await request("POST", path + "/retry", { body: choice.value ? { language: choice.value } : {} });
-			then?.();
-			await work.refresh();
-		}, { of }));
 	}
 
 	/** @type {(r: Recording) => Draw<Recording>} */
