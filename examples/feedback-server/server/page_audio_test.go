@@ -155,7 +155,8 @@ func TestMissingSoundIsTold(t *testing.T) {
 var record = flag.Duration("record", 0, "record for so long, such as 60m (with -timeout 90m)")
 
 // A long lesson with a pause every 25 s: each second that the microphone delivers arrives once, in
-// parts of 20 s or longer but for the last. What it does not deliver, as on a busy machine, is told.
+// parts of 20 s or longer but for the last. What it does not deliver, as on a busy machine, is
+// told.
 func TestLongRecordingArrivesWhole(t *testing.T) {
 	if *record == 0 {
 		t.Skip("only with -record")
