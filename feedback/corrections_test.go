@@ -18,23 +18,22 @@ func TestLearningFromRepeatedWordsIsCheap(t *testing.T) {
 		}
 		return text
 	}
-	cost := func(transcript, saved string) time.Duration {
-		best := time.Hour
-		for range 3 {
-			started := time.Now()
-			_, err := corrections(t.Context(), []string{transcript}, saved)
-			require.NoError(t, err)
-			best = min(best, time.Since(started))
-		}
-		return best
+	cost := func(transcript, saved string) float64 {
+		started := time.Now()
+		_, err := corrections(t.Context(), []string{transcript}, saved)
+		require.NoError(t, err)
+		return float64(time.Since(started))
 	}
 	for name, saved := range map[string]func(part int) string{
 		"the same word":      func(part int) string { return repeated[:maxContentLength/part] },
 		"in capitals":        func(part int) string { return strings.ToUpper(repeated[:maxContentLength/part]) },
 		"many names between": func(part int) string { return names(60 / part) },
 	} {
-		short, long := cost(repeated[:len(repeated)/4], saved(4)), cost(repeated, saved(1))
-		t.Log(name, short, long)
-		require.Less(t, long, 10*short+10*time.Millisecond, name)
+		times := 16.0
+		for try := 0; try < 20 && times > 8; try++ { // other processes disturb some tries, not all
+			short := cost(repeated[:len(repeated)/4], saved(4))
+			times = min(times, cost(repeated, saved(1))/short)
+		}
+		require.Less(t, times, 8.0, name)
 	}
 }
