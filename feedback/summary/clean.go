@@ -1,15 +1,13 @@
 package summary
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // clean returns the words of a lesson without what the speaker did not want to say: fillers,
 // repeated words, what was corrected or withdrawn, what was said to others or is not to be written.
 // What only then stands side by side is looked at once more.
 func clean(text string) []word {
-	words := withoutUnwanted(withoutUnwanted(divide(parse(text))))
+	w := weights()
+	words := withoutUnwanted(w.divide(withoutUnwanted(w.divide(parse(text)))))
 	if words = withoutRepeatedSentences(words); len(words) == 0 {
 		return parse(text) // "Okay." is all that was said
 	}
@@ -22,7 +20,7 @@ func withoutUnwanted(words []word) []word {
 		return nil
 	}
 	l := analyze(words)
-	drop := l.decide(weights.scores(l))
+	drop := l.decide(weights().scores(l))
 	for i, why := range drop {
 		if why == spoken { // nothing ends after it
 			words[i].end, words[i].mark = inside, ""
@@ -54,79 +52,7 @@ func endAtAsides(words []word, drop []reason) {
 	}
 }
 
-// The lengths of what is divided in a text without marks, in words.
-const (
-	minClause   = 5
-	minSentence = 4
-	longClause  = 20
-)
-
-// divide ends clauses and sentences of long stretches without marks before words that usually begin
-// one.
-func divide(words []word) []word {
-	for _, c := range parts(words, clause) {
-		if len(c) <= longClause {
-			continue
-		}
-		text, at := plainText(c)
-		begins := map[int]end{}
-		for _, m := range starts.FindAllStringIndex(text, -1) {
-			begins[tokenAt(at, m[0])] = clause
-		}
-		for _, m := range breaks.FindAllStringIndex(text, -1) {
-			begins[tokenAt(at, m[0])] = sentence
-		}
-		since := 0
-		for i := range c {
-			e := begins[i]
-			if i > 0 && (proclitics[c[i-1].low] || objects[c[i-1].low]) {
-				e = inside
-			}
-			if e == sentence && since >= minSentence || e != inside && since >= minClause {
-				c[i-1].end = e
-				since = 0
-			}
-			since++
-		}
-	}
-	return words
-}
-
-// objects are characters that a clause may have before 他 or 我.
-var objects = wordSet(`打 骂 教 带 帮 叫 醒 问 诉 夸 陪 请 看 像 了 和 其`)
-
-// tokenAt returns the index of the last word that starts at or before an offset.
-func tokenAt(starts []int, offset int) int { return sort.SearchInts(starts, offset+1) - 1 }
-
 func hasCapital(w word) bool { return !w.wide && w.text != strings.ToLower(w.text) }
-
-var subjects = wordSet(`he she they we i it his her their the this today there my our his
-	他 她 它 我 孩子 今天 妈妈 爸爸 老师 课上`)
-
-var subordinators = wordSet(`because since when which who that if so 因为 所以 如果 而且 还`)
-
-// hasSubject reports whether a clause does not depend on the one before.
-func hasSubject(c []word) bool {
-	i := 0
-	for i+1 < len(c) && conjunctions[c[i].low] {
-		i++
-	}
-	text, _ := plainText(c[i:min(i+2, len(c))])
-	first := c[i].low
-	if depends(c[i:]) {
-		return false
-	}
-	return subjects[first] || subjects[text] || c[i].kind == name || c[i].kind == day ||
-		!c[i].wide && c[i].text != c[i].low
-}
-
-// depends reports whether a clause begins with a word that makes it part of another.
-func depends(c []word) bool {
-	text, _ := plainText(c[:min(2, len(c))])
-	return subordinators[c[0].low] || subordinators[text]
-}
-
-var conjunctions = wordSet(`and but so then also 但是 不过 然后`)
 
 func wordSet(text string) map[string]bool {
 	m := map[string]bool{}

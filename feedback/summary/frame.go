@@ -1,11 +1,8 @@
 package summary
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
-// place is the part of a text that a sentence belongs to.
+// place is the part of a text that a clause belongs to.
 type place byte
 
 const (
@@ -14,17 +11,6 @@ const (
 	inNotices
 )
 
-// placeOf returns the place of a clause, by the rules of phrases.txt.
-func placeOf(text string) place {
-	switch {
-	case homework.MatchString(text) && !notHomework.MatchString(text):
-		return inHomework
-	case notice.MatchString(text) && !notNotice.MatchString(text):
-		return inNotices
-	}
-	return inLesson
-}
-
 // piece is a sentence, or the clauses of one that belong to one place.
 type piece struct {
 	words  []word
@@ -32,28 +18,20 @@ type piece struct {
 	place  place
 }
 
-// pieces divides the words of a lesson by place. What follows homework or a notice in a sentence
-// and is not about the lesson belongs to it; so does a short clause before it.
+// pieces divides the words of a lesson by place.
 func pieces(words []word, lesson int) []piece {
+	if len(words) == 0 {
+		return nil
+	}
+	v := newView(words)
 	var out []piece
-	before := inLesson // of the last sentence
-	for _, s := range parts(words, sentence) {
-		clauses := parts(s, clause)
-		at := places(clauses)
-		if text, _ := plainText(s); len(clauses) <= 3 && at[0] == inLesson && before != inLesson &&
-			countWords(text) <= lengthOf(s) && !opener.MatchString(text) {
-			at[0] = before // "Hands separately." after homework
-			at = continued(clauses, at)
+	for c, at := range weights().places(v) {
+		from, to := v.clauses[c][0], v.clauses[c][1]
+		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
+			out[last].words = append(out[last].words, words[from:to]...)
+			continue
 		}
-		for i, c := range clauses {
-			if i > 0 && at[i] == at[i-1] {
-				last := &out[len(out)-1]
-				last.words = append(last.words, c...)
-				continue
-			}
-			out = append(out, piece{append([]word(nil), c...), lesson, at[i]})
-		}
-		before = at[len(at)-1]
+		out = append(out, piece{append([]word(nil), words[from:to]...), lesson, at})
 	}
 	for i := range out {
 		out[i].words = whole(out[i].words)
@@ -61,75 +39,125 @@ func pieces(words []word, lesson int) []piece {
 	return out
 }
 
-// lengthOf returns how many words a sentence may have that goes on with homework or a notice.
-func lengthOf(s []word) int {
-	if s[0].wide {
-		return 30
+// places returns the place of each clause, as the model chooses.
+func (t *table) places(v *view) []place {
+	made := t.choose(len(v.clauses), v.placeFeatures, v.placeAfter)
+	out := make([]place, len(made))
+	for i, m := range made {
+		out[i] = place(m)
 	}
-	return 16
+	return out
 }
 
-// places returns the place of each clause of a sentence.
-func places(clauses [][]word) []place {
-	at := make([]place, len(clauses))
-	for i, c := range clauses {
-		text, _ := plainText(c)
-		at[i] = placeOf(text)
-	}
-	for i := 1; i < len(clauses); i++ { // "the concert, on Friday the 5th"
-		if at[i-1] == inLesson && at[i] == inLesson {
-			a, _ := plainText(clauses[i-1])
-			b, _ := plainText(clauses[i])
-			if p := placeOf(a + " " + b); p != inLesson {
-				at[i-1], at[i] = p, p
-			}
+// placeFeatures returns what is seen of the place of a clause.
+func (v *view) placeFeatures(c int) keys {
+	k := make(keys, 0, 160)
+	from, to := v.clauses[c][0], v.clauses[c][1]
+	s := v.sentences[v.sentence[c]]
+	sFrom, sTo := v.clauses[s[0]][0], v.clauses[s[1]-1][1]
+	set, all := v.in(from, to), v.in(sFrom, sTo)
+	size := bucket(to - from)
+	first := bit(c == s[0])
+	k.add(400, v.wide)
+	k.add(401, size, v.wide)
+	k.add(402, first, v.wide)
+	k.add(403, v.id(from), v.id(from+1))
+	k.add(404, v.id(from), v.id(from+1), v.id(from+2))
+	k.add(405, v.id(from), first)
+	k.add(406, v.id(to-1))
+	k.add(407, v.id(to-2), v.id(to-1))
+	k.add(408, uint32(min(c, 6)), v.wide)
+	k.add(409, uint32(min(len(v.clauses)-1-c, 6)), v.wide)
+	k.add(410, uint32(10*c/len(v.clauses)), v.wide)
+	k.add(411, v.shape(set), v.wide)
+	k.add(412, v.ends(to)/4, v.wide)
+	for i := from; i < min(to, from+40); i++ {
+		k.add(413, v.ids[i])
+		k.add(414, v.ids[i], v.id(i+1))
+		k.add(415, v.ids[i], v.id(i+1), v.id(i+2))
+		if i > from {
+			k.add(416, v.id(from), v.ids[i])
 		}
 	}
-	for i := range len(clauses) - 1 { // "also, we need new strings, please buy some"
-		if text, _ := plainText(clauses[i]); at[i] == inLesson && adds.MatchString(text) {
-			at[i] = at[i+1]
+	k.each(417, set, v.wide)
+	k.each(418, set, v.shape(set)&7)
+	k.add(419, v.kindsIn(from, to), v.wide)
+	k.each(420, set, v.kindsIn(from, to))
+	k.each(421, v.set(from), first)
+	k.each(422, all, v.wide)
+	k.each(423, all, v.kindsIn(sFrom, sTo))
+	for i := max(sFrom, from-20); i < min(sTo, to+20); i++ {
+		if i < from || i >= to {
+			k.add(424, v.ids[i], bit(i < from))
 		}
 	}
-	at = continued(clauses, at)
-	for i := len(clauses) - 2; i >= 0; i-- {
-		if at[i] == inLesson && at[i+1] != inLesson && leadsOn(clauses[i], clauses[i+1]) {
-			at[i] = at[i+1]
+	around := func(id uint32, c int) { // a clause nearby
+		if c < 0 || c >= len(v.clauses) {
+			k.add(id, v.wide)
+			return
+		}
+		a, b := v.clauses[c][0], v.clauses[c][1]
+		k.each(id+1, v.in(a, b), v.wide)
+		k.add(id+2, v.kindsIn(a, b), v.wide)
+		k.add(id+3, v.shape(v.in(a, b)), v.wide)
+		k.add(id+4, v.id(a), v.id(a+1))
+		for i := a; i < min(b, a+20); i++ {
+			k.add(id+5, v.ids[i])
 		}
 	}
-	return at
+	around(430, c-1)
+	around(440, c+1)
+	if c+2 < len(v.clauses) {
+		k.each(450, v.in(v.clauses[c+2][0], v.clauses[c+2][1]), v.wide)
+	}
+	return k
 }
 
-// continued gives clauses without a place of their own the place of the one before.
-func continued(clauses [][]word, at []place) []place {
-	for i := 1; i < len(clauses); i++ {
-		text, _ := plainText(clauses[i])
-		if at[i] == inLesson && at[i-1] != inLesson && (!clauses[i][0].wide || !opener.MatchString(text)) {
-			at[i] = at[i-1]
+// kindsIn returns which kinds of words are among words[from:to].
+func (v *view) kindsIn(from, to int) (set uint32) {
+	for _, w := range v.words[from:to] {
+		if w.kind != name {
+			set |= 1 << w.kind
 		}
 	}
-	return at
+	return set >> 1
 }
 
-var replaces = regexp.MustCompile(`^(?:建议|需要|请|要)?.{0,2}[换买]|^please (?:buy|get|order)`)
-
-// later matches the time of what comes.
-var later = regexp.MustCompile(`^(?:下次|下节|下周|下个|明天|后天|周末|星期|周|\d+[月号]).{0,8}$|^(?:on|next|from|at) `)
-
-var conditions = wordSet(`if because since when as unless after before although 如果 因为 由于 要是`)
-
-// leadsOn reports whether a clause says nothing without the next one: it is short, or a condition,
-// or the next one is an amount.
-func leadsOn(c, next []word) bool {
-	first, _ := plainText(c[:min(2, len(c))])
-	text, _ := plainText(c)
-	if rest, _ := plainText(next); replaces.MatchString(rest) {
-		return true // "his mouse is broken, please buy a new one"
+// placeAfter returns what is seen of that after the places of the clauses before.
+func (v *view) placeAfter(c int, w *way) keys {
+	k := make(keys, 0, 48)
+	from, to := v.clauses[c][0], v.clauses[c][1]
+	set := v.in(from, to)
+	a, b := uint32(w.last(0)), uint32(w.last(1))
+	first := bit(c == v.sentences[v.sentence[c]][0])
+	same, seen := 0, uint32(0)
+	for at := w; at != nil && same < 25 && at.choice == w.choice; at = at.before {
+		same++
 	}
-	if first := next[0].low; !next[0].wide && !conjunctions[first] && !subjects[first] && first != "please" {
-		return true // "the next lesson is online, on Tuesday at six"
+	for at, n := w, 0; at != nil && n < 25; at, n = at.before, n+1 {
+		seen |= 1 << at.choice
 	}
-	return countWords(text) <= 4 && (c[0].wide || !hasSubject(c)) || later.MatchString(text) || len(next) <= 3 &&
-		next[0].kind == number || conditions[c[0].low] || conditions[first]
+	k.add(460, a, v.wide)
+	k.add(461, a, first, v.wide)
+	k.add(462, a, b, first)
+	k.add(463, a, bucket(same), first)
+	k.add(464, a, v.id(from), first)
+	k.add(465, a, v.id(from), v.id(from+1))
+	k.add(466, a, bucket(to-from), first)
+	k.add(467, a, v.shape(set), first)
+	k.add(468, a, v.kindsIn(from, to), first)
+	k.add(469, seen, a, v.wide)
+	k.add(470, a, uint32(min(len(v.clauses)-1-c, 4)))
+	k.each(471, set, a)
+	k.each(472, v.set(from), a, first)
+	for i := from; i < min(to, from+25); i++ {
+		k.add(473, v.ids[i], a)
+	}
+	if c > 0 {
+		k.add(474, a, v.ends(from)/4, v.shape(v.in(v.clauses[c-1][0], from))&63)
+		k.each(475, v.in(v.clauses[c-1][0], from), a, first)
+	}
+	return k
 }
 
 // whole makes a sentence of clauses: it starts without "and" and ends with an end mark.

@@ -4,19 +4,21 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"math"
+	"sync"
 )
 
 //go:embed weights.bin
 var weightData []byte
 
 // weights are what the features are worth, as trained from the notes in testdata by
-// TestWeights: pairs of how far a feature is from the one before, and its weight.
-var weights = loadWeights(weightData)
+// TestWeights: pairs of how far a feature is from the one before, and its weight. They are loaded
+// when a text is first made.
+var weights = sync.OnceValue(func() *table { return loadWeights(weightData) })
 
 // table is a hash table of weights, with open addressing.
 type table struct {
 	keys   []uint32
-	values []float32
+	values []int8
 }
 
 // unit is what a weight of 1 means.
@@ -25,16 +27,16 @@ const unit = 1.0 / 24
 func loadWeights(data []byte) *table {
 	t := &table{}
 	size := 1
-	for size < len(data) {
+	for size < len(data)/2 { // a weight has about three bytes
 		size *= 2
 	}
-	t.keys, t.values = make([]uint32, size), make([]float32, size)
+	t.keys, t.values = make([]uint32, size), make([]int8, size)
 	key := uint64(0)
 	for len(data) > 0 {
 		delta, n := binary.Uvarint(data)
 		key += delta
 		i := t.slot(uint32(key))
-		t.keys[i], t.values[i] = uint32(key), float32(int8(data[n]))*unit
+		t.keys[i], t.values[i] = uint32(key), int8(data[n])
 		data = data[n+1:]
 	}
 	return t
@@ -51,11 +53,11 @@ func (t *table) slot(key uint32) int {
 
 // score returns the sum of the weights of features.
 func (t *table) score(k keys) float64 {
-	sum := float32(0)
+	sum := 0
 	for _, key := range k {
-		sum += t.values[t.slot(key)]
+		sum += int(t.values[t.slot(key)])
 	}
-	return float64(sum)
+	return float64(sum) * unit
 }
 
 // scores are the values of all decisions of a lattice; what is kept has none.
@@ -84,10 +86,6 @@ func (l *lattice) combine(filler, whole, start, stop, spans []float64) scores {
 	return scores{filler, start, stop, spans}
 }
 
-// unsaidMargin is how much more it must be worth to leave out what is perhaps not to be written
-// than to keep it.
-const unsaidMargin = 2.5
-
 // decide returns the words to leave out, by the best way through the lattice (Viterbi).
 func (l *lattice) decide(s scores) []reason {
 	n := len(l.words)
@@ -114,12 +112,12 @@ func (l *lattice) decide(s scores) []reason {
 		}
 		for ; next < len(l.spans) && l.spans[next].to == i; next++ {
 			p := l.spans[next]
-			why, margin := spoken, 0.0
+			why := spoken
 			if p.unsaid {
-				why, margin = unsaid, unsaidMargin
+				why = unsaid
 			}
 			for state := range 2 {
-				if v := best[p.from][state].value + s.spans[next] - margin; v > keep.value {
+				if v := best[p.from][state].value + s.spans[next]; v > keep.value {
 					keep = step{v, p.from, state, why}
 				}
 			}

@@ -21,31 +21,43 @@ const (
 	spoilt       // <> what is corrected, withdrawn or said twice
 )
 
-// markedText is a text, of which each byte has a label.
+// markedText is a text, of which each byte has a label and a place.
 type markedText struct {
 	text   string
 	labels []label
+	places []place
 }
 
 var markLabels = map[rune]label{'{': goes, '<': spoilt, '[': mayGo, '}': stays, '>': stays, ']': stays}
 
+// markPlaces stand where a place begins.
+var markPlaces = map[string]place{"#l ": inLesson, "#h ": inHomework, "#n ": inNotices}
+
 func readMarked(s string) markedText {
 	var m markedText
-	now := stays
-	for _, r := range s {
+	now, at, skip := stays, inLesson, 0
+	for i, r := range s {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if p, ok := markPlaces[s[i:min(i+3, len(s))]]; ok {
+			at, skip = p, 2
+			continue
+		}
 		if l, ok := markLabels[r]; ok {
 			now = l
 			continue
 		}
-		m.add(r, now)
+		m.add(r, now, at)
 	}
 	return m
 }
 
-func (m *markedText) add(r rune, l label) {
+func (m *markedText) add(r rune, l label, p place) {
 	m.text += string(r)
 	for len(m.labels) < len(m.text) {
-		m.labels = append(m.labels, l)
+		m.labels, m.places = append(m.labels, l), append(m.places, p)
 	}
 }
 
@@ -63,39 +75,41 @@ func (m markedText) plain(pauses bool) (markedText, bool) {
 			}
 			r = ' '
 		}
-		out.add(unicode.ToLower(r), m.labels[i])
+		out.add(unicode.ToLower(r), m.labels[i], m.places[i])
 	}
 	return out, marks > 5
 }
 
-// labelsOf returns the label of each word. One that has several may go.
-func (m markedText) labelsOf(words []word) ([]label, error) {
+// labelsOf returns the label of each word, and its place. One that has several labels may go.
+func (m markedText) labelsOf(words []word) ([]label, []place, error) {
 	var text []rune
 	var of []label
+	var in []place
 	for i, r := range m.text {
 		if l := letters(string(r)); l != "" {
-			text, of = append(text, []rune(l)...), append(of, m.labels[i])
+			text, of, in = append(text, []rune(l)...), append(of, m.labels[i]), append(in, m.places[i])
 		}
 	}
 	var out []label
+	var places []place
 	at := 0
 	for _, w := range words {
 		from := at
 		for _, r := range letters(w.text) {
 			if at == len(text) || text[at] != r {
-				return nil, fmt.Errorf("the word %q is not at letter %d", w.text, at)
+				return nil, nil, fmt.Errorf("the word %q is not at letter %d", w.text, at)
 			}
 			if of[at] != of[from] {
 				of[from] = mayGo
 			}
 			at++
 		}
-		out = append(out, of[from])
+		out, places = append(out, of[from]), append(places, in[from])
 	}
 	if at != len(text) {
-		return nil, fmt.Errorf("letters after the last word")
+		return nil, nil, fmt.Errorf("letters after the last word")
 	}
-	return out, nil
+	return out, places, nil
 }
 
 // note is what a teacher dictated, written for these tests as a transcriber writes it, with what a

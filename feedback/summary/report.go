@@ -50,7 +50,8 @@ func (l Local) report(ctx context.Context, in feedback.SummaryInput) (string, er
 			}
 			for _, p := range pieces(parse(record.Text), i) {
 				for _, s := range parts(p.words, sentence) {
-					if text := write(s, names); slices.Contains(wanted, p.place) {
+					text := write(s, names)
+					if slices.Contains(wanted, p.place) || p.place == inNotices && achievements(text) > 1 {
 						all = append(all, &said{text: text, record: i})
 						words += countWords(text)
 					}
@@ -225,15 +226,19 @@ var reached = regexp.MustCompile(`(?i)第一次|首次|终于|学会|掌握|通�
 	`\bfirst time|\bfinally|\bfor the first|\bcan now|\bnow (he|she|they) can|\bpassed|\bmastered|\blearn(t|ed) to|` +
 	`\bimproved|\bbreakthrough|\bperformed|\bexam\b|\bcompetition|\bconcert|\bwon\b|\bfinished|\bmilestone`)
 
+// achievements counts the words of what was reached: two or more are no notice, such as the date of
+// an examination.
+func achievements(text string) int { return len(reached.FindAllString(text, -1)) }
+
 // milestones returns sentences on what was reached, at most one of each of as many stretches of
 // the time.
 func milestones(all []*said, records int) (out []*said) {
 	best := make([]*said, maxMilestones)
-	score := func(s *said) int { return len(reached.FindAllString(s.text, -1)) }
+	most := make([]int, maxMilestones)
 	for _, s := range all {
 		stretch := s.record * maxMilestones / records
-		if b := best[stretch]; !s.told && score(s) > 0 && (b == nil || score(s) > score(b)) {
-			best[stretch] = s
+		if n := achievements(s.text); !s.told && n > most[stretch] {
+			best[stretch], most[stretch] = s, n
 		}
 	}
 	return slices.DeleteFunc(best, func(s *said) bool { return s == nil })

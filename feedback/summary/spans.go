@@ -337,7 +337,7 @@ func (v *view) anchors(found func(from, to int)) {
 const minPrivate = 5
 
 // maxEnds is how many starts and ends of what is not to be written are compared.
-const maxEnds = 12
+const maxEnds = 16
 
 func (v *view) unsaidStarts(p int) []int {
 	var out []int
@@ -363,7 +363,7 @@ func (v *view) unsaidEnds(q int) []int {
 func (v *view) mayStart(i int) bool {
 	c := v.clauses[v.clause[i]]
 	set := v.classes[i]
-	return c[1]-c[0] > 2*minClause && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
+	return c[1]-c[0] > 5 && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
 		v.has(set, "det") || v.has(set, "kin") || v.has(set, "duty") || v.has(set, "hesitation"))
 }
 

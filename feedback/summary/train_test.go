@@ -2,10 +2,12 @@ package summary
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,16 +19,16 @@ import (
 // testdata/notes, each as it is and without its marks, by stochastic gradient descent (AdaGrad with
 // regularised dual averaging, which leaves most weights at zero). Mistakes have different costs.
 var (
-	trainings      = 4
+	trainings      = 2
 	trainingRounds = 12
 	learningRate   = 0.3
-	sparsity       = 0.001
-	plainWeight    = 0.5  // of a text without marks
-	costDrop       = 2.0  // of leaving out a word that must stay
-	costFiller     = 0.6  // of each filler that stays
-	costSpoilt     = 1.8  // of each word that stays though it is corrected, and at least 4 times as much for all
+	sparsity       = 0.0002
+	plainWeight    = 0.8  // of a text without marks
+	costDrop       = 2.5  // of leaving out a word that must stay
+	costFiller     = 0.9  // of each filler that stays
+	costSpoilt     = 3.5  // of each word that stays though it is corrected, and at least 4 times as much for all
 	costSecret     = 1.0  // of each word that stays though it is not to be written, and 6 times as much for all
-	costUnsaid     = 10.0 // at most, of leaving out what may be written; of a word it is half of costDrop
+	costUnsaid     = 20.0 // at most, of leaving out what may be written; of a word it is half of costDrop
 )
 
 // sample is a text to learn from.
@@ -42,9 +44,9 @@ type sample struct {
 	whole, spans        [][]int32
 }
 
-func newSample(m markedText, weight float64, note int) (*sample, error) {
-	words := divide(parse(m.text))
-	labels, err := m.labelsOf(words)
+func newSample(divider *table, m markedText, weight float64, note int) (*sample, error) {
+	words := divider.divide(parse(m.text))
+	labels, _, err := m.labelsOf(words)
 	if err != nil || len(words) == 0 {
 		return nil, err
 	}
@@ -345,12 +347,11 @@ func (t *trainer) learn(s *sample, g *gradient) {
 	g.touched = g.touched[:0]
 }
 
-// train returns the weights of samples in the format of weights.bin.
-func train(samples []*sample) []byte {
-	var t *trainer
+// train returns the weights of samples.
+func train(samples []*sample) map[uint32]float64 {
 	mean := map[uint32]float64{} // over trainings in several orders: each has mistakes of its own
 	for order := range trainings {
-		t = newTrainer(samples)
+		t := newTrainer(samples)
 		g := &gradient{values: make([]float64, len(t.keys))}
 		random := rand.New(rand.NewPCG(1, 2+uint64(order))) //nolint:gosec // the same each time
 		for range trainingRounds {
@@ -362,10 +363,15 @@ func train(samples []*sample) []byte {
 			mean[k] += t.weights[i] / float64(trainings)
 		}
 	}
+	return mean
+}
+
+// encode returns weights in the format of weights.bin.
+func encode(all map[uint32]float64) []byte {
 	var data []byte
 	last := uint32(0)
-	for _, k := range t.keys {
-		if v := math.Round(max(-127, min(127, mean[k]/unit))); v != 0 {
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if v := math.Round(max(-127, min(127, all[k]/unit))); v != 0 && k != 0 {
 			data = append(binary.AppendUvarint(data, uint64(k-last)), byte(int8(v)))
 			last = k
 		}
@@ -373,22 +379,49 @@ func train(samples []*sample) []byte {
 	return data
 }
 
-// samplesOf returns what is learnt from notes.
-func samplesOf(t *testing.T, notes []note) []*sample {
-	var out []*sample
+// samplesOf returns what is learnt from notes. Texts are divided by what was learnt from others.
+func samplesOf(t *testing.T, notes []note, dividers [2]*table) (lattices []*sample, places [][]choice) {
 	for i, n := range notes {
-		for _, m := range n.marked {
-			s, err := newSample(m, 1, i)
+		add := func(m markedText, weight float64) {
+			s, err := newSample(dividers[i%2], m, weight, i)
 			require.NoError(t, err, n.name)
-			out = append(out, s)
+			lattices = append(lattices, s)
+			places = append(places, placesIn(t, dividers[i%2], m, weight, i))
+		}
+		for _, m := range n.marked {
+			add(m, 1)
 			if m, ok := m.plain(i%2 == 0); ok {
-				s, err := newSample(m, plainWeight, i)
-				require.NoError(t, err, n.name)
-				out = append(out, s)
+				add(m, plainWeight)
 			}
 		}
 	}
-	return out
+	return lattices, places
+}
+
+// trainAll returns the weights of all that is learnt from notes.
+func trainAll(t *testing.T, notes []note) map[uint32]float64 {
+	ends := make([][][]choice, 3) // of notes with odd and even numbers, and of all
+	for i, n := range notes {
+		for _, m := range n.marked {
+			e := endsIn(t, m, i)
+			ends[(i+1)%2] = append(ends[(i+1)%2], e...)
+			ends[2] = append(ends[2], e...)
+		}
+	}
+	var learnt [3]map[uint32]float64
+	var group sync.WaitGroup
+	for i := range ends {
+		group.Go(func() { learnt[i] = trainChoices(ends[i]) })
+	}
+	group.Wait()
+	dividers := [2]*table{loadWeights(encode(learnt[0])), loadWeights(encode(learnt[1]))}
+	lattices, places := samplesOf(t, notes, dividers)
+	all := learnt[2]
+	group.Go(func() { maps.Copy(all, trainChoices(places)) })
+	rest := train(lattices)
+	group.Wait()
+	maps.Copy(all, rest)
+	return all
 }
 
 // TestWeights checks that weights.bin is what the notes give. Run it with -update after any change
@@ -397,7 +430,7 @@ func TestWeights(t *testing.T) {
 	if !*update {
 		longtest.Only(t)
 	}
-	data := train(samplesOf(t, append(notes(t, "train"), notes(t, "notes")...)))
+	data := encode(trainAll(t, append(notes(t, "train"), notes(t, "notes")...)))
 	if *update {
 		require.NoError(t, os.WriteFile("weights.bin", data, 0o600))
 		return
