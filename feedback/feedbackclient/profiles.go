@@ -39,7 +39,7 @@ type ProfileInput struct {
 
 // ProfileFilter selects profiles. All conditions must hold; "" is no condition.
 type ProfileFilter struct {
-	Query   string // is part of the name, ignoring case
+	Query   string // is part of the name, ignoring case and width
 	Grade   string // equals exactly
 	Subject string // equals exactly
 }

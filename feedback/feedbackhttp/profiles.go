@@ -77,7 +77,7 @@ func (s *server) registerProfiles(api huma.API) {
 		Description: "By name. The conditions combine.",
 	}), func(ctx context.Context, in *struct {
 		wire.Page
-		Query   string `query:"query" maxLength:"100" doc:"Is part of the name, ignoring case."`
+		Query   string `query:"query" maxLength:"100" doc:"Is part of the name, ignoring case and width."`
 		Grade   string `query:"grade" maxLength:"100" doc:"Equals the grade."`
 		Subject string `query:"subject" maxLength:"100" doc:"Equals the subject."`
 	}) (*output[profileList], error) {

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/db"
@@ -32,11 +30,6 @@ var (
 	errProfile  = feedback.NotFound("profile")
 	errDefaults = feedback.NotFound("saved defaults")
 )
-
-// fold normalizes names for comparisons that ignore case and the encoding of accents.
-func fold(s string) string {
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(s)))
-}
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
@@ -75,7 +68,7 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
 		db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time(p.CreatedAt), db.Time(p.UpdatedAt),
-		p.TeacherID, fold(p.Name))
+		p.TeacherID, foldText(p.Name))
 }
 
 // ReplaceProfile implements [feedback.Store].
@@ -86,7 +79,7 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 				term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
 			where profile_id = $1 and teacher_id = $2
 			returning `+profileColumns,
-			p.ID, p.TeacherID, p.Name, fold(p.Name), p.Grade, p.Subject, p.AcademicYear,
+			p.ID, p.TeacherID, p.Name, foldText(p.Name), p.Grade, p.Subject, p.AcademicYear,
 			p.Term, p.GuardianTitle, db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime),
 			db.Time(p.UpdatedAt))
 		if err != nil {
@@ -112,7 +105,7 @@ func (s *Store) Profiles(
 	var a args
 	query := `select ` + profileColumns + ` from feedback_profiles where teacher_id = ` + a.add(teacher)
 	if f.Query != "" {
-		query += ` and name_folded like ` + a.add("%"+likeEscaper.Replace(fold(f.Query))+"%") + ` escape '\'`
+		query += ` and name_folded like ` + a.add("%"+likeEscaper.Replace(foldText(f.Query))+"%") + ` escape '\'`
 	}
 	if f.Grade != "" {
 		query += ` and grade = ` + a.add(f.Grade)

@@ -1487,7 +1487,7 @@ export type ListProfilesData = {
          */
         cursor?: string;
         /**
-         * Is part of the name, ignoring case.
+         * Is part of the name, ignoring case and width.
          */
         query?: string;
         /**

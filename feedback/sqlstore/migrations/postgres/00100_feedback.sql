@@ -31,7 +31,7 @@ create table feedback_profiles (
 );
 create index feedback_profiles_by_name on feedback_profiles (teacher_id, name, profile_id);
 comment on table feedback_profiles is 'Students, each of one teacher';
-comment on column feedback_profiles.name_folded is 'The name for searches that ignore case: case-folded, NFC';
+comment on column feedback_profiles.name_folded is 'The name for searches that ignore case and width: case-folded, NFKC';
 comment on column feedback_profiles.guardian_title is 'How the guardian is addressed; empty: unknown';
 comment on column feedback_profiles.start_time is 'When the lesson starts, local time; null: unknown';
 comment on column feedback_profiles.end_time is 'When the lesson ends, local time; null: unknown';

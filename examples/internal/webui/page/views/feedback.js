@@ -4,6 +4,12 @@ import { account, messageOf, request, requestKey } from "../api.js";
 import { announce, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
+/** @param {Generated} made */
+export function warningsOf({ warning = "", warning_codes }) {
+	const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
+	return [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n");
+}
+
 /** @type {FeedbackSection} */
 export function feedbackSection(work, saved) {
 	const editor = h("textarea", { rows: 8, maxlength: 20000, lang: "", "aria-label": t("feedbackText") });
@@ -129,9 +135,7 @@ export function feedbackSection(work, saved) {
 		/** @type {{ body: Generated }} */
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
 		if (work.session?.session_id !== session.session_id) return; // saved meanwhile
-		const { warning = "", warning_codes } = body;
-		const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
-		write(warned, [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n"));
+		write(warned, warningsOf(body));
 		warned.hidden = !warned.textContent;
 		drawSources(body.sentences);
 		announce(t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
@@ -193,8 +197,8 @@ export function feedbackSection(work, saved) {
 		made = work.session?.generated_text.trim() ?? "";
 		const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
 		if (!kept || kept.text === editor.value) return;
-		// The version that the draft belongs to tells whether the text has changed elsewhere since.
-		// One that was begun while the server was away belongs to none, which is a conflict.
+		// The draft's version tells whether the text has changed elsewhere since. One that was begun
+		// without the server has none: a conflict.
 		work.etag = kept.etag || (work.session?.feedback_text ? '"-1"' : work.etag);
 		editor.value = kept.text;
 		edited();

@@ -1,10 +1,9 @@
-// One student: record lessons, read their text, write the feedback, see what was saved. And the form
-// of a student.
+// One student: lessons, their text, the feedback, what was saved. And the form of a student.
 
 import { all, request, students } from "../api.js";
 import { announce, ask, button, explain, fields, form, h, once, t, write } from "../dom.js";
 import { Work } from "../work.js";
-import { feedbackSection } from "./feedback.js";
+import { feedbackSection, warningsOf } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
 import { recordList, savedCard, sendButton } from "./records.js";
 
@@ -62,7 +61,7 @@ export async function studentView(root, id = "") {
 	return end;
 }
 
-/** A text over the records of the student's term, which can be changed before it is sent. @param {Profile} p */
+/** A text over the records of a term, changed before it is sent. @param {Profile} p */
 function termReport({ profile_id, academic_year, term }) {
 	const text = h("textarea", { rows: 10, lang: "", "aria-label": t("report") });
 	const unsaid = h("p.text.error", {});
@@ -72,8 +71,9 @@ function termReport({ profile_id, academic_year, term }) {
 		const { body } = await request("POST", `profiles/${profile_id}/report`,
 			{ body: { academic_year, ...(term && { term }) }, seconds: 180 });
 		text.value = body.text;
-		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported);
-		write(unsaid, those.length === 0 ? "" : [t("unsaid", { n: those.length }), ...those.map((/** @type {Source} */ s) => s.text)].join("\n"));
+		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported).map((/** @type {Source} */ s) => s.text);
+		write(unsaid, [warningsOf(body), those.length > 0 && t("unsaid", { n: those.length }), ...those]
+			.filter(Boolean).join("\n"));
 		result.hidden = false;
 		return t("reportMade", { n: body.records });
 	}, { class: "quiet" }), result);

@@ -6,7 +6,7 @@ import { describe, recordAtOnce } from "./student.js";
 
 const collator = new Intl.Collator("zh-u-co-pinyin");
 
-// The first character of each letter in the order of pinyin. No syllable begins with I, U or V.
+// The first character of each letter, by pinyin. None begins with I, U or V.
 const letters = "ABCDEFGHJKLMNOPQRSTWXYZ";
 const firsts = [..."阿八嚓哒妸发旮哈讥咔垃痳拏噢妑七呥扨它穵夕丫帀"];
 
@@ -59,8 +59,8 @@ export async function todayView(root) {
 	/** @param {Profile[]} some */
 	const list = (some) => h("ul.list", {}, ...some.map((p) => row(p, false)));
 	function draw() {
-		const wanted = search.value.trim().toLowerCase();
-		const some = profiles.filter((p) => (p.name + " " + describe(p)).toLowerCase().includes(wanted));
+		const wanted = search.value.trim().normalize("NFKC").toLowerCase();
+		const some = profiles.filter((p) => (p.name + " " + describe(p)).normalize("NFKC").toLowerCase().includes(wanted));
 		write(count, profiles.length === 0 ? t("noStudents") : wanted ? t("found", { n: some.length }) : "");
 		if (wanted || some.length <= unfolded) return found.replaceChildren(list(some));
 		const used = [...new Set(some.map((p) => letterOf(p.name)))].sort();
