@@ -186,11 +186,16 @@ func (c *Cluster) roles(ctx context.Context) (leader, standby *process, err erro
 	return leader, standby, err
 }
 
-// awaitDatabases returns when there is a leader with a synchronous standby and another one.
+// awaitDatabases returns when there is a leader with a synchronous standby and another one, and the
+// standby may lead: Patroni lets it only after the leader has said in etcd that it is synchronous,
+// which is later than PostgreSQL says so. Before that, no loss of the leader is survived.
 func (c *Cluster) awaitDatabases(ctx context.Context) error {
 	return c.await(ctx, func(ctx context.Context) error {
-		_, _, err := c.roles(ctx)
-		return err
+		_, standby, err := c.roles(ctx)
+		if err != nil {
+			return err
+		}
+		return healthy("http://" + address(standby.node, 8008) + "/synchronous")(ctx)
 	})
 }
 
