@@ -78,7 +78,8 @@ type Store interface {
 	// fewer, but at least one, if they have more than [MaxPageText] bytes of text.
 	Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, after *RecordKey, limit int) (
 		_ []Record, more bool, err error)
-	// CountLessons returns how many lessons the sessions of the records have that a filter selects.
+	// CountLessons returns how many lessons the sessions of the records have that a filter without
+	// a query selects.
 	CountLessons(ctx context.Context, teacher uuid.UUID, f RecordFilter) (int, error)
 	// EditRecord replaces date and content of one record, and increases its version. It fails with
 	// [ErrNotFound], or with [ErrStale] if the edit names versions and the record has none of them.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,8 +29,6 @@ var (
 	errProfile  = feedback.NotFound("profile")
 	errDefaults = feedback.NotFound("saved defaults")
 )
-
-var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
@@ -105,7 +102,7 @@ func (s *Store) Profiles(
 	var a args
 	query := `select ` + profileColumns + ` from feedback_profiles where teacher_id = ` + a.add(teacher)
 	if f.Query != "" {
-		query += ` and name_folded like ` + a.add("%"+likeEscaper.Replace(foldText(f.Query))+"%") + ` escape '\'`
+		query += ` and ` + contains(&a, "name_folded", f.Query)
 	}
 	if f.Grade != "" {
 		query += ` and grade = ` + a.add(f.Grade)

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/db"
@@ -40,6 +38,9 @@ func (s *Store) InsertRecord(
 		err = s.update(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) (err error) {
 			stored, created, err = insertOnce(ctx, tx, r, key)
 			if err != nil || stored.ID != r.ID {
+				return err
+			}
+			if err := s.indexRecord(ctx, tx, r); err != nil {
 				return err
 			}
 			if err := s.addLearn(ctx, tx, r); err != nil {
@@ -168,12 +169,6 @@ func insertRecord(ctx context.Context, tx *sql.Tx, r feedback.Record) (feedback.
 	return stored, err
 }
 
-// foldText normalizes text for searches that ignore case, the width of characters and their
-// encoding.
-func foldText(s string) string {
-	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
-}
-
 // Record implements [feedback.Store].
 func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Record, error) {
 	r, err := one(ctx, s.db, errRecord, scanRecord(teacher),
@@ -185,17 +180,29 @@ func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Rec
 func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (_ []feedback.Record, more bool, err error) {
-	var a args
-	query := `select ` + recordColumns + ` from feedback_records where ` + recordsWhere(&a, teacher, f)
-	if after != nil {
-		query += ` and (feedback_date, created_at, record_id) < (` +
-			a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
+	if f.Query != "" {
+		items, more, err := s.search(ctx, teacher, f, after, limit)
+		return items, more, wrap("search records", err)
 	}
-	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit+1)
-	items, more, err := upTo(ctx, s.db, limit, scanRecord(teacher),
-		func(r feedback.Record) int { return len(r.Content) }, query, a...)
+	var a args
+	query := `select ` + recordColumns + ` from feedback_records where ` + recordsWhere(&a, teacher, f) +
+		recordsAfter(&a, after) + newestFirst + ` limit ` + a.add(limit+1)
+	items, more, err := upTo(ctx, s.db, limit, scanRecord(teacher), sizeOfRecord, query, a...)
 	return items, more, wrap("list records", err)
 }
+
+const newestFirst = ` order by feedback_date desc, created_at desc, record_id desc`
+
+// recordsAfter returns the condition, to be added to others, of the records that come after one.
+func recordsAfter(a *args, after *feedback.RecordKey) string {
+	if after == nil {
+		return ""
+	}
+	return ` and (feedback_date, created_at, record_id) < (` +
+		a.add(after.Date) + `, ` + a.add(db.Time(after.CreatedAt)) + `, ` + a.add(after.ID) + `)`
+}
+
+func sizeOfRecord(r feedback.Record) int { return len(r.Content) }
 
 // CountLessons implements [feedback.Store].
 func (s *Store) CountLessons(ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter) (int, error) {
@@ -205,7 +212,7 @@ func (s *Store) CountLessons(ctx context.Context, teacher uuid.UUID, f feedback.
 	return n, wrap("count lessons", err)
 }
 
-// recordsWhere returns the condition of a filter.
+// recordsWhere returns the condition of a filter without its query.
 func recordsWhere(a *args, teacher uuid.UUID, f feedback.RecordFilter) string {
 	query := `teacher_id = ` + a.add(teacher)
 	if f.ProfileID.Valid {
@@ -222,9 +229,6 @@ func recordsWhere(a *args, teacher uuid.UUID, f feedback.RecordFilter) string {
 	}
 	if f.Term != "" {
 		query += ` and term = ` + a.add(f.Term)
-	}
-	if f.Query != "" {
-		query += ` and content_folded like ` + a.add("%"+likeEscaper.Replace(foldText(f.Query))+"%") + ` escape '\'`
 	}
 	return query
 }
@@ -250,6 +254,9 @@ func (s *Store) EditRecord(
 		if err := execOne(ctx, tx, errRecord, `
 			update feedback_records set feedback_date = $2, content = $3, content_folded = $4 where record_id = $1`,
 			id, r.Date, r.Content, foldText(r.Content)); err != nil {
+			return err
+		}
+		if err := s.indexRecord(ctx, tx, r); err != nil {
 			return err
 		}
 		if err := s.addLearn(ctx, tx, r); err != nil || used.TextBytes == 0 {

@@ -9,7 +9,7 @@
 // [NewPostgres] uses a pool of pgx's driver, [NewSQLite] two pools of one file, of which one has a
 // single connection and writes; [Open] opens either by its URL, with the driver that the program
 // imports: github.com/jackc/pgx/v5/stdlib or modernc.org/sqlite. [Store.Migrate] brings the tables
-// (prefix feedback_) up to date. No extensions, triggers or enumerated types are used.
+// (prefix feedback_) up to date. No extensions or enumerated types are used.
 //
 // Background work is handed to an [Outbox], within the transaction that makes it necessary.
 package sqlstore

@@ -44,6 +44,7 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"hints are of the session's student and teacher":           hintsOfSession,
 		"records round trip":                                       recordsRoundTrip,
 		"records are edited and found":                             recordsAreEdited,
+		"records are searched as strings.Contains does":            recordsSearched,
 		"records are paged newest first":                           recordsPages,
 		"records need a profile and a session of it":               recordsReferences,
 		"a repeated request is answered as the first one":          idempotencyKeys,

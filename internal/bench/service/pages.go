@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/pgtest"
@@ -27,7 +31,7 @@ func (b *bench) pages(ctx context.Context) {
 		ours := b.start(s)
 		var lists [2]request
 		for i, n := range []int{1_000_000, 1_000} {
-			lists[i] = longList(ctx, ours, i, n, func(int) string { return content(0) })
+			lists[i] = longList(ctx, ours, i, n)
 		}
 		run := func(next request) func() float64 {
 			return func() float64 { return 2 * 1000 / harness.Must(load(ours.spec.Addr, 2, 200, next)) } // two at once
@@ -48,16 +52,7 @@ func (b *bench) search(ctx context.Context) {
 			s.URL = pg.URL()
 		}
 		ours := b.start(s)
-		longList(ctx, ours, 0, 100_000, func(i int) string {
-			text := strings.ToLower(content(i)) // as folded
-			if i%3 == 0 {
-				text = fmt.Sprintf("%d。", i) + strings.Repeat("小明今天自己调了绿色，水面上的倒影画得很仔细。", 1+len(text)/70)
-			}
-			if i%10_000 == 0 {
-				text += "罕见的词 a rare word"
-			}
-			return text
-		})
+		b.records(ctx, ours, 100_000)
 		for _, c := range []struct{ name, query string }{
 			{"none found", "没有的词"}, {"no English word found", "absent"}, {"ten found", "罕见的词"},
 			{"ten found in English", "Rare Word"}, {"a third found", "倒影"}, {"two thirds found", "greens"},
@@ -71,9 +66,38 @@ func (b *bench) search(ctx context.Context) {
 	}
 }
 
+// records inserts n records of a student of the first teacher, each as the server does.
+func (b *bench) records(ctx context.Context, ours *process, n int) {
+	opened := harness.Must(db.Open(ours.spec.URL))
+	defer opened.Close()
+	store := sqlstore.NewPostgres(opened.W, nil)
+	if opened.Engine == db.SQLite {
+		store = sqlstore.NewSQLite(opened.W, opened.R, nil)
+		harness.Must(opened.W.ExecContext(ctx, "pragma synchronous = off"))
+	}
+	w := ours.world
+	var teacher uuid.UUID
+	profile := uuid.MustParse(w.Profiles[0][0])
+	harness.Check(opened.R.QueryRowContext(ctx, `select teacher_id from feedback_profiles where profile_id = $1`,
+		profile).Scan(&teacher))
+	for i := range n {
+		text := content(i)
+		if i%3 == 0 {
+			text = fmt.Sprintf("%d。", i) + strings.Repeat("小明今天自己调了绿色，水面上的倒影画得很仔细。", 1+len(text)/70)
+		}
+		if i%10_000 == 0 {
+			text += "罕见的词 a rare word"
+		}
+		_, _, err := store.InsertRecord(ctx, feedback.Record{ID: uuid.Must(uuid.NewV7()), TeacherID: teacher,
+			ProfileID: profile, Date: date(i), Content: text, CreatedAt: time.Now().Truncate(time.Microsecond)}, nil)
+		harness.Check(err)
+	}
+	analyze(ctx, opened)
+}
+
 // longList inserts n records of a new student of a teacher, and returns requests for pages of that
 // student's records: half of them the first, half from the middle.
-func longList(ctx context.Context, ours *process, teacher, n int, content func(int) string) request {
+func longList(ctx context.Context, ours *process, teacher, n int) request {
 	w := ours.world
 	store := harness.Must(db.Open(ours.spec.URL))
 	defer store.Close()
@@ -92,7 +116,7 @@ func longList(ctx context.Context, ours *process, teacher, n int, content func(i
 		select $1, teacher_id, profile_id, $2, $3, $3, academic_year, term, $4, 1
 		from feedback_profiles where profile_id = $5`))
 	for i := range n {
-		harness.Must(insert.ExecContext(ctx, newID(), date(i), content(i), now, profile))
+		harness.Must(insert.ExecContext(ctx, newID(), date(i), content(0), now, profile))
 	}
 	harness.Check(tx.Commit())
 	analyze(ctx, store)

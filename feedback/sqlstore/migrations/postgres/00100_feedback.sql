@@ -75,6 +75,29 @@ create index feedback_records_by_teacher on feedback_records (teacher_id, feedba
 create index feedback_records_by_profile on feedback_records (profile_id, feedback_date, created_at, record_id);
 create index feedback_records_by_session on feedback_records (session_id) where session_id is not null;
 comment on table feedback_records is 'Finished feedback, by date';
+
+-- +goose StatementBegin
+create function feedback_pairs(teacher uuid, folded text, singles boolean) returns bigint[]
+language plpgsql immutable parallel safe cost 10000 as $$
+declare
+    seed constant bigint := hashtextextended(teacher::text, 0);
+begin
+    return array(
+        with characters as materialized (
+            select c, c || lead(c) over (order by n) as pair
+            from unnest(string_to_array(folded, null)) with ordinality as u (c, n)
+        )
+        select hashtextextended(c, seed) from characters where singles
+        union
+        select hashtextextended(pair, seed) from characters where pair is not null);
+end
+$$;
+-- +goose StatementEnd
+comment on function feedback_pairs is
+    'The pairs of the characters of a text, and the characters if singles, hashed with the teacher, for searches';
+create index feedback_records_pairs on feedback_records using gin (feedback_pairs(teacher_id, content_folded, true));
+-- Without statistics few rows are expected to have a list of pairs, and to analyze it is expensive.
+alter index feedback_records_pairs alter column 1 set statistics 0;
 comment on column feedback_records.content_folded is
     'The content for searches that ignore case and width: case-folded, NFKC';
 comment on column feedback_records.academic_year is 'That of the student when the record was saved; so the term';
@@ -208,3 +231,4 @@ comment on table feedback_usage is 'What each teacher has used on the last day (
 -- +goose Down
 drop table feedback_usage, feedback_words, feedback_segments, feedback_lessons, feedback_idempotency_keys,
     feedback_records, feedback_sessions, feedback_profiles, feedback_defaults;
+drop function feedback_pairs;

@@ -48,7 +48,8 @@ create index feedback_sessions_by_profile on feedback_sessions (profile_id);
 create unique index feedback_sessions_one_active on feedback_sessions (profile_id) where state = 'active';
 
 create table feedback_records (
-    record_id      text    primary key,
+    number         integer primary key, -- that of the row in feedback_record_pairs
+    record_id      text    not null unique,
     teacher_id     text    not null,
     profile_id     text    not null references feedback_profiles (profile_id),
     feedback_date  text    not null check (feedback_date is date(feedback_date)),
@@ -63,6 +64,16 @@ create table feedback_records (
 create index feedback_records_by_teacher on feedback_records (teacher_id, feedback_date, created_at, record_id);
 create index feedback_records_by_profile on feedback_records (profile_id, feedback_date, created_at, record_id);
 create index feedback_records_by_session on feedback_records (session_id) where session_id is not null;
+
+-- The characters of content_folded and the pairs of them, hashed with the teacher, for searches.
+create virtual table feedback_record_pairs using fts5(
+    pairs, tokenize = ascii, detail = none, content = '', contentless_delete = 1
+);
+-- +goose StatementBegin
+create trigger feedback_record_pairs_deleted after delete on feedback_records begin
+    delete from feedback_record_pairs where rowid = old.number;
+end;
+-- +goose StatementEnd
 
 create table feedback_idempotency_keys (
     teacher_id  text    not null,
@@ -159,6 +170,7 @@ drop table feedback_segments;
 drop table feedback_lessons;
 drop table feedback_idempotency_keys;
 drop table feedback_records;
+drop table feedback_record_pairs;
 drop table feedback_sessions;
 drop table feedback_profiles;
 drop table feedback_defaults;

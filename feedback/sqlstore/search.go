@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/db"
+)
+
+// foldText normalizes text for searches that ignore case, the width of characters and their
+// encoding.
+func foldText(s string) string {
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// contains returns the condition that a folded column contains a text.
+func contains(a *args, column, text string) string {
+	return column + ` like ` + a.add("%"+likeEscaper.Replace(foldText(text))+"%") + ` escape '\'`
+}
+
+// newest is how many of the newest records a search reads before it uses the index of pairs. What
+// many records contain is found among them, and what they do not contain is rare.
+const newest = 1000
+
+// search returns the records that a filter with a query selects.
+func (s *Store) search(
+	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
+) (items []feedback.Record, more bool, err error) {
+	for _, ids := range []func(*args, uuid.UUID, feedback.RecordFilter, *feedback.RecordKey) string{
+		amongNewest, s.byPairs,
+	} {
+		var a args
+		query := `select ` + recordColumns + ` from feedback_records where record_id in (` + // contents are not sorted
+			ids(&a, teacher, f, after) + newestFirst + ` limit ` + a.add(limit+1) + `)` + newestFirst
+		items, more, err = upTo(ctx, s.db, limit, scanRecord(teacher), sizeOfRecord, query, a...)
+		if more || err != nil {
+			break
+		}
+	}
+	return items, more, err
+}
+
+func amongNewest(a *args, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey) string {
+	return `select record_id from (
+		select record_id, feedback_date, created_at, content_folded from feedback_records where ` + recordsWhere(a, teacher, f) + recordsAfter(a, after) + newestFirst + ` limit ` + a.add(newest) + `) n
+		where ` + contains(a, "content_folded", f.Query)
+}
+
+// byPairs finds the records that have every pair of characters of the query, which few have without
+// having the query.
+func (s *Store) byPairs(a *args, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey) string {
+	folded := foldText(f.Query)
+	single := utf8.RuneCountInString(folded) == 1
+	query := `select record_id from feedback_records where feedback_pairs(teacher_id, content_folded, true)
+		@> feedback_pairs(` + a.add(teacher) + `, ` + a.add(folded) + `, ` + a.add(single) + `) and `
+	if s.db.Engine == db.SQLite {
+		query = `select record_id from feedback_record_pairs cross join feedback_records
+			on number = feedback_record_pairs.rowid
+			where feedback_record_pairs match ` + a.add(hashPairs(teacher, folded, single)) + ` and `
+	}
+	return query + recordsWhere(a, teacher, f) + recordsAfter(a, after) + ` and ` +
+		contains(a, "content_folded", f.Query)
+}
+
+// hashPairs returns the pairs of the characters of a text, and the characters if singles, each as
+// the start of a hash with the teacher: that keeps the lists of one teacher's records apart from
+// those of others, and what remains in SQLite's index for a while after a record is deleted says
+// nothing.
+func hashPairs(teacher uuid.UUID, folded string, singles bool) string {
+	var list strings.Builder
+	seen := map[string]bool{}
+	add := func(characters string) {
+		if !seen[characters] {
+			seen[characters] = true
+			sum := sha256.Sum256(append(teacher[:], characters...))
+			list.WriteString(hex.EncodeToString(sum[:5]))
+			list.WriteByte(' ')
+		}
+	}
+	for rest := folded; rest != ""; {
+		_, first := utf8.DecodeRuneInString(rest)
+		_, second := utf8.DecodeRuneInString(rest[first:])
+		if singles {
+			add(rest[:first])
+		}
+		if second > 0 {
+			add(rest[:first+second])
+		}
+		rest = rest[first:]
+	}
+	return list.String()
+}
+
+// indexRecord makes the content of a record found on SQLite. PostgreSQL does so by itself.
+func (s *Store) indexRecord(ctx context.Context, tx *sql.Tx, r feedback.Record) error {
+	if s.db.Engine == db.Postgres {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `
+		insert or replace into feedback_record_pairs (rowid, pairs)
+		select number, $2 from feedback_records where record_id = $1`,
+		r.ID, hashPairs(r.TeacherID, foldText(r.Content), true))
+	return err
+}

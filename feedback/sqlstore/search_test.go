@@ -1,0 +1,87 @@
+package sqlstore_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"lessonkit.example/feedback"
+)
+
+// recordsSearched compares searches among more records than are read without the index with
+// strings.Contains. The first of them, which are the oldest, are found only by the index.
+func recordsSearched(t *testing.T, f *fixture) {
+	random := rand.New(rand.NewPCG(1, 2))
+	p := f.profile("Ming")
+	text := func(words int) string {
+		parts := make([]string, words)
+		for i := range parts {
+			parts[i] = []string{"scales", "琴", "小明", "音乐会", "ＢＯＯＫ 5", "b", "%", "_", `\`, "é", "e\u0301", "\n",
+				"a\"b'c", "𠮷", "ß", "AND"}[random.IntN(16)]
+		}
+		return strings.Join(parts, []string{"", " "}[random.IntN(2)])
+	}
+	var all []feedback.Record // oldest first
+	for i := range 1300 {
+		r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31", Content: "well done",
+			CreatedAt: f.tick(), AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
+		if i < 150 || i > 1280 {
+			r.Content = "." + text(1+random.IntN(6))
+		}
+		require.NoError(t, f.insert(r))
+		all = append(all, r)
+	}
+	other := all[0]
+	other.ID, other.TeacherID = newID(), newID()
+	require.Error(t, f.insert(other), "of another teacher")
+	for i := range all[:50] { // edited or deleted
+		if i%2 == 0 {
+			all[i].Content = "." + text(3)
+			_, err := f.Store.EditRecord(t.Context(), f.teacher, all[i].ID,
+				feedback.RecordEdit{Date: all[i].Date, Content: all[i].Content}, f.tick())
+			require.NoError(t, err)
+		} else {
+			require.NoError(t, f.Store.DeleteRecord(t.Context(), f.teacher, all[i].ID))
+			all[i].Content = ""
+		}
+	}
+	fold := func(s string) string { return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s))) }
+	found := 0
+	for range 300 {
+		query := text(1 + random.IntN(2))
+		if start := random.IntN(len(query)); random.IntN(2) == 0 {
+			query = strings.ToValidUTF8(query[start:], "")
+		}
+		if query == "" {
+			continue
+		}
+		var want, got []uuid.UUID
+		for i := len(all) - 1; i >= 0; i-- {
+			if strings.Contains(fold(all[i].Content), fold(query)) {
+				want = append(want, all[i].ID)
+			}
+		}
+		var after *feedback.RecordKey
+		for more := true; more; {
+			var page []feedback.Record
+			var err error
+			page, more, err = f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{Query: query}, after, 40)
+			require.NoError(t, err, "%q", query)
+			for _, r := range page {
+				got = append(got, r.ID)
+				after = &feedback.RecordKey{Date: r.Date, CreatedAt: r.CreatedAt, ID: r.ID}
+			}
+		}
+		require.Equal(t, want, got, "%q", query)
+		found += len(got)
+	}
+	require.Greater(t, found, 1000)
+	none, _, err := f.Store.Records(t.Context(), newID(), feedback.RecordFilter{Query: "scales"}, nil, 10)
+	require.NoError(t, err)
+	require.Empty(t, none, "of another teacher")
+}
