@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/internal/db"
 )
 
 // deleteRecords deletes the records of a teacher or a student, some at a time, so that the log
@@ -58,8 +59,32 @@ func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.
 	if err != nil {
 		return err
 	}
-	if err := s.db.EraseLog(ctx); again.IsZero() {
+	if err := errors.Join(s.mergePairs(ctx), s.db.EraseLog(ctx)); again.IsZero() {
 		return wrap("erase teacher", err) // there is no task that would do it again
 	}
 	return nil
+}
+
+// mergePairs writes SQLite's index of pairs anew, without what it still has of deleted records,
+// some pages at a time, so that others write in between.
+func (s *Store) mergePairs(ctx context.Context) error {
+	if s.db.Engine == db.Postgres {
+		return nil
+	}
+	const merge = `insert into feedback_record_pairs (feedback_record_pairs, rank) values ('merge', $1)`
+	for pages := -500; ; pages = 500 { // a negative number begins
+		var before, after int
+		err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if err := tx.QueryRowContext(ctx, `select total_changes()`).Scan(&before); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, merge, pages); err != nil {
+				return err
+			}
+			return tx.QueryRowContext(ctx, `select total_changes()`).Scan(&after)
+		})
+		if err != nil || after-before < 2 { // a merge that finds nothing to do counts as one
+			return err
+		}
+	}
 }

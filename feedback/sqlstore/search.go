@@ -53,7 +53,9 @@ func (s *Store) search(
 
 func amongNewest(a *args, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey) string {
 	return `select record_id from (
-		select record_id, feedback_date, created_at, content_folded from feedback_records where ` + recordsWhere(a, teacher, f) + recordsAfter(a, after) + newestFirst + ` limit ` + a.add(newest) + `) n
+		select record_id, feedback_date, created_at, content_folded
+		from feedback_records where ` + recordsWhere(a, teacher, f) + recordsAfter(a, after) +
+		newestFirst + ` limit ` + a.add(newest) + `) n
 		where ` + contains(a, "content_folded", f.Query)
 }
 
@@ -75,8 +77,7 @@ func (s *Store) byPairs(a *args, teacher uuid.UUID, f feedback.RecordFilter, aft
 
 // hashPairs returns the pairs of the characters of a text, and the characters if singles, each as
 // the start of a hash with the teacher: that keeps the lists of one teacher's records apart from
-// those of others, and what remains in SQLite's index for a while after a record is deleted says
-// nothing.
+// those of others.
 func hashPairs(teacher uuid.UUID, folded string, singles bool) string {
 	var list strings.Builder
 	seen := map[string]bool{}
