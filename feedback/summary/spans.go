@@ -16,7 +16,8 @@ func (v *view) repairs() []span {
 	cue := uint64(1) << classNumber["cue"]
 	seen := make([]int, n+1) // the last j+1 for which a span from i was added
 	add := func(from, term, to int) {
-		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 && !v.inAmount(from) {
+		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 && !v.inAmount(from) &&
+			(term < to || !v.countsOn(from, to)) {
 			seen[from] = to + 1
 			out = append(out, span{from: from, to: to, keys: v.repairFeatures(from, term, to)})
 		}
@@ -45,6 +46,41 @@ func (v *view) repairs() []span {
 	}
 	return out
 }
+
+// countsOn reports whether the number at i and that at j, which follows it without a word such as
+// "no", are one or belong together: "forty five", "6 30", "line five twice", "two and four", "the
+// 27th to the 31st".
+func (v *view) countsOn(i, j int) bool {
+	a, b := v.words[i], v.words[j]
+	if a.kind != number || b.kind != number || a.low == b.low {
+		return false
+	}
+	switch between := v.words[i+1 : j]; len(between) {
+	case 0:
+		return tens[a.low] && ones[b.low] || isHour(a.low) && isMinutes(b.low) || timesOrParts[b.low]
+	case 1:
+		return joinsNumbers[between[0].low]
+	case 2:
+		return between[0].low == "to" && between[1].low == "the"
+	}
+	return false
+}
+
+var (
+	tens = wordSet(`twenty thirty forty fifty sixty seventy eighty ninety`)
+	ones = wordSet(`one two three four five six seven eight nine first second third fourth fifth sixth seventh
+		eighth ninth`)
+	hours        = wordSet(`one two three four five six seven eight nine ten eleven twelve`)
+	minutes      = wordSet(`ten fifteen twenty thirty forty fifty`)
+	timesOrParts = wordSet(`once twice half quarter hundred`)
+	joinsNumbers = wordSet(`and or to 和 或 到 至`)
+)
+
+func isHour(s string) bool { return hours[s] || len(s) <= 2 && isDigits(s) }
+
+func isMinutes(s string) bool { return minutes[s] || len(s) == 2 && s < "60" && isDigits(s) }
+
+func isDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // inAmount reports whether words[i] goes on with a number or a time, of which the rest alone would
 // say something else: of "1分零5，不对，58秒" "1分58秒" must not remain.
