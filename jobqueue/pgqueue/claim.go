@@ -119,20 +119,23 @@ func keyedClaim(queues string, kinds int, far bool) (with, update string) {
 		limit = "greatest(q.n, 1000)"
 		beyond = "row_number() over (partition by q.i order by r.priority, r.run_at, r.id) > q.n"
 	}
+	const turn = `j.id not in (select id from held)`
 	due := dueSQL("r.*, "+beyond+" as beyond", queues, limit, firstOf(kinds, limit))
 	return `
 found as materialized (` + due + `),
 keys as materialized (
   select key, max(id) as last, max(coalesce(key_limit, 1)) as most from found where key is not null group by key),
-turns as materialized (select array(select t.id from keys k, ` + turnsOfKey + `) as ids),
-chosen as materialized (
-  select ctid, beyond,
-    case when key is null or id in (select unnest(ids) from turns) then $1::bigint else 0 end as worker
-  from found)`, `
-update jobqueue_job j set worker = c.worker, fence = fence + (c.worker > 0)::int,
-  attempt = attempt + (c.worker > 0)::int, claimed_at = case when c.worker > 0 then now() end
-from chosen c
-where j.ctid = c.ctid and (c.worker = 0 or not c.beyond) and` + claimable + `
+turns as materialized (
+  select t.id from (select * from keys order by hashtextextended(key, 0)) k, ` + turnsOfKey + `),
+held as materialized (
+  select id from found where key is not null and id not in (select id from turns)),
+jobs as materialized (
+  select array(select ctid from found where not beyond or id in (select id from held)) as ctids)`, `
+update jobqueue_job j set worker = case when ` + turn + ` then $1::bigint else 0 end,
+  fence = fence + (` + turn + `)::int, attempt = attempt + (` + turn + `)::int,
+  claimed_at = case when ` + turn + ` then now() end
+where` + claimable + `
+  and ctid = any ((select ctids from jobs)::tid[])
 returning ` + claimedColumns + `, (select count(*) from found) as found`
 }
 

@@ -32,14 +32,18 @@ const turnsOfKey = `
   lateral (
     select ctid, id, worker, waits, row_number() over w as i, min(most) over w as most
     from (
-      select ctid, id, worker, claimed_at is null as waits,
+      select ctid, id, worker, claimed_at is null as waits, ` + placeOfKey + ` as place,
         case when claimed_at is null then coalesce(key_limit, 1) end as most
       from jobqueue_job a
-      where hashtextextended(limit_key, 0) = hashtextextended(k.key, 0) and limit_key = k.key
-        and (claimed_at is null, id) <= (true, k.last)
-      order by claimed_at is null, id limit k.most) a
-    window w as (order by waits, id)) t
+      where limit_key = k.key and ` + placeOfKey + ` >= hashtextextended(k.key, 0) & -2
+        and (` + placeOfKey + `, id) <= (hashtextextended(k.key, 0) | 1, k.last)
+      order by ` + placeOfKey + `, id limit k.most) a
+    window w as (order by place, id rows unbounded preceding)) t
 where t.waits and t.i <= t.most`
+
+// placeOfKey is the expression of the index of keys: an even number for the jobs of a key that were
+// started, the next one for those that wait.
+const placeOfKey = `(hashtextextended(limit_key, 0) & -2 | (claimed_at is null)::int)`
 
 // promoteSQL makes the held jobs of keys wait that may start. It steps over those that others
 // promote.

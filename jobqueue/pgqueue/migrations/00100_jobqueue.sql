@@ -45,7 +45,7 @@ create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where
 create index jobqueue_job_worker on jobqueue_job (worker, cancel) where worker <> 0;
 -- The jobs of a key: those that were started, then the others; and those of them that are held. Each
 -- claim adds to the first index, which is faster with numbers than with texts.
-create index jobqueue_job_key on jobqueue_job (hashtextextended(limit_key, 0), (claimed_at is null), id)
+create index jobqueue_job_key on jobqueue_job ((hashtextextended(limit_key, 0) & -2 | (claimed_at is null)::int), id)
     where limit_key is not null;
 create index jobqueue_job_held on jobqueue_job (limit_key, id) where worker = 0;
 create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
