@@ -20,8 +20,8 @@ var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", f
 // does not leave the process.
 //
 // Models decide, which are trained from notes marked by hand, and they are sometimes wrong: of 24
-// notes that they had not seen, 1 in 200 words that should stay was lost, 1 in 3 fillers and asides
-// stayed, and of 140 words that should not be there 71 were, most of them corrected without a word
+// notes that they had not seen, 1 in 300 words that should stay was lost, 1 in 3 fillers and asides
+// stayed, and of 140 words that should not be there 73 were, most of them corrected without a word
 // such as "no". The teacher reads the text before a family does.
 //
 // The text has a paragraph for each lesson, then one for homework and one for notices, such as the

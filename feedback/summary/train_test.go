@@ -25,6 +25,7 @@ var (
 	sparsity       = 0.0002
 	plainWeight    = 0.8  // of a text without marks
 	costDrop       = 2.5  // of leaving out a word that must stay
+	costFact       = 5.0  // of leaving out a number, a day, a month, a part of the day or a name that must stay
 	costFiller     = 0.9  // of each filler that stays
 	costSpoilt     = 3.5  // of each word that stays though it is corrected, and at least 4 times as much for all
 	costSecret     = 1.0  // of each word that stays though it is not to be written, and 6 times as much for all
@@ -141,7 +142,9 @@ func (s *sample) costs() (keep, drop, spans []float64) {
 			size := float64(r[1] - r[0])
 			switch {
 			case s.labels[i] == stays:
-				drop[i] = costDrop
+				if drop[i] = costDrop; s.lattice.words[i].kind != plain {
+					drop[i] = costFact
+				}
 			case s.secret[i]:
 				keep[i] = max(costSecret, 6*costSecret/size)
 			case s.labels[i] == goes:
