@@ -40,8 +40,7 @@ func (b *browser) emulate(s screen) {
 
 // violations returns what axe-core, whose script is axe, objects to in the page: a line for each
 // rule, with the first elements.
-func (b *browser) violations(axe string) string {
-	b.t.Helper()
+func violations(b tab, axe string) string {
 	b.eval(axe + "; ''")
 	return b.eval(`axe.run(document).then((r) => r.violations.map((v) => [v.id + ": " + v.help,
 		...v.nodes.slice(0, 5).map((n) => n.html + " " + n.failureSummary)].join("\n\t")).join("\n"))`)
@@ -73,12 +72,12 @@ func TestQueuePagesAreAccessible(t *testing.T) {
 			b.do(chromedp.Navigate("http://" + base + path))
 			b.waitText("Queues")
 			b.screenshot(page + " " + name)
-			require.Empty(t, b.violations(axe), "%s, %s", page, name)
+			require.Empty(t, violations(b, axe), "%s, %s", page, name)
 		}
 		b.do(chromedp.Navigate("http://" + f.address + "/admin/health"))
 		b.waitText("1 failed")
 		b.screenshot("health " + name)
-		require.Empty(t, b.violations(axe), "health, %s", name)
+		require.Empty(t, violations(b, axe), "health, %s", name)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -20,6 +21,23 @@ import (
 
 	"lessonkit.example/internal/longtest"
 )
+
+// tab is a tab of a headless browser, for what a teacher does in Chromium and in Firefox.
+type tab interface {
+	visit(url string)
+	reload()
+	until(function, text string)
+	waitText(text string)
+	eval(expression string) string
+	click(css string)
+	clickButton(text string)
+	enter(css, text string)
+	addFiles(paths ...string)
+	setClock(at time.Time)
+	setCookie(name, value string)
+	emulate(s screen)
+	screenshot(name string)
+}
 
 // browser is a tab of a headless Chromium.
 type browser struct {
@@ -95,6 +113,38 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, err)
 }
 
+func (b *browser) visit(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+}
+
+func (b *browser) reload() {
+	b.t.Helper()
+	b.do(chromedp.Reload())
+}
+
+// click clicks the first element that the selector finds, once it is visible.
+func (b *browser) click(css string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.CSS(css)))
+}
+
+// enter types the text into an element.
+func (b *browser) enter(css, text string) {
+	b.t.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS(css), text))
+}
+
+// setCookie sets a cookie where the page is.
+func (b *browser) setCookie(name, value string) {
+	b.t.Helper()
+	cookie := network.SetCookieParams{Name: name, Value: value, URL: b.eval("location.origin")}
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, network.SetCookie, cookie)
+		return err
+	}))
+}
+
 // waitText waits until the page shows the text.
 func (b *browser) waitText(text string) {
 	b.t.Helper()
@@ -124,15 +174,17 @@ func requireRecorded(t *testing.T, shown int, took time.Duration, seconds float6
 	require.Less(t, seconds, took.Seconds()+0.5, "seconds are doubled")
 }
 
+// buttonWith is the first visible button that contains the text.
+const buttonWith = `[...document.querySelectorAll("button")]
+	.find((b) => b.checkVisibility() && b.innerText.includes(text))`
+
 // clickButton waits for a visible button that contains the text and clicks it.
 func (b *browser) clickButton(text string) {
 	b.t.Helper()
-	const find = `[...document.querySelectorAll("button")]
-		.find((b) => b.checkVisibility() && b.innerText.includes(text))`
-	click := "((text) => { const found = " + find + "; found?.click(); return String(Boolean(found)) })(" +
+	click := "((text) => { const found = " + buttonWith + "; found?.click(); return String(Boolean(found)) })(" +
 		strconv.Quote(text) + ")"
 	for clicked := false; !clicked; clicked = b.eval(click) == "true" { // it may have been replaced meanwhile
-		b.until("(text) => Boolean("+find+")", text)
+		b.until("(text) => Boolean("+buttonWith+")", text)
 	}
 }
 
@@ -169,16 +221,23 @@ func (b *browser) eval(expression string) string {
 // names. Without the variable it does nothing.
 func (b *browser) screenshot(name string) {
 	b.t.Helper()
+	keepPicture(b.t, name, func() []byte {
+		ctx, cancel := context.WithTimeout(b.ctx, timeout)
+		defer cancel()
+		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		require.NoError(b.t, err)
+		return picture
+	})
+}
+
+func keepPicture(t *testing.T, name string, take func() []byte) {
+	t.Helper()
 	dir := os.Getenv("BROWSER_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, timeout)
-	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	require.NoError(b.t, err)
-	name = strings.ReplaceAll(b.t.Name(), "/", "-") + "-" + name + ".png"
-	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name), picture, 0o644))
+	name = strings.ReplaceAll(t.Name(), "/", "-") + "-" + name + ".png"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), take(), 0o644))
 }
 
 // requireOnly checks that the pages sent requests to the origin only, threw no exceptions and kept

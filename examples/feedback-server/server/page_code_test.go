@@ -12,11 +12,14 @@ import (
 // elsewhere.
 func TestPageIsSignedInByACode(t *testing.T) {
 	t.Parallel()
+	signedInByACode(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
+}
+
+func signedInByACode(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	_, c := login()
 	_, other := login()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.do(chromedp.Navigate(n.url))
+	b.visit(n.url)
 	b.waitText("Waiting for the confirmation")
 	b.screenshot("code")
 	b.until(`() => document.querySelector(".sign-in img").naturalWidth > 0`, "")
@@ -25,15 +28,15 @@ func TestPageIsSignedInByACode(t *testing.T) {
 		Device string `json:"device"`
 	}
 	require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/find", code, &asking))
-	require.Regexp(t, "^Chrome, ", asking.Device)
+	require.Regexp(t, "^(Chrome|Firefox), ", asking.Device)
 	require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/confirm", code, nil))
 	b.waitText("Sign out")
 	require.Empty(t, b.eval(`document.cookie`), "scripts do not see it")
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("Sign out")
 	b.eval(`location.hash = "#/settings"; ""`)
 	b.waitText("this device")
-	b.do(chromedp.Click(chromedp.CSS(`[aria-label="Sign out: Mini program"]`)))
+	b.click(`[aria-label="Sign out: Mini program"]`)
 	b.waitText("Signed out: Mini program.")
 	_, err := other.Me(t.Context())
 	require.ErrorContains(t, err, "401")

@@ -12,14 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// clock returns JavaScript that lets a page see the time at.
+func clock(at time.Time) string {
+	return fmt.Sprintf(`window.ahead = %d;
+		window.Date = class Dated extends Date {
+			static now() { return super.now() + ahead; }
+			constructor(...at) { super(...(at.length > 0 ? at : [Dated.now()])); }
+		};`, time.Until(at).Milliseconds())
+}
+
 // setClock lets the pages that open from now on see the time at.
 func (b *browser) setClock(at time.Time) {
 	b.t.Helper()
-	clock := cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`var ahead = %d;
-		Date = class extends Date {
-			static now() { return super.now() + ahead; }
-			constructor(...at) { super(...(at.length > 0 ? at : [Date.now()])); }
-		};`, time.Until(at).Milliseconds())}
+	clock := cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: clock(at)}
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, clock)
 		return err

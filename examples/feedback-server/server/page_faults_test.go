@@ -289,7 +289,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.acceptDialogs()
 	b.do(chromedp.Navigate(n.url + "/"))
-	b.signIn(n.url, token)
+	b.signIn(token)
 	b.waitText("Ming")
 	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
 	b.waitText("Recording starts lesson 1")
@@ -320,7 +320,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b.waitText("Your sign-in has expired. Recordings are kept on this device")
 	b.screenshot("expired")
 	token, c = client()
-	b.signIn(n.url, token)
+	b.signIn(token)
 	storedParts(t, c, p.ID, 2)
 	b.until(`() => !document.body.innerText.includes("expired")`, "")
 

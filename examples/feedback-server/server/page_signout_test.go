@@ -1,14 +1,11 @@
 package server_test
 
 import (
-	"context"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -35,13 +32,10 @@ func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackcli
 }
 
 // signIn signs in with the cookie of a session, where the page is.
-func (b *browser) signIn(url, token string) {
+func (b *browser) signIn(token string) {
 	b.t.Helper()
 	b.waitText("Waiting for the confirmation")
-	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, network.SetCookie, network.SetCookieParams{Name: "session", Value: token, URL: url})
-		return err
-	}))
+	b.setCookie("session", token)
 	b.eval(`import("/page/api.js").then(({ account }) => account.signIn({})).then(() => "")`)
 }
 
@@ -62,7 +56,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.acceptDialogs()
 	enter := func(token string) {
-		b.signIn(n.url, token)
+		b.signIn(token)
 		b.waitText("Part 1")
 	}
 	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
@@ -112,21 +106,26 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 // The account is taken along as a file, and deleted with everything after a question.
 func TestAccountIsExportedAndDeleted(t *testing.T) {
 	t.Parallel()
+	accountIsExportedAndDeleted(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
+}
+
+func accountIsExportedAndDeleted(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	token, c := login()
 	_, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.do(chromedp.Navigate(n.url + "/#/settings"))
-	b.signIn(n.url, token)
+	b.visit(n.url)
+	b.waitText("Waiting for the confirmation")
+	b.setCookie("session", token)
+	b.visit(n.url + "/#sign-in/settings")
 	b.waitText("Export everything")
-	b.eval(`saved = ""; HTMLAnchorElement.prototype.click = function () { saved = this.download; }; ""`)
+	b.eval(`window.saved = ""; HTMLAnchorElement.prototype.click = function () { window.saved = this.download; }; ""`)
 	b.clickButton("Export everything")
 	b.until(`() => /^feedback-\d{4}-\d\d-\d\d\.zip$/.test(saved)`, "")
 	n.fail(unreachable)
 	b.clickButton("Delete the account")
 	b.waitText("Delete your account with all students")
-	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.click("dialog .danger")
 	// The message stands beside the button, and goes when the teacher leaves.
 	b.until(`() => document.querySelector("section .row + .error")?.innerText === "The server cannot be reached."`, "")
 	n.recover()
@@ -135,7 +134,7 @@ func TestAccountIsExportedAndDeleted(t *testing.T) {
 	require.NotContains(t, b.eval(`document.body.innerText`), "cannot be reached")
 	b.eval(`location.hash = "#/settings"; ""`)
 	b.clickButton("Delete the account")
-	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.click("dialog .danger")
 	b.waitText("Waiting for the confirmation")
 	_, err = c.Me(t.Context())
 	require.ErrorContains(t, err, "401")

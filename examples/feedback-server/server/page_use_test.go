@@ -123,6 +123,10 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 
 func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	t.Parallel()
+	studentsAreFoundAndEdited(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
+}
+
+func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c := feedbackclient.Development(url, "anna")
 	for _, s := range []struct{ name, grade, subject string }{
@@ -132,8 +136,7 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 		_, err := c.CreateProfile(t.Context(), in)
 		require.NoError(t, err)
 	}
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("陈晨")
 	shown := func(names string) {
 		t.Helper()
@@ -157,7 +160,7 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	// field stands beside it. Words to expect are seen and deleted.
 	_, err := c.SaveWords(t.Context(), []string{"了教室", "雨桐"})
 	require.NoError(t, err)
-	b.do(chromedp.Navigate(url + "/#/settings"))
+	b.visit(url + "/#/settings")
 	b.until(`() => document.querySelector("[name=words]")?.value === "了教室\n雨桐"`, "")
 	submit := func(field string) {
 		b.eval(fmt.Sprintf(`document.querySelector("[name=%s]").form.requestSubmit(); ""`, field))
@@ -186,7 +189,7 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 		words, err := c.Words(t.Context())
 		return err == nil && slices.Equal(words, []string{"雨桐"})
 	}, timeout, 100*time.Millisecond)
-	b.do(chromedp.Navigate(url + "/#/edit/"))
+	b.visit(url + "/#/edit/")
 	b.waitText("Add a student")
 	b.until(`() => Boolean(document.querySelector("[name=guardian_title]"))`, "")
 	fill("name", "Lena")
@@ -196,7 +199,7 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	b.waitText("09:00–09:45")
 
 	// A rule that the browser does not know names the field in the reader's words.
-	b.do(chromedp.Click(chromedp.CSS(`a[href^="#/edit/"]`)))
+	b.click(`a[href^="#/edit/"]`)
 	b.until(`() => document.querySelector("[name=name]")?.value === "Lena"`, "")
 	fill("end_time", "08:00")
 	b.clickButton("Save")
@@ -206,28 +209,32 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	b.clickButton("Cancel")
 	b.until(`() => !document.querySelector("dialog")`, "")
 	b.clickButton("Delete the student")
-	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.click("dialog .danger")
 	shown("Mia,Ming,陈晨")
 }
 
 // copies lets the page copy into the variable copied.
-const copies = `copied = ""; navigator.clipboard.write = async ([item]) => {
-	copied = await (await item.getType("text/plain")).text();
+const copies = `window.copied = ""; navigator.clipboard.write = async ([item]) => {
+	window.copied = await (await item.getType("text/plain")).text();
 };`
 
 // What the guardian gets is copied from the text that is being written and from the record. A
 // browser that refuses, or a page without https, leaves it selected.
 func TestMessageIsCopiedForTheGuardian(t *testing.T) {
 	t.Parallel()
+	messageIsCopied(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
+}
+
+func messageIsCopied(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	_, err := c.SaveDefaults(t.Context(), feedbackclient.Defaults{LessonDurationMinutes: 45,
 		MessageTemplate: "About {name}:\n{text}"})
 	require.NoError(t, err)
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.showStudent(url, p.ID)
+	b.visit(url + "/#sign-in=anna/student/" + p.ID)
+	b.waitText("Ming")
 	b.eval(copies + `""`)
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "She mixed greens."))
+	b.enter("textarea", "She mixed greens.")
 	b.clickButton("Copy message") // what was typed a moment ago is in it
 	b.waitText("Copied.")
 	require.Equal(t, "About Ming:\nShe mixed greens.", b.eval(`copied`))
@@ -251,6 +258,10 @@ func TestMessageIsCopiedForTheGuardian(t *testing.T) {
 // loss, and deleted with a way back.
 func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 	t.Parallel()
+	recordsAreFoundAndEdited(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
+}
+
+func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	first := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -259,7 +270,6 @@ func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 		_, err := c.SaveRecord(t.Context(), p.ID, "", date, "Painted on "+date)
 		require.NoError(t, err)
 	}
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	entries := func(n int) {
 		t.Helper()
 		b.until(`(n) => String(document.querySelectorAll(".entry").length) === n`, fmt.Sprint(n))
@@ -269,7 +279,7 @@ func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 			for (const name of ["input", "change"]) e.dispatchEvent(new Event(name));
 			return ""; })()`, control, value))
 	}
-	b.do(chromedp.Navigate(url + "/#sign-in=anna/records"))
+	b.visit(url + "/#sign-in=anna/records")
 	b.waitText("March 2026")
 	entries(50)
 	b.clickButton("Show more")
@@ -283,7 +293,8 @@ func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 	fill("[type=date]", "2026-02-27")
 	entries(3)
 
-	b.eval(copies + `printed = ""; print = () => { printed = document.querySelector(".printed").innerText; };
+	b.eval(copies + `window.printed = "";
+		window.print = () => { window.printed = document.querySelector(".printed").innerText; };
 		document.querySelector(".entry summary").click(); ""`)
 	b.clickButton("Copy message")
 	b.waitText("Copied.")
@@ -294,7 +305,7 @@ func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
 
 	// What is typed survives leaving; what another device saved is shown before it is replaced.
 	b.clickButton("Edit")
-	b.do(chromedp.SendKeys(chromedp.CSS(".entry textarea"), ", well"))
+	b.enter(".entry textarea", ", well")
 	b.eval(`location.hash = "#/"; ""`)
 	b.waitText("All students")
 	b.eval(`location.hash = "#/records"; ""`)
