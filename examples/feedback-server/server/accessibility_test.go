@@ -19,16 +19,20 @@ import (
 type screen struct {
 	width, height int64
 	scheme        string // of colours
+	medium        string // "print", or none
 }
 
 var screens = map[string]screen{
-	"desktop": {1400, 1000, "light"}, "dark": {1400, 1000, "dark"},
-	"phone": {360, 740, "light"}, "dark phone": {360, 740, "dark"},
+	"desktop": {1400, 1000, "light", ""}, "dark": {1400, 1000, "dark", ""},
+	"phone": {360, 740, "light", ""}, "dark phone": {360, 740, "dark", ""},
 }
+
+var paper = screen{794, 1123, "light", "print"} // A4
 
 func (b *browser) emulate(s screen) {
 	b.t.Helper()
 	media := emulation.SetEmulatedMediaParams{
+		Media:    s.medium,
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}},
 	}
 	setMedia := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {

@@ -36,6 +36,8 @@ type tab interface {
 	setClock(at time.Time)
 	setCookie(name, value string)
 	emulate(s screen)
+	letCopy()          // before the clipboard is read
+	clipboard() string // what was copied last
 	screenshot(name string)
 }
 
@@ -143,6 +145,21 @@ func (b *browser) setCookie(name, value string) {
 		_, err := cdp.Call(ctx, t, network.SetCookie, cookie)
 		return err
 	}))
+}
+
+// copies lets the page copy into the variable copied.
+const copies = `window.copied = ""; navigator.clipboard.write = async ([item]) => {
+	window.copied = await (await item.getType("text/plain")).text();
+};`
+
+func (b *browser) letCopy() {
+	b.t.Helper()
+	b.eval(copies + `""`)
+}
+
+func (b *browser) clipboard() string {
+	b.t.Helper()
+	return b.eval(`copied`)
 }
 
 // waitText waits until the page shows the text.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/internal/nodetest"
 )
 
 // The page is signed in by its code alone: it stays so over a reload, until the session is ended
@@ -19,10 +21,15 @@ func signedInByACode(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	_, c := login()
 	_, other := login()
+	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
 	b.visit(n.url)
+	for _, view := range [][2]string{{"Waiting for the confirmation", "中文"}, {"等待在手机上确认", "English"}} {
+		b.waitText(view[0])
+		b.until(`() => document.querySelector(".sign-in img").naturalWidth > 0`, "")
+		requireFits(t, b, axe, "code, before "+view[1])
+		b.clickButton(view[1]) // shows a new code
+	}
 	b.waitText("Waiting for the confirmation")
-	b.screenshot("code")
-	b.until(`() => document.querySelector(".sign-in img").naturalWidth > 0`, "")
 	code := map[string]any{"code": b.eval(`document.querySelector(".code").textContent`)}
 	var asking struct {
 		Device string `json:"device"`

@@ -104,12 +104,17 @@ func (f *firefox) call(command string, p parameters) json.RawMessage {
 	return value
 }
 
-// eventually waits until ok, which the page may keep from working while it is replaced.
-func (f *firefox) eventually(ok func() bool, waitsFor string) {
+// eventually waits until nothing is objected to what is done, as in a page that is being replaced.
+func (f *firefox) eventually(do func() (objection string), waitsFor string) {
 	f.t.Helper()
-	if !assert.Eventually(f.t, ok, timeout, 100*time.Millisecond, waitsFor) {
+	objection := ""
+	done := func() bool {
+		objection = do()
+		return objection == ""
+	}
+	if !assert.Eventually(f.t, done, timeout, 100*time.Millisecond, waitsFor) {
 		f.screenshot("failed")
-		f.t.FailNow()
+		require.Empty(f.t, objection)
 	}
 }
 
@@ -132,9 +137,9 @@ func (f *firefox) until(function, text string) {
 	f.t.Helper()
 	script := parameters{"script": "return Promise.resolve(eval(arguments[0])(arguments[1])).then(Boolean)",
 		"args": []string{function, text}}
-	f.eventually(func() bool {
-		value, _ := f.try("WebDriver:ExecuteScript", script)
-		return string(value) == "true"
+	f.eventually(func() string {
+		value, objection := f.try("WebDriver:ExecuteScript", script)
+		return strings.TrimPrefix(string(value)+objection, "true")
 	}, function+" "+text)
 }
 
@@ -156,17 +161,16 @@ func (f *firefox) eval(expression string) string {
 func (f *firefox) with(function, text, command string, p parameters) {
 	f.t.Helper()
 	script := parameters{"script": "return eval(arguments[0])(arguments[1])", "args": []string{function, text}}
-	objection := ""
-	f.eventually(func() bool {
+	f.eventually(func() string {
+		value, objection := f.try("WebDriver:ExecuteScript", script)
 		var found map[string]string // by the name of the protocol
-		value, _ := f.try("WebDriver:ExecuteScript", script)
 		if json.Unmarshal(value, &found) != nil || len(found) == 0 {
-			return false
+			return "nothing is found " + objection
 		}
 		for _, p["id"] = range found {
 		}
 		_, objection = f.try(command, p)
-		return objection == ""
+		return objection
 	}, text)
 }
 
@@ -209,13 +213,21 @@ func (f *firefox) inside(script string) string {
 	return value
 }
 
+func (f *firefox) letCopy() {}
+
+func (f *firefox) clipboard() string {
+	f.t.Helper()
+	return f.inside("return navigator.clipboard.readText()")
+}
+
 func (f *firefox) emulate(s screen) {
 	f.t.Helper()
 	f.inside(fmt.Sprintf(`const { style, browsingContext } = gBrowser.selectedBrowser;
 		style.minWidth = style.maxWidth = "%dpx";
 		style.minHeight = style.maxHeight = "%dpx";
 		browsingContext.prefersColorSchemeOverride = %q;
-		return "";`, s.width, s.height, s.scheme))
+		browsingContext.mediumOverride = %q;
+		return "";`, s.width, s.height, s.scheme, s.medium))
 	f.until(`(size) => [innerWidth, innerHeight].join() === size`, fmt.Sprintf("%d,%d", s.width, s.height))
 }
 

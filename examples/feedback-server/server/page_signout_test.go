@@ -128,6 +128,15 @@ func accountIsExportedAndDeleted(t *testing.T, b tab) {
 	b.click("dialog .danger")
 	// The message stands beside the button, and goes when the teacher leaves.
 	b.until(`() => document.querySelector("section .row + .error")?.innerText === "The server cannot be reached."`, "")
+	require.Equal(t, 1, strings.Count(b.eval(`document.body.innerText`), "中文"), "is in one place")
+	// On a phone what the head has no room for is in the settings, also without a network.
+	b.emulate(screens["phone"])
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("All students")
+	b.click(`nav [href="#/settings"]`)
+	b.waitText("The server cannot be reached.")
+	b.waitText("Sign out")
+	b.emulate(screens["desktop"])
 	n.recover()
 	b.eval(`location.hash = "#/"; ""`)
 	b.waitText("Ming")

@@ -213,11 +213,6 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	shown("Mia,Ming,陈晨")
 }
 
-// copies lets the page copy into the variable copied.
-const copies = `window.copied = ""; navigator.clipboard.write = async ([item]) => {
-	window.copied = await (await item.getType("text/plain")).text();
-};`
-
 // What the guardian gets is copied from the text that is being written and from the record. A
 // browser that refuses, or a page without https, leaves it selected.
 func TestMessageIsCopiedForTheGuardian(t *testing.T) {
@@ -233,24 +228,24 @@ func messageIsCopied(t *testing.T, b tab) {
 	require.NoError(t, err)
 	b.visit(url + "/#sign-in=anna/student/" + p.ID)
 	b.waitText("Ming")
-	b.eval(copies + `""`)
+	b.letCopy()
 	b.enter("textarea", "She mixed greens.")
 	b.clickButton("Copy message") // what was typed a moment ago is in it
 	b.waitText("Copied.")
-	require.Equal(t, "About Ming:\nShe mixed greens.", b.eval(`copied`))
+	require.Equal(t, "About Ming:\nShe mixed greens.", b.clipboard())
 	b.clickButton("Save")
 	b.waitText("The record is saved")
 	b.until(`() => !document.body.innerText.includes("About Ming")`, "")
-	const click = `document.querySelector(".saved .primary").click(); "" `
-	b.eval(click)
-	b.until(`() => document.querySelector(".saved .notice")?.innerText === copied`, "")
+	b.click(".saved .primary")
+	b.until(`(message) => document.querySelector(".saved .notice")?.innerText === message`, b.clipboard())
 	for _, clipboard := range []string{`{ write: async () => { throw new DOMException("", "NotAllowedError"); } }`,
 		"undefined"} {
 		b.until(`() => !document.querySelector("[aria-busy=true]")`, "")
 		b.eval(`getSelection().removeAllRanges(); Object.defineProperty(navigator, "clipboard",
-			{ configurable: true, value: ` + clipboard + ` }); ` + click)
+			{ configurable: true, value: ` + clipboard + ` }); ""`)
+		b.click(".saved .primary")
 		b.waitText("The browser does not let this page copy.")
-		b.until(`() => String(getSelection()) === copied`, "")
+		b.until(`(message) => String(getSelection()) === message`, b.clipboard())
 	}
 }
 
@@ -282,6 +277,11 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	b.visit(url + "/#sign-in=anna/records")
 	b.waitText("March 2026")
 	entries(50)
+	require.Equal(t, "2", b.eval(`(() => { // lines that are shown of a text of twenty
+		const text = document.querySelector(".entry .text");
+		text.textContent = "A line.\n".repeat(20);
+		return String(text.clientHeight / parseFloat(getComputedStyle(text).lineHeight));
+	})()`))
 	b.clickButton("Show more")
 	entries(60)
 	require.Equal(t, "March 2026,February 2026,January 2026",
@@ -293,15 +293,22 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	fill("[type=date]", "2026-02-27")
 	entries(3)
 
-	b.eval(copies + `window.printed = "";
-		window.print = () => { window.printed = document.querySelector(".printed").innerText; };
+	b.letCopy()
+	b.eval(`window.print = () => {
+			const item = document.querySelector(".printed");
+			setTimeout(() => item.className = "entry printed"); // until it is read below
+		};
 		document.querySelector(".entry summary").click(); ""`)
 	b.clickButton("Copy message")
 	b.waitText("Copied.")
-	require.Contains(t, b.eval(`copied`), "Painted on 2026-03-01", "the newest is first")
+	require.Contains(t, b.clipboard(), "Painted on 2026-03-01", "the newest is first")
 	b.clickButton("Print")
-	require.Contains(t, b.eval(`printed`), "Painted on 2026-03-01")
-	require.Contains(t, b.eval(`printed`), "Ming")
+	b.until(`() => Boolean(document.querySelector(".printed"))`, "")
+	b.emulate(paper)
+	require.Equal(t, "Sun, Mar 1 · Ming\nPainted on 2026-03-01", b.eval(`document.body.innerText`))
+	require.Equal(t, "true", b.eval(`String(document.documentElement.scrollHeight <= innerHeight)`), "is one page")
+	b.emulate(screens["desktop"])
+	b.eval(`document.querySelector(".printed").className = "entry"; ""`)
 
 	// What is typed survives leaving; what another device saved is shown before it is replaced.
 	b.clickButton("Edit")

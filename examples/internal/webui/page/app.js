@@ -54,11 +54,11 @@ async function show() {
 	if (document.activeElement === document.body) main.focus({ preventScroll: true });
 }
 
-/** Ends the view, so that nothing more is typed, and signs out. */
-const leaveAndSignOut = () => signOut(async () => {
+/** Ends the view, so that nothing more is typed. */
+async function leaveAll() {
 	await end();
 	main.replaceChildren();
-});
+}
 
 function drawFrame() {
 	const links = [["#/", t("today")], ["#/records", t("records")], ["#/settings", t("settings")]]
@@ -67,8 +67,7 @@ function drawFrame() {
 		h("p.brand", {}, t("title")),
 		account.teacher && h("nav", { "aria-label": t("navigation") }, ...links),
 		languageButton(),
-		account.teacher && button(t("signOut"), leaveAndSignOut, { class: "quiet" })).children);
-	byId("header").classList.toggle("signed-in", !!account.teacher);
+		account.teacher && button(t("signOut"), () => signOut(leaveAll), { class: "quiet" })).children);
 	drawBanner();
 }
 
@@ -104,7 +103,6 @@ function refusedRow(r) {
 addEventListener("hashchange", show);
 addEventListener("online", () => failed && show());
 addEventListener("language", show);
-addEventListener("sign-out", leaveAndSignOut);
 outbox.addEventListener("change", drawBanner);
 addEventListener("beforeunload", (event) => {
 	if (outbox.state.unsent > 0) event.preventDefault();

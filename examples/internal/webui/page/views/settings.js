@@ -29,17 +29,14 @@ export async function settingsView(root) {
 	const saveDefaults = (v) => save("profile-defaults",
 		{ ...defaults, ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes || defaults.lesson_duration_minutes) })
 		.then((told) => (Object.assign(defaults, v), told));
-	const ours = h("section.card", {}, h("h2", {}, t("account")),
-		h("div.row", {}, languageButton(), button(t("signOut"), () => { dispatchEvent(new Event("sign-out")); })),
-		...sessions.map((/** @type {any} */ s) => sessionRow(s)));
-	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {}, ours,
-		form(saveDefaults, { class: "card" }, ...fields("defaults", defaults))), h("div", {},
-		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
+	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {},
+		form(saveDefaults, { class: "card" }, ...fields("defaults", defaults)),
 		form(async ({ words = "", language: spoken = "" }) => {
 			await saveDefaults({ language: spoken });
 			return save("words", { words: words.split(/\s*\n\s*/).filter(Boolean) });
-		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) })),
-		h("section.card", {}, h("p.hint", {}, t("exportHint")),
+		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) }))), h("div", {},
+		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
+		h("section.card", {}, h("h2", {}, t("account")), ...sessions.map(sessionRow), h("p.hint", {}, t("exportHint")),
 			h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" }))))));
 }
 

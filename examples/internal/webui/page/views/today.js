@@ -72,7 +72,7 @@ export async function todayView(root) {
 	search.addEventListener("input", draw);
 
 	root.append(
-		h("div.row", {}, h("h1.grow", {}, t("today"), h("span.hint", {}, " " + dayName(today()))),
+		h("div.row", {}, h("h1.grow", {}, t("today") + " ", h("span.hint", {}, dayName(today()))),
 			h(profiles.length === 0 ? "a.button.primary" : "a.button", { href: "#/edit/" }, t("addStudent"))),
 		...timed.length === 0 ? [] : [h("ul.list.times", {}, ...timed.slice(0, shownAtOnce).map((p) => row(p, true)))],
 		...timed.length <= shownAtOnce ? [] : [h("details", {},
