@@ -132,10 +132,11 @@ func accountIsExportedAndDeleted(t *testing.T, b tab) {
 	// On a phone what the head has no room for is in the settings, also without a network.
 	b.emulate(screens["phone"])
 	b.eval(`location.hash = "#/"; ""`)
-	b.waitText("All students")
+	b.until(`() => !document.body.innerText.includes("Export everything")`, "")
 	b.click(`nav [href="#/settings"]`)
-	b.waitText("The server cannot be reached.")
 	b.waitText("Sign out")
+	b.waitText("The server cannot be reached.")
+	require.NotContains(t, b.eval(`document.body.innerText`), "Export everything")
 	b.emulate(screens["desktop"])
 	n.recover()
 	b.eval(`location.hash = "#/"; ""`)
