@@ -153,10 +153,11 @@ func everyViewFitsEveryScreen(t *testing.T, b tab) {
 	b.waitText("用此名称登录")
 	requireFits(t, b, axe, "sign-in zh")
 	b.visit(url + "/#sign-in=anna")
+	b.until(`() => Boolean(document.querySelector(".now"))`, "")
 	for _, language := range []string{"zh", "en"} {
 		for _, view := range [][2]string{
-			{"", ".now .state:not(:empty)"}, {"records", ".entry"}, {"settings", "[name=words]"},
-			{"edit/", "[name=name]"}, {"student/" + students[25].ID, "li.transcribed + li.transcribed"},
+			{"records", ".entry"}, {"settings", "[name=words]"}, {"edit/", "[name=name]"},
+			{"student/" + students[25].ID, "li.transcribed + li.transcribed"}, {"", ".now .state:not(:empty)"},
 		} {
 			b.eval(`document.querySelector("main").replaceChildren(); location.hash = "#/` + view[0] + `"; ""`)
 			b.until(`(css) => Boolean(document.querySelector("main " + css))`, view[1])
