@@ -125,10 +125,10 @@ func keyedClaim(queues string, kinds int, far bool) (with, update string) {
 found as materialized (` + due + `),
 keys as materialized (
   select key, max(id) as last, max(coalesce(key_limit, 1)) as most from found where key is not null group by key),
-turns as materialized (
-  select t.id from (select * from keys order by hashtextextended(key, 0)) k, ` + turnsOfKey + `),
+full_keys as materialized (select k.* from keys k,` + fullOfKey + `),
+turns as materialized (select t.id from full_keys k,` + turnsOfKey + `),
 held as materialized (
-  select id from found where key is not null and id not in (select id from turns)),
+  select id from found where (key in (select key from full_keys)) is true and id not in (select id from turns)),
 jobs as materialized (
   select array(select ctid from found where not beyond or id in (select id from held)) as ctids)`, `
 update jobqueue_job j set worker = case when ` + turn + ` then $1::bigint else 0 end,

@@ -61,7 +61,7 @@ type Coalescer struct {
 	send func([]driver.Signal)
 
 	mu      sync.Mutex
-	pending []driver.Signal
+	pending merged
 	running bool
 }
 
@@ -72,7 +72,7 @@ func NewCoalescer(send func([]driver.Signal)) *Coalescer { return &Coalescer{sen
 func (c *Coalescer) Add(s driver.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending = merge(c.pending, s)
+	c.pending.add(s)
 	if !c.running {
 		c.running = true
 		go c.run()
@@ -98,8 +98,8 @@ func (c *Coalescer) Reserve() bool {
 func (c *Coalescer) run() {
 	for {
 		c.mu.Lock()
-		signals := c.pending
-		c.pending = nil
+		signals := c.pending.signals
+		c.pending = merged{}
 		if len(signals) == 0 {
 			c.running = false
 			c.mu.Unlock()
@@ -111,28 +111,37 @@ func (c *Coalescer) run() {
 	}
 }
 
-// merge adds s to signals, at most one for each queue.
-func merge(signals []driver.Signal, s driver.Signal) []driver.Signal {
-	for i, o := range signals {
-		in := min(o.In, s.In)
-		if o.In, s.In = in, in; o == s {
-			signals[i].In = in
-			return signals
-		}
+// merged are signals, of which those that differ in their times only are one, with the earliest.
+type merged struct {
+	signals []driver.Signal
+	at      map[driver.Signal]int // where a signal is, by the same without its time
+}
+
+func (m *merged) add(s driver.Signal) {
+	id := s
+	id.In = 0
+	if i, ok := m.at[id]; ok {
+		m.signals[i].In = min(m.signals[i].In, s.In)
+		return
 	}
-	return append(signals, s)
+	if m.at == nil {
+		m.at = map[driver.Signal]int{}
+	}
+	m.at[id] = len(m.signals)
+	m.signals = append(m.signals, s)
 }
 
 // Of returns a signal for each queue of rs, and the number of records of each queue.
 func Of(rs []driver.Record) (signals []driver.Signal, counts map[string]int) {
 	counts = map[string]int{}
+	var m merged
 	for _, r := range rs {
 		s := driver.Signal{Queue: r.Queue}
 		if !r.RunAt.IsZero() {
 			s.In = time.Until(r.RunAt)
 		}
-		signals = merge(signals, s)
+		m.add(s)
 		counts[r.Queue]++
 	}
-	return signals, counts
+	return m.signals, counts
 }

@@ -43,10 +43,11 @@ create table jobqueue_job (
 create index jobqueue_job_ready on jobqueue_job (kind, queue, priority, run_at, id) where worker is null;
 create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where unique_key is not null;
 create index jobqueue_job_worker on jobqueue_job (worker, cancel) where worker <> 0;
--- The jobs of a key: those that were started, then the others; and those of them that are held. Each
--- claim adds to the first index, which is faster with numbers than with texts.
-create index jobqueue_job_key on jobqueue_job ((hashtextextended(limit_key, 0) & -2 | (claimed_at is null)::int), id)
-    where limit_key is not null;
+-- The jobs of a key: those that were started, the others, and those of them that are held. Claims
+-- add to the first of these indexes only, and a hash index is added to fastest.
+create index jobqueue_job_started on jobqueue_job using hash (limit_key)
+    where limit_key is not null and claimed_at is not null;
+create index jobqueue_job_key on jobqueue_job (limit_key, id) where limit_key is not null and claimed_at is null;
 create index jobqueue_job_held on jobqueue_job (limit_key, id) where worker = 0;
 create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
 create index jobqueue_job_after on jobqueue_job (after_group) where worker = 0 and after_group is not null;
