@@ -51,8 +51,8 @@ func (d *base64Decoder) close() error { return d.flush(true) }
 // make whole groups of four.
 func (d *base64Decoder) flush(last bool) error {
 	if text := d.in[:d.n]; !d.begun && bytes.HasPrefix(text, []byte(dataPrefix)) {
-		_, body, ok := bytes.Cut(text, []byte(";base64,"))
-		if !ok {
+		mediaType, body, ok := bytes.Cut(text, []byte(";base64,"))
+		if !ok || bytes.ContainsFunc(mediaType, notInMediaType) {
 			return errBase64
 		}
 		d.n = copy(d.in, body)
@@ -93,6 +93,9 @@ func (d *base64Decoder) flush(last bool) error {
 	_, err := d.w.Write(data)
 	return err
 }
+
+// notInMediaType finds what JSON does not allow in a text, and escapes that mean no character.
+func notInMediaType(r rune) bool { return r < ' ' || r == '\\' }
 
 // decode decodes text into d.out. It fails for line breaks, which Decode ignores: among whole
 // groups of four they show in the length.

@@ -53,6 +53,8 @@ func documents() map[string]map[int]string {
 			1: "!", 2: "!", 3: "!"},
 		`{"data":[{"b64_json":"Q"},{"b64_json":"é"},{"b64_json":"AA\qAA"}]}`: {0: "!", 1: "!", 2: "!"},
 		"{\"data\":[{\"b64_json\":\"AA\nAA\"}]}":                             {0: "!"},
+		"{\"data\":[{\"b64_json\":\"data:\x00;base64,Zm94\"}]}":              {0: "!"},
+		`{"data":[{"b64_json":"data:\q;base64,Zm94"}]}`:                      {0: "!"},
 		`{"data":["b64_json","QQ==",{"prompt":"b64_json","b64_json":5}]}`:    {},
 	}
 }
