@@ -57,10 +57,10 @@ func serveBare(ctx context.Context, s spec) {
 // teacher looks up the token, or answers 401.
 func (b *bare) teacher(w http.ResponseWriter, r *http.Request) (id string, ok bool) {
 	hash := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
-	var created, expires, used time.Time
+	var created, expires time.Time
 	err := b.db.QueryRowContext(r.Context(), `
-		select user_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`, hash[:]).
-		Scan(&id, &created, &expires, &used)
+		select user_id, created_at, expires_at from auth_sessions where token_hash = $1`, hash[:]).
+		Scan(&id, &created, &expires)
 	if err != nil || expires.Before(time.Now()) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return "", false
