@@ -29,7 +29,7 @@ import (
 // startedOfKey is the number of jobs of k.key that were started.
 const startedOfKey = `(select count(*) from jobqueue_job where limit_key = k.key and claimed_at is not null)`
 
-// waitingOfKey selects the jobs of k.key that were not started, up to the id k.last, in their order.
+// waitingOfKey selects the jobs of k.key that were not started, up to the id k.last, by their ids.
 // k.most is the highest limit of those that a caller asks about.
 const waitingOfKey = `
       select ctid, id, worker, coalesce(key_limit, 1) as most
