@@ -11,7 +11,18 @@ func clean(text string) []word {
 	if words = withoutRepeatedSentences(words); len(words) == 0 {
 		return parse(text) // "Okay." is all that was said
 	}
+	joinNumbers(words)
 	return words
+}
+
+// joinNumbers undoes ends within numbers where the speaker has set no mark: "twenty, third".
+func joinNumbers(words []word) {
+	v := &view{words: words}
+	for i := range len(words) - 1 {
+		if words[i].mark == "" && v.countsOn(i, i+1) {
+			words[i].end = inside
+		}
+	}
 }
 
 // withoutUnwanted returns the words without what the model leaves out.
@@ -21,6 +32,16 @@ func withoutUnwanted(words []word) []word {
 	}
 	l := analyze(words)
 	drop := l.decide(weights().scores(l))
+	for i, w := range words {
+		spokenOf := i > 0 && words[i-1].low == "word" || i+1 < len(words) && words[i+1].low == "字"
+		switch {
+		case !hesitations[w.low]:
+		case drop[i] == filler && spokenOf:
+			drop[i] = kept
+		case drop[i] == kept && !spokenOf:
+			drop[i] = filler
+		}
+	}
 	for i, why := range drop {
 		if why == spoken { // nothing ends after it
 			words[i].end, words[i].mark = inside, ""
@@ -29,6 +50,9 @@ func withoutUnwanted(words []word) []word {
 	endAtAsides(words, drop)
 	return without(words, drop)
 }
+
+// hesitations are words that mean nothing, wherever they are.
+var hesitations = wordSet("um umm uhm uh uhh erm 嗯 呃")
 
 // minAside is the length in words of what is said in a text without marks between two sentences.
 const minAside = 4

@@ -25,6 +25,7 @@ type lattice struct {
 type span struct {
 	from, to int
 	unsaid   bool
+	bare     bool // corrected without a word such as "no", or said again
 	keys     keys
 }
 

@@ -38,6 +38,13 @@ func TestLocal(t *testing.T) {
 		{"numbers that belong together are not corrections",
 			"call time is 6 30 at the gate, and she practises for forty five minutes",
 			"Call time is 6 30 at the gate, and she practises for forty five minutes."},
+		{"figures in a row stay", "she scored 7 12 7 12 and 0 000", "She scored 7 12 7 12 and 0 000."},
+		{"hesitations go, if they are not spoken of",
+			"We started with the scale, both hands together, and she's, uh, much more even. The word um is banned.",
+			"We started with the scale, both hands together, and she's much more even. The word um is banned."},
+		{"nothing ends within a number",
+			"the mock test is on the twenty third of may and the fee for the booklet is fifteen pounds and a bit",
+			"The mock test is on the twenty third of May, and the fee for the booklet is fifteen pounds, and a bit."},
 		{"a sentence ends where words are not to be written",
 			"we did scales her mum is getting divorced don't write that he served really well after",
 			"We did scales. He served really well after."},
@@ -113,6 +120,7 @@ func digits(s string) string {
 func FuzzLocal(f *testing.F) {
 	f.Add("um at 4, no, at 5: page 12 to 14")
 	f.Add("嗯第3页，不对，第4页\n回家练10遍")
+	f.Add("7 12 7 12 0 000")
 	f.Add("1, 2. 3 no 4\n五不对六。p.m. J. 3.5… “好。” [x")
 	f.Fuzz(func(t *testing.T, in string) {
 		text, left, err := Local{}.text(context.Background(), []string{in}, nil)

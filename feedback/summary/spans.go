@@ -19,7 +19,7 @@ func (v *view) repairs() []span {
 		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 && !v.inAmount(from) &&
 			(term < to || !v.countsOn(from, to)) {
 			seen[from] = to + 1
-			out = append(out, span{from: from, to: to, keys: v.repairFeatures(from, term, to)})
+			out = append(out, span{from: from, to: to, bare: term == to, keys: v.repairFeatures(from, term, to)})
 		}
 	}
 	for j := 1; j < n; j++ {
@@ -333,7 +333,7 @@ func (v *view) unsaidSpans() []span {
 			for _, j := range v.unsaidEnds(q) {
 				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
 					seen[pair{i, j}] = true
-					out = append(out, span{i, j, true, v.unsaidFeatures(i, p, q, j)})
+					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j)})
 				}
 			}
 		}

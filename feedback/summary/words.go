@@ -259,10 +259,17 @@ func write(words []word, names []string) string {
 			b.WriteByte(' ')
 		}
 		b.WriteString(w.open)
-		b.WriteString(capital(w, first && !(i+1 < len(words) && words[i+1].wide), names))
+		upper := first && !(i+1 < len(words) && words[i+1].wide) || isMonthOfDay(words, i)
+		b.WriteString(capital(w, upper, names))
 		b.WriteString(markAfter(words, i))
 	}
 	return b.String()
+}
+
+// isMonthOfDay reports whether words[i] is "may" or "march" in a date such as the third of May.
+func isMonthOfDay(words []word, i int) bool {
+	low := words[i].low
+	return (low == "may" || low == "march") && i > 1 && words[i-1].low == "of" && words[i-2].kind == number
 }
 
 func isWideMark(s string) bool {
@@ -295,9 +302,9 @@ func markAfter(words []word, i int) string {
 	return mark
 }
 
-// capital returns a word with a capital letter where it has one: at the start of a sentence, in
-// the names of days, months, languages and the given people, and as I.
-func capital(w word, first bool, names []string) string {
+// capital returns a word with a capital letter if upper is set, in the names of days, months,
+// languages and the given people, and in I.
+func capital(w word, upper bool, names []string) string {
 	if w.wide || strings.ToLower(w.text) != w.text {
 		return w.text
 	}
@@ -307,7 +314,7 @@ func capital(w word, first bool, names []string) string {
 		}
 	}
 	_, isMonth := slices.BinarySearch(capitals, strings.TrimSuffix(w.low, "s"))
-	if first || isMonth || w.low == "i" || strings.HasPrefix(w.low, "i'") {
+	if upper || isMonth || w.low == "i" || strings.HasPrefix(w.low, "i'") {
 		r, n := utf8.DecodeRuneInString(w.text)
 		if unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r) {
 			return string(unicode.ToUpper(r)) + w.text[n:]
