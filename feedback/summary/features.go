@@ -25,7 +25,7 @@ type lattice struct {
 type span struct {
 	from, to int
 	unsaid   bool
-	bare     bool // corrected without a word such as "no", or said again
+	meant    bool // that none of these is true is certain
 	keys     keys
 }
 

@@ -45,20 +45,35 @@ func rougeL(text, ideal string) float64 {
 	return 2 * float64(row[len(b)]) / float64(len(a)+len(b))
 }
 
-// isSaid reports whether the words of a sentence occur in a lesson in this order.
+// isSaid reports whether the words of a sentence occur in a lesson in this order, but for some that
+// are said in a row before a correction and come after it.
 func isSaid(sentence string, lessons []string) bool {
+	words := tokensOf(sentence)
 	for _, l := range lessons {
-		words := tokensOf(sentence)
-		for _, w := range tokensOf(l) {
-			if len(words) > 0 && words[0] == w {
-				words = words[1:]
-			}
-		}
-		if len(words) == 0 {
+		said := tokensOf(l)
+		if isIn(words, said) {
 			return true
+		}
+		for from := range words {
+			for to := from + 1; to <= len(words); to++ {
+				row := spaced(strings.Join(words[from:to], " "))
+				if strings.Contains(spaced(l), row) && isIn(slices.Concat(words[:from], words[to:]), said) {
+					return true
+				}
+			}
 		}
 	}
 	return false
+}
+
+// isIn reports whether words occur in others in this order.
+func isIn(words, others []string) bool {
+	for _, w := range others {
+		if len(words) > 0 && words[0] == w {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
 }
 
 // measure counts words of notes by what a reader marked them as, and the facts that the reader
@@ -98,23 +113,29 @@ func (r *measure) words(m markedText, kept []word) error {
 		}
 		return 0
 	}
+	const moved = 10 // behind a correction, so that it seems to be lost at its place
 	best := make([][]float64, len(words)+1)
-	for i := range best {
+	for i := len(words); i >= 0; i-- {
 		best[i] = make([]float64, len(kept)+1)
-		for j := range best[i] {
-			best[i][j] = math.Inf(1)
-		}
-	}
-	best[len(words)][len(kept)] = 0
-	for i := len(words) - 1; i >= 0; i-- {
-		for j := range best[i] {
-			best[i][j] = best[i+1][j] + cost(i, true)
-			if j < len(kept) && kept[j].low == words[i].low {
-				best[i][j] = min(best[i][j], best[i+1][j+1]+cost(i, false))
+		for j := len(kept); j >= 0; j-- {
+			if best[i][j] = math.Inf(1); j < len(kept) {
+				best[i][j] = best[i][j+1] + moved
+			} else if i == len(words) {
+				best[i][j] = 0
+			}
+			if i < len(words) {
+				best[i][j] = min(best[i][j], best[i+1][j]+cost(i, true))
+				if j < len(kept) && kept[j].low == words[i].low {
+					best[i][j] = min(best[i][j], best[i+1][j+1]+cost(i, false))
+				}
 			}
 		}
 	}
 	for i, j := 0, 0; i < len(words); i++ {
+		for j < len(kept) && best[i][j] == best[i][j+1]+moved {
+			j++
+			r.lost--
+		}
 		dropped := best[i][j] == best[i+1][j]+cost(i, true)
 		total, left := &r.fillers, &r.fillersLeft
 		switch {

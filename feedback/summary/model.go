@@ -74,8 +74,8 @@ func (t *table) scores(l *lattice) scores {
 	spans := make([]float64, len(l.spans))
 	for i, p := range l.spans {
 		spans[i] = t.score(p.keys)
-		if p.bare && isDigits(l.words[p.from].low) && isDigits(l.words[p.to].low) {
-			spans[i] = math.Inf(-1) // figures in a row: a lost one would not be seen
+		if p.meant {
+			spans[i] = math.Inf(-1)
 		}
 	}
 	return l.combine(each(l.filler), each(l.whole), each(l.start), each(l.stop), spans)

@@ -1,6 +1,9 @@
 package summary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The lengths in words of what the model compares.
 const (
@@ -19,7 +22,8 @@ func (v *view) repairs() []span {
 		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 && !v.inAmount(from) &&
 			(term < to || !v.countsOn(from, to)) {
 			seen[from] = to + 1
-			out = append(out, span{from: from, to: to, bare: term == to, keys: v.repairFeatures(from, term, to)})
+			out = append(out, span{from: from, to: to, meant: v.isMeant(from, term, to),
+				keys: v.repairFeatures(from, term, to)})
 		}
 	}
 	for j := 1; j < n; j++ {
@@ -45,6 +49,50 @@ func (v *view) repairs() []span {
 		}
 	}
 	return out
+}
+
+// isMeant reports whether words[from:term] are no mistake, whatever the model thinks of words[to:]
+// after them, with words such as "no" from term on: those are no correction, or what remained would
+// say something else.
+func (v *view) isMeant(from, term, to int) bool {
+	a, b := v.words[from], v.words[to]
+	if v.negates(from) && !(a.low == b.low && to == from+1) {
+		return true // of "not Monday, Tuesday" would "not Tuesday" remain
+	}
+	if term == to { // a lost figure would not be seen
+		return isDigits(a.low) && isDigits(b.low)
+	}
+	end := term + 1
+	for end < to && v.words[end-1].end == inside && v.isCue(end) {
+		end++
+	}
+	before, last := v.words[term-1], v.words[end-1]
+	switch v.words[term].low {
+	case "不": // "左手不对，右手很好", "不对的是第四题"
+		return before.end == inside && last.mark != "" || end < len(v.words) && v.words[end].low == "的"
+	case "no": // "two on Monday, no lessons on Tuesday"
+		next := v.set(end)
+		return before.mark != "" && last.end == inside && !v.isExact(end) && !v.isExact(end+1) &&
+			!slices.ContainsFunc(speakers, func(class string) bool { return v.has(next, class) })
+	}
+	return false
+}
+
+// speakers are the classes of words with which a sentence begins after "no".
+var speakers = strings.Fields("they me you be say wait filler thanks hesitation ask command join not")
+
+// negates reports whether there is a word such as "not" before words[i].
+func (v *view) negates(i int) bool {
+	if i == 0 || v.words[i-1].end != inside {
+		return false
+	}
+	switch v.words[i-1].low {
+	case "not", "不", "没":
+		return true
+	case "是", "有":
+		return v.negates(i - 1)
+	}
+	return false
 }
 
 // countsOn reports whether the number at i and that at j, which follows it without a word such as
