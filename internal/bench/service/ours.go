@@ -23,6 +23,7 @@ import (
 func serveOurs(ctx context.Context, s spec) {
 	config := harness.Must(server.ParseConfig(map[string]string{
 		"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr,
+		"LIMIT_REQUESTS":         "-1", // connections may choose the same teacher
 		"LIMIT_SEGMENTS_PER_DAY": "-1", // which the recordings of an export exceed
 	}))
 	debug.SetGCPercent(400) // as examples/feedback-server does
