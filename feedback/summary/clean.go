@@ -42,6 +42,7 @@ func withoutUnwanted(words []word) []word {
 			drop[i] = filler
 		}
 	}
+	obey(words, drop)
 	correct(words, drop)
 	for i, why := range drop {
 		if why == spoken { // nothing ends after it
