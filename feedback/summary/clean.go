@@ -1,18 +1,62 @@
 package summary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // clean returns the words of a lesson without what the speaker did not want to say: fillers,
 // repeated words, what was corrected or withdrawn, what was said to others or is not to be written.
 // What only then stands side by side is looked at once more.
 func clean(text string) []word {
 	w := weights()
-	words := withoutUnwanted(w.divide(withoutUnwanted(w.divide(parse(text)))))
-	if words = withoutRepeatedSentences(words); len(words) == 0 {
+	words := parse(text)
+	for range 2 {
+		words = withoutUnwanted(w.divide(words))
+	}
+	words = withoutRepeatedSentences(withoutOpeningAndClosing(withoutStutters(words)))
+	if len(words) == 0 {
 		return parse(text) // "Okay." is all that was said
 	}
 	joinNumbers(words)
 	return words
+}
+
+// withoutStutters leaves out words that nobody says twice in a row, but for the last time.
+func withoutStutters(words []word) []word {
+	drop := make([]reason, len(words))
+	for i, w := range words {
+		for n := 1; n <= 2 && i+2*n <= len(words) && w.end == inside; n++ {
+			first, again := words[i:i+n], words[i+n:i+2*n]
+			text := textOf(first)
+			twice := stutters[text] && textOf(again) == text ||
+				pronouns[text] && strings.HasPrefix(again[0].low, text+"'")
+			if twice && first[n-1].end == inside && again[0].end == inside {
+				mark(drop[i:i+n], spoken)
+			}
+		}
+	}
+	return without(words, drop)
+}
+
+var (
+	stutters = wordSet(`the a an i we he she they it and but to of for with my your our their
+		我 你 您 他 她 它 咱 这 那 就 在 把 被 跟 但 因 所 如 也 都 没
+		然后 因为 所以 但是 如果 还有 我们 他们 她们 今天`)
+	pronouns = wordSet("i we he she they it you")
+)
+
+// withoutOpeningAndClosing leaves out the first and the last sentences if they only say that the
+// note begins or ends.
+func withoutOpeningAndClosing(words []word) []word {
+	all := parts(words, sentence)
+	for len(all) > 1 && says(textOf(all[0]), "opening", "zhOpening") {
+		all = all[1:]
+	}
+	for len(all) > 1 && says(textOf(all[len(all)-1]), "closing", "zhClosing") {
+		all = all[:len(all)-1]
+	}
+	return slices.Concat(all...)
 }
 
 // joinNumbers undoes ends within numbers where the speaker has set no mark: "twenty, third".
@@ -40,6 +84,12 @@ func withoutUnwanted(words []word) []word {
 			drop[i] = kept
 		case drop[i] == kept && !spokenOf:
 			drop[i] = filler
+		}
+	}
+	for i := range len(words) - 1 { // of 然后然后 not only 后 stays
+		if pair := words[i : i+2]; pair[0].wide && pair[0].end == inside && stutters[textOf(pair)] &&
+			(drop[i] == filler && drop[i+1] == kept || drop[i] == kept && drop[i+1] == filler) {
+			drop[i], drop[i+1] = kept, kept
 		}
 	}
 	obey(words, drop)

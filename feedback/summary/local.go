@@ -19,10 +19,12 @@ var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", f
 // of other languages, it normalizes spaces and end marks. Names are not removed, since the text
 // does not leave the process.
 //
-// Models decide, which are trained from notes marked by hand, and they are sometimes wrong: of 24
-// notes that they had not seen, 1 in 300 words that should stay was lost, 1 in 3 fillers and asides
-// stayed, and of 140 words that should not be there 73 were, most of them corrected without a word
-// such as "no". The teacher reads the text before a family does.
+// Models decide, which are trained from notes marked by hand, and phrases where a mistake would be
+// worst, such as "just between us". Both are sometimes wrong: of 24 notes that the models had not
+// seen, 1 in 300 words that should stay was lost, 1 in 3 fillers and asides stayed, and of 140
+// words that should not be there 73 were, most of them corrected without a word such as "no". A
+// request not to write something may be missed if its words are unusual. The teacher reads the
+// text before a family does.
 //
 // The text has a paragraph for each lesson, then one for homework and one for notices, such as the
 // times of lessons, concerts, fees and what to bring. That of a report has sentences on what

@@ -1,28 +1,6 @@
 package summary
 
-import (
-	_ "embed"
-	"regexp"
-	"slices"
-	"strings"
-	"sync"
-)
-
-//go:embed requests.txt
-var requestText string
-
-// requests returns the expressions of requests.txt by their names.
-var requests = sync.OnceValue(func() map[string]*regexp.Regexp {
-	all, parts := map[string]*regexp.Regexp{}, []string(nil)
-	for line := range strings.Lines(requestText) {
-		if title, text, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
-			text = strings.NewReplacer(parts...).Replace(text)
-			parts = append(parts, "{"+title+"}", text)
-			all[title] = regexp.MustCompile(`^(?:` + text + `)$`)
-		}
-	}
-	return all
-})
+import "slices"
 
 // obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
 // to know" and 这个不要写, where the model has left them: what a family must not read does not depend
@@ -40,36 +18,26 @@ func obey(words []word, drop []reason) {
 		}
 		from, to := c, c+1
 		switch text := textOf(clause); {
-		case asks(text, "whole", "zhWhole"):
+		case says(text, "whole", "zhWhole"):
 			first := c // of the sentence, but for words such as "so"
 			for first > 0 && !isSentence(clauses[first-1]) &&
 				(len(clauses[first-1]) == 1 || !slices.Contains(drop[starts[first-1]:starts[first]], kept)) {
 				first--
 			}
 			opens := first == 0 || isSentence(clauses[first-1])
-			if opens && to < len(clauses) && !asks(text, "refers") &&
-				(!isSentence(clause) || asks(text, "announces")) {
+			if opens && to < len(clauses) && !says(text, "refers") &&
+				(!isSentence(clause) || says(text, "announces")) {
 				for to++; to < len(clauses) && !isSentence(clauses[to-1]); to++ {
 				}
 			} else if c > 0 {
-				for from--; from > 0 && !isSentence(clauses[from-1]) && !asks(textOf(clauses[from]), "turns"); from-- {
+				for from--; from > 0 && !isSentence(clauses[from-1]) && !says(textOf(clauses[from]), "turns"); from-- {
 				}
 			}
-		case !asks(text, "itself", "zhItself") || asks(text, "reports"):
+		case !says(text, "itself", "zhItself") || says(text, "reports"):
 			continue
 		}
 		mark(drop[starts[from]:starts[to]], unsaid)
 	}
-}
-
-// asks reports whether a text is what one of the requests matches.
-func asks(text string, titles ...string) bool {
-	for _, t := range titles {
-		if requests()[t].MatchString(text) {
-			return true
-		}
-	}
-	return false
 }
 
 // isSentence reports whether a sentence ends with these words.
