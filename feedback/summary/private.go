@@ -13,11 +13,17 @@ func obey(words []word, drop []reason) {
 	}
 	for c, clause := range clauses {
 		why := drop[starts[c]:starts[c+1]]
-		if len(clause) > maxUnsaid || slices.Contains(why, spoken) || slices.Contains(why, unsaid) {
+		if len(clause) > maxUnsaid || slices.Contains(why, unsaid) {
 			continue
 		}
+		var said []word // without stutters
+		for i, w := range clause {
+			if why[i] != spoken && (i == 0 || w.wide || w.low != clause[i-1].low) {
+				said = append(said, w)
+			}
+		}
 		from, to := c, c+1
-		switch text := textOf(clause); {
+		switch text := textOf(said); {
 		case says(text, "whole", "zhWhole"):
 			first := c // of the sentence, but for words such as "so"
 			for first > 0 && !isSentence(clauses[first-1]) &&
