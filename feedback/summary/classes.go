@@ -37,6 +37,14 @@ type phrase struct {
 	class int
 }
 
+// classSet returns some classes as a set.
+func classSet(titles string) (set uint64) {
+	for title := range strings.FieldsSeq(titles) {
+		set |= 1 << classNumber[title]
+	}
+	return set
+}
+
 // classesOf returns the classes of each word, and where the phrases of a class end that begin at
 // a word, or 0.
 func classesOf(words []word) []uint64 {

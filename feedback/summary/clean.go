@@ -22,16 +22,17 @@ func clean(text string) []word {
 	return words
 }
 
-// withoutStutters leaves out words that nobody says twice in a row, but for the last time.
+// withoutStutters leaves out what is only said twice in a row by mistake, but for the last time.
 func withoutStutters(words []word) []word {
 	drop := make([]reason, len(words))
 	for i, w := range words {
 		for n := 1; n <= 2 && i+2*n <= len(words) && w.end == inside; n++ {
 			first, again := words[i:i+n], words[i+n:i+2*n]
+			if first[n-1].end != inside || again[0].end != inside {
+				continue
+			}
 			text := textOf(first)
-			twice := stutters[text] && textOf(again) == text ||
-				pronouns[text] && strings.HasPrefix(again[0].low, text+"'")
-			if twice && first[n-1].end == inside && again[0].end == inside {
+			if stutters[text] && textOf(again) == text || pronouns[text] && strings.HasPrefix(again[0].low, text+"'") {
 				mark(drop[i:i+n], spoken)
 			}
 		}
@@ -39,6 +40,7 @@ func withoutStutters(words []word) []word {
 	return without(words, drop)
 }
 
+// stutters are words that nobody says twice in a row, pronouns those that a contraction says again.
 var (
 	stutters = wordSet(`the a an i we he she they it and but to of for with my your our their
 		我 你 您 他 她 它 咱 这 那 就 在 把 被 跟 但 因 所 如 也 都 没
@@ -87,8 +89,8 @@ func withoutUnwanted(words []word) []word {
 		}
 	}
 	for i := range len(words) - 1 { // of 然后然后 not only 后 stays
-		if pair := words[i : i+2]; pair[0].wide && pair[0].end == inside && stutters[textOf(pair)] &&
-			(drop[i] == filler && drop[i+1] == kept || drop[i] == kept && drop[i+1] == filler) {
+		oneGoes := drop[i] == filler && drop[i+1] == kept || drop[i] == kept && drop[i+1] == filler
+		if oneGoes && words[i].wide && words[i].end == inside && stutters[textOf(words[i:i+2])] {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}

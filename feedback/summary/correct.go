@@ -158,12 +158,7 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 }
 
 // replaced are the classes of words that stand for each other by themselves.
-var replaced = func() (all uint64) {
-	for _, c := range []string{"kin", "colour", "side", "finger", "degree", "time"} {
-		all |= 1 << classNumber[c]
-	}
-	return all
-}()
+var replaced = classSet("kin colour side finger degree time")
 
 // areLetters reports whether both words are letters, such as keys and groups.
 func areLetters(a, b word) bool {
@@ -175,10 +170,10 @@ func areLetters(a, b word) bool {
 // four, no, five" nothing stays.
 func (v *view) endOfAmount(i, limit int) int {
 	switch last := v.words[i-1]; {
-	case last.kind == number || amountSigns[last.low]:
+	case last.kind == number || amountParts[last.low]:
 		for ; i < limit; i++ {
 			w := v.words[i]
-			if w.kind != number && !(amountSigns[w.low] && i+1 < limit && v.words[i+1].kind == number) {
+			if w.kind != number && !(amountParts[w.low] && i+1 < limit && v.words[i+1].kind == number) {
 				break
 			}
 		}
@@ -194,12 +189,8 @@ func (v *view) endOfAmount(i, limit int) int {
 	return i
 }
 
-var (
-	// amountSigns stand between the numbers of an amount or a time.
-	amountSigns = wordSet("past point 点 點 分 块 元")
-	// ordinals end the number of a day, or are one.
-	ordinals = wordSet("st nd rd th first second third fourth fifth sixth seventh eighth ninth tenth 号 日")
-)
+// ordinals end the number of a day, or are one.
+var ordinals = wordSet("st nd rd th first second third fourth fifth sixth seventh eighth ninth tenth 号 日")
 
 // apply applies a repair to words and to why each is left out.
 func (r *repair) apply(words []word, drop []reason) {

@@ -25,7 +25,7 @@ type lattice struct {
 type span struct {
 	from, to int
 	unsaid   bool
-	meant    bool // that none of these is true is certain
+	meant    bool // that they are no mistake and stay
 	keys     keys
 }
 

@@ -131,10 +131,13 @@ func (r *measure) words(m markedText, kept []word) error {
 			}
 		}
 	}
+	missing := map[string]int{}
 	for i, j := 0, 0; i < len(words); i++ {
-		for j < len(kept) && best[i][j] == best[i][j+1]+moved {
-			j++
-			r.lost--
+		for ; j < len(kept) && best[i][j] == best[i][j+1]+moved; j++ {
+			if low := kept[j].low; missing[low] > 0 {
+				missing[low]--
+				r.lost--
+			}
 		}
 		dropped := best[i][j] == best[i+1][j]+cost(i, true)
 		total, left := &r.fillers, &r.fillersLeft
@@ -142,6 +145,7 @@ func (r *measure) words(m markedText, kept []word) error {
 		case labels[i] == stays:
 			if r.stay++; dropped {
 				r.lost++
+				missing[words[i].low]++
 			}
 		case labels[i] == mayGo:
 		case secret[i]:

@@ -10,14 +10,15 @@ import (
 //go:embed phrases.txt
 var phraseText string
 
-// phrases returns the expressions of phrases.txt by their names.
-var phrases = sync.OnceValue(func() map[string]*regexp.Regexp {
-	all, parts := map[string]*regexp.Regexp{}, []string(nil)
+// phrases returns the expressions of phrases.txt by their names. Each is compiled when it is first
+// used, since most are only parts of others.
+var phrases = sync.OnceValue(func() map[string]func() *regexp.Regexp {
+	all, parts := map[string]func() *regexp.Regexp{}, []string(nil)
 	for line := range strings.Lines(phraseText) {
 		if title, text, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
 			text = strings.NewReplacer(parts...).Replace(text)
 			parts = append(parts, "{"+title+"}", text)
-			all[title] = regexp.MustCompile(`^(?:` + text + `)$`)
+			all[title] = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + text + `)$`) })
 		}
 	}
 	return all
@@ -26,7 +27,7 @@ var phrases = sync.OnceValue(func() map[string]*regexp.Regexp {
 // says reports whether a text is what one of the phrases matches.
 func says(text string, titles ...string) bool {
 	for _, t := range titles {
-		if phrases()[t].MatchString(text) {
+		if phrases()[t]().MatchString(text) {
 			return true
 		}
 	}

@@ -237,6 +237,12 @@ func plainText(words []word) (string, []int) {
 	return b.String(), starts
 }
 
+// textOf returns words in lower case.
+func textOf(words []word) string {
+	text, _ := plainText(words)
+	return text
+}
+
 // parts divides words after those with at least this end.
 func parts(words []word, at end) [][]word {
 	var out [][]word

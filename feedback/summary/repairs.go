@@ -1,15 +1,11 @@
 package summary
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // The lengths in words of what the model compares.
 const (
 	maxReparandum = 18 // what is corrected
 	maxTerm       = 14 // what stands between that and the correction
-	maxUnsaid     = 48 // what is not to be written, on each side of the words that say so
 )
 
 // repairs returns the spans that may be corrected by what follows them, or are said again.
@@ -71,15 +67,14 @@ func (v *view) isMeant(from, term, to int) bool {
 	case "不": // "左手不对，右手很好", "不对的是第四题"
 		return before.end == inside && last.mark != "" || end < len(v.words) && v.words[end].low == "的"
 	case "no": // "two on Monday, no lessons on Tuesday"
-		next := v.set(end)
 		return before.mark != "" && last.end == inside && !v.isExact(end) && !v.isExact(end+1) &&
-			!slices.ContainsFunc(speakers, func(class string) bool { return v.has(next, class) })
+			v.set(end)&speakers == 0
 	}
 	return false
 }
 
 // speakers are the classes of words with which a sentence begins after "no".
-var speakers = strings.Fields("they me you be say wait filler thanks hesitation ask command join not")
+var speakers = classSet("they me you be say wait filler thanks hesitation ask command join not")
 
 // negates reports whether there is a word such as "not" before words[i].
 func (v *view) negates(i int) bool {
@@ -208,13 +203,7 @@ func isForm(a, b word) bool {
 }
 
 // fields are the classes of which one word may replace another.
-var fields = func() (all uint64) {
-	for _, c := range []string{"kin", "colour", "side", "finger", "degree", "unit", "det", "prep", "be", "degreeword",
-		"time"} {
-		all |= 1 << classNumber[c]
-	}
-	return all
-}()
+var fields = classSet("kin colour side finger degree unit det prep be degreeword time")
 
 // repairFeatures returns what is seen of words[from:term], which words[to:] may correct, with
 // words[term:to] between them.
@@ -362,179 +351,5 @@ func (v *view) repairFeatures(from, term, to int) keys {
 	k.add(252, kind, bit(v.alike(term-1, to) > 0), bucket(rep))
 	k.add(253, kind, v.ends(from)/4, bucket(rep))
 	k.add(254, kind, bit(v.id(from-1) == v.id(to-1)), bit(first > 0))
-	return k
-}
-
-// textOf returns words in lower case.
-func textOf(words []word) string {
-	text, _ := plainText(words)
-	return text
-}
-
-// unsaidSpans returns the spans that are perhaps not to be written, with the words that say so.
-func (v *view) unsaidSpans() []span {
-	var out []span
-	type pair struct{ from, to int }
-	seen := map[pair]bool{}
-	v.anchors(func(p, q int) {
-		for _, i := range v.unsaidStarts(p) {
-			for _, j := range v.unsaidEnds(q) {
-				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
-					seen[pair{i, j}] = true
-					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j)})
-				}
-			}
-		}
-	})
-	return out
-}
-
-// anchors finds the words that may say that something is not to be written.
-func (v *view) anchors(found func(from, to int)) {
-	not, write := uint64(1)<<classNumber["not"], uint64(1)<<classNumber["write"]
-	direct := uint64(1)<<classNumber["secret"] | 1<<classNumber["retract"]
-	n := len(v.words)
-	for p := 0; p < n; p++ {
-		q := p + 1
-		switch {
-		case v.classes[p]&direct != 0:
-			for q < n && v.classes[q]&direct != 0 {
-				q++
-			}
-		case v.classes[p]&not != 0:
-			for q < min(n, p+6) && v.classes[q]&write == 0 && v.words[q-1].end == inside {
-				q++
-			}
-			if q == min(n, p+6) || v.classes[q]&write == 0 {
-				continue
-			}
-			q++
-		default:
-			continue
-		}
-		found(p, q)
-		p = q - 1
-	}
-}
-
-// minPrivate is how many words are not to be written at least, beside those that say so.
-const minPrivate = 5
-
-// maxEnds is how many starts and ends of what is not to be written are compared.
-const maxEnds = 16
-
-func (v *view) unsaidStarts(p int) []int {
-	var out []int
-	for i := p; i >= max(0, p-maxUnsaid) && len(out) < maxEnds; i-- {
-		if i == 0 || v.words[i-1].end != inside || p-i < 26 && v.mayStart(i) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-func (v *view) unsaidEnds(q int) []int {
-	var out []int
-	for j := q; j <= min(len(v.words), q+maxUnsaid) && len(out) < maxEnds; j++ {
-		if j == len(v.words) || v.words[j-1].end != inside || j-q < 26 && v.mayStart(j) {
-			out = append(out, j)
-		}
-	}
-	return out
-}
-
-// mayStart reports whether a statement may start at i within a long clause.
-func (v *view) mayStart(i int) bool {
-	c := v.clauses[v.clause[i]]
-	set := v.classes[i]
-	return c[1]-c[0] > 5 && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
-		v.has(set, "det") || v.has(set, "kin") || v.has(set, "duty") || v.has(set, "hesitation"))
-}
-
-// unsaidFeatures returns what is seen of words[from:to] with words[p:q] that say that they are not
-// to be written.
-func (v *view) unsaidFeatures(from, p, q, to int) keys {
-	k := make(keys, 0, 96)
-	n := len(v.words)
-	clausesIn := func(a, b int) (count, ends uint32) {
-		for i := a; i < b; i++ {
-			if v.words[i].end != inside {
-				count++
-			}
-			if v.words[i].end >= sentence {
-				ends++
-			}
-		}
-		return min(count, 5), min(ends, 3)
-	}
-	before, sBefore := clausesIn(from, p)
-	after, sAfter := clausesIn(q, to)
-	trouble := uint64(1) << classNumber["trouble"]
-	pre, post := v.in(from, p), v.in(q, to)
-	direct := v.classes[p]
-	start, end := v.ends(from)/4, v.ends(to)/4
-	k.add(300, v.wide)
-	k.add(301, before, after)
-	k.add(302, sBefore, sAfter, v.wide)
-	k.add(303, start, end, v.wide)
-	k.add(304, bucket(p-from), bucket(to-q), v.wide)
-	k.add(305, bit(pre&trouble != 0), bit(post&trouble != 0), v.wide)
-	k.add(306, v.id(from))
-	k.add(307, v.id(from), v.id(from+1))
-	k.add(308, v.id(to))
-	k.add(309, v.id(to), v.id(to+1))
-	k.add(310, v.id(to-1), end)
-	k.add(311, v.id(from-1), start)
-	k.add(312, before, sBefore, bit(from == 0))
-	k.add(313, after, sAfter, bit(to == n))
-	k.add(314, v.id(p), before, after)
-	k.add(315, v.id(p), v.id(p+1), v.id(q-1))
-	k.add(316, hashOf(textOf(v.words[p:min(q, p+8)])))
-	k.add(317, v.id(p-1), v.id(p))
-	k.add(318, v.id(q), bucket(to-q))
-	k.add(319, v.id(q), v.id(q+1), bit(to > q))
-	k.each(320, direct, before, after)
-	k.each(321, v.in(p-8, p), bit(before > 0), bit(after > 1))
-	k.each(322, v.set(from), start)
-	k.each(323, v.set(to), end)
-	k.each(324, v.in(to, to+8), v.wide)
-	k.each(325, v.in(from-8, from), v.wide)
-	k.each(326, pre, v.wide)
-	k.each(327, post, v.wide)
-	k.add(328, v.shape(pre)&7, v.wide)
-	k.add(329, v.shape(post)&15, v.wide)
-	for i := max(from, p-8); i < p; i++ {
-		k.add(330, v.ids[i])
-	}
-	for i := p; i < min(q+4, to); i++ {
-		k.add(331, v.ids[i])
-		k.add(332, v.ids[i], v.id(i+1))
-	}
-	for i := from; i < min(to, from+40); i++ {
-		if i < p || i >= q {
-			k.add(333, v.ids[i])
-		}
-	}
-	starts := func(a, b int) (count uint32) {
-		for i := a + 1; i < b; i++ {
-			if v.words[i-1].end != inside || v.mayStart(i) {
-				count++
-			}
-		}
-		return min(count, 6)
-	}
-	say := uint64(1) << classNumber["say"]
-	k.add(337, starts(from, p), v.wide, start)
-	k.add(338, starts(q, to), v.wide, end)
-	k.each(339, v.set(from), start, bit(from < p && pre&say != 0))
-	k.each(340, v.set(from-1), start)
-	k.each(341, v.set(from+1), start, bit(from < p))
-	k.each(342, v.set(to), end, bit(to > q))
-	k.each(343, v.set(to+1), end, bit(to > q))
-	k.add(344, bit(v.set(from-1)&say != 0), start)
-	// what stays on both sides
-	k.add(334, bit(v.in(from-14, from)&trouble != 0), bit(v.in(to, to+14)&trouble != 0))
-	k.add(335, bit(from > 0 && v.words[from-1].end < sentence && before > 0), v.wide)
-	k.add(336, bit(to < n && end < uint32(sentence)), bit(after > 0), v.wide)
 	return k
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatIsPrivateIsNotWritten says each sentence of testdata/private.txt between two others. Of
+// TestWhatIsPrivateIsNotWritten says each sentence of testdata/unsaid.txt between two others. Of
 // those that ask not to be written nothing may stay, and of the others everything.
 func TestWhatIsPrivateIsNotWritten(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("testdata/private.txt")
+	b, err := os.ReadFile("testdata/unsaid.txt")
 	require.NoError(t, err)
 	around := map[string][2]string{
 		"en": {"We played the slow movement. ", " Her left hand is much better now."},

@@ -1,0 +1,235 @@
+package summary
+
+import "slices"
+
+// The lengths in words of what is not to be written, and how many starts and ends are compared.
+const (
+	minPrivate = 5  // beside the words that say so, for the model
+	maxUnsaid  = 48 // on each side of them
+	maxEnds    = 16
+)
+
+// obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
+// to know" and 这个不要写, where the model has left them: what a family must not read does not depend
+// on what was learnt from notes.
+func obey(words []word, drop []reason) {
+	clauses := parts(words, clause)
+	starts := make([]int, len(clauses)+1)
+	for c, words := range clauses {
+		starts[c+1] = starts[c] + len(words)
+	}
+	// opens reports whether a clause begins its sentence, but for words such as "so".
+	opens := func(c int) bool {
+		for c > 0 && !closes(clauses[c-1]) {
+			if c--; len(clauses[c]) > 1 && slices.Contains(drop[starts[c]:starts[c+1]], kept) {
+				return false
+			}
+		}
+		return true
+	}
+	for c, clause := range clauses {
+		why := drop[starts[c]:starts[c+1]]
+		if len(clause) > maxUnsaid || slices.Contains(why, unsaid) {
+			continue
+		}
+		switch text := textOf(withoutEchoes(clause, why)); {
+		case says(text, "whole", "zhWhole"):
+			from, to := meantBy(clauses, c, text, opens(c))
+			mark(drop[starts[from]:starts[to]], unsaid)
+		case says(text, "itself", "zhItself") && !says(text, "reports"):
+			mark(why, unsaid)
+		}
+	}
+}
+
+// withoutEchoes returns the words of a clause without what is said again.
+func withoutEchoes(clause []word, why []reason) (said []word) {
+	for i, w := range clause {
+		if why[i] != spoken && (i == 0 || w.wide || w.low != clause[i-1].low) {
+			said = append(said, w)
+		}
+	}
+	return said
+}
+
+// meantBy returns which clauses go at the request in clause c, from the first to before the last:
+// those after it in its sentence if it opens that and speaks of what follows, or else those before
+// it.
+func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int) {
+	from, to = c, c+1
+	if opens && to < len(clauses) && !says(request, "refers") &&
+		(!closes(clauses[c]) || says(request, "announces")) {
+		for to++; to < len(clauses) && !closes(clauses[to-1]); to++ {
+		}
+		return from, to
+	}
+	if c > 0 {
+		for from--; from > 0 && !closes(clauses[from-1]) && !says(textOf(clauses[from]), "turns"); from-- {
+		}
+	}
+	return from, to
+}
+
+// closes reports whether a clause is the last of its sentence.
+func closes(clause []word) bool { return clause[len(clause)-1].end >= sentence }
+
+// unsaidSpans returns the spans that are perhaps not to be written, with the words that say so.
+func (v *view) unsaidSpans() []span {
+	var out []span
+	type pair struct{ from, to int }
+	seen := map[pair]bool{}
+	v.anchors(func(p, q int) {
+		for _, i := range v.unsaidStarts(p) {
+			for _, j := range v.unsaidEnds(q) {
+				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
+					seen[pair{i, j}] = true
+					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j)})
+				}
+			}
+		}
+	})
+	return out
+}
+
+// anchors finds the words that may say that something is not to be written.
+func (v *view) anchors(found func(from, to int)) {
+	not, write, direct := classSet("not"), classSet("write"), classSet("secret retract")
+	n := len(v.words)
+	for p := 0; p < n; p++ {
+		q := p + 1
+		switch {
+		case v.classes[p]&direct != 0:
+			for q < n && v.classes[q]&direct != 0 {
+				q++
+			}
+		case v.classes[p]&not != 0:
+			for q < min(n, p+6) && v.classes[q]&write == 0 && v.words[q-1].end == inside {
+				q++
+			}
+			if q == min(n, p+6) || v.classes[q]&write == 0 {
+				continue
+			}
+			q++
+		default:
+			continue
+		}
+		found(p, q)
+		p = q - 1
+	}
+}
+
+func (v *view) unsaidStarts(p int) []int {
+	var out []int
+	for i := p; i >= max(0, p-maxUnsaid) && len(out) < maxEnds; i-- {
+		if i == 0 || v.words[i-1].end != inside || p-i < 26 && v.mayStart(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (v *view) unsaidEnds(q int) []int {
+	var out []int
+	for j := q; j <= min(len(v.words), q+maxUnsaid) && len(out) < maxEnds; j++ {
+		if j == len(v.words) || v.words[j-1].end != inside || j-q < 26 && v.mayStart(j) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// mayStart reports whether a statement may start at i within a long clause.
+func (v *view) mayStart(i int) bool {
+	c := v.clauses[v.clause[i]]
+	set := v.classes[i]
+	return c[1]-c[0] > 5 && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
+		v.has(set, "det") || v.has(set, "kin") || v.has(set, "duty") || v.has(set, "hesitation"))
+}
+
+// unsaidFeatures returns what is seen of words[from:to] with words[p:q] that say that they are not
+// to be written.
+func (v *view) unsaidFeatures(from, p, q, to int) keys {
+	k := make(keys, 0, 96)
+	n := len(v.words)
+	clausesIn := func(a, b int) (count, ends uint32) {
+		for i := a; i < b; i++ {
+			if v.words[i].end != inside {
+				count++
+			}
+			if v.words[i].end >= sentence {
+				ends++
+			}
+		}
+		return min(count, 5), min(ends, 3)
+	}
+	before, sBefore := clausesIn(from, p)
+	after, sAfter := clausesIn(q, to)
+	trouble := uint64(1) << classNumber["trouble"]
+	pre, post := v.in(from, p), v.in(q, to)
+	direct := v.classes[p]
+	start, end := v.ends(from)/4, v.ends(to)/4
+	k.add(300, v.wide)
+	k.add(301, before, after)
+	k.add(302, sBefore, sAfter, v.wide)
+	k.add(303, start, end, v.wide)
+	k.add(304, bucket(p-from), bucket(to-q), v.wide)
+	k.add(305, bit(pre&trouble != 0), bit(post&trouble != 0), v.wide)
+	k.add(306, v.id(from))
+	k.add(307, v.id(from), v.id(from+1))
+	k.add(308, v.id(to))
+	k.add(309, v.id(to), v.id(to+1))
+	k.add(310, v.id(to-1), end)
+	k.add(311, v.id(from-1), start)
+	k.add(312, before, sBefore, bit(from == 0))
+	k.add(313, after, sAfter, bit(to == n))
+	k.add(314, v.id(p), before, after)
+	k.add(315, v.id(p), v.id(p+1), v.id(q-1))
+	k.add(316, hashOf(textOf(v.words[p:min(q, p+8)])))
+	k.add(317, v.id(p-1), v.id(p))
+	k.add(318, v.id(q), bucket(to-q))
+	k.add(319, v.id(q), v.id(q+1), bit(to > q))
+	k.each(320, direct, before, after)
+	k.each(321, v.in(p-8, p), bit(before > 0), bit(after > 1))
+	k.each(322, v.set(from), start)
+	k.each(323, v.set(to), end)
+	k.each(324, v.in(to, to+8), v.wide)
+	k.each(325, v.in(from-8, from), v.wide)
+	k.each(326, pre, v.wide)
+	k.each(327, post, v.wide)
+	k.add(328, v.shape(pre)&7, v.wide)
+	k.add(329, v.shape(post)&15, v.wide)
+	for i := max(from, p-8); i < p; i++ {
+		k.add(330, v.ids[i])
+	}
+	for i := p; i < min(q+4, to); i++ {
+		k.add(331, v.ids[i])
+		k.add(332, v.ids[i], v.id(i+1))
+	}
+	for i := from; i < min(to, from+40); i++ {
+		if i < p || i >= q {
+			k.add(333, v.ids[i])
+		}
+	}
+	starts := func(a, b int) (count uint32) {
+		for i := a + 1; i < b; i++ {
+			if v.words[i-1].end != inside || v.mayStart(i) {
+				count++
+			}
+		}
+		return min(count, 6)
+	}
+	say := uint64(1) << classNumber["say"]
+	k.add(337, starts(from, p), v.wide, start)
+	k.add(338, starts(q, to), v.wide, end)
+	k.each(339, v.set(from), start, bit(from < p && pre&say != 0))
+	k.each(340, v.set(from-1), start)
+	k.each(341, v.set(from+1), start, bit(from < p))
+	k.each(342, v.set(to), end, bit(to > q))
+	k.each(343, v.set(to+1), end, bit(to > q))
+	k.add(344, bit(v.set(from-1)&say != 0), start)
+	// what stays on both sides
+	k.add(334, bit(v.in(from-14, from)&trouble != 0), bit(v.in(to, to+14)&trouble != 0))
+	k.add(335, bit(from > 0 && v.words[from-1].end < sentence && before > 0), v.wide)
+	k.add(336, bit(to < n && end < uint32(sentence)), bit(after > 0), v.wide)
+	return k
+}
