@@ -39,7 +39,6 @@ func serveBare(ctx context.Context, s spec) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/profiles/{id}", b.profile)
-	mux.HandleFunc("GET /api/v1/feedback-records", b.records)
 	mux.HandleFunc("POST /api/v1/feedback-records", b.createRecord)
 	mux.HandleFunc("POST /upload", b.upload)
 	l := harness.Must(net.Listen("tcp", s.Addr))
@@ -118,36 +117,6 @@ type bareRecord struct {
 	Content   string    `json:"content"`
 	SessionID *string   `json:"feedback_session_id"`
 	CreatedAt time.Time `json:"created_at"`
-}
-
-func (b *bare) records(w http.ResponseWriter, r *http.Request) {
-	teacher, ok := b.teacher(w, r)
-	if !ok {
-		return
-	}
-	query, args := `
-		select record_id, profile_id, feedback_date, content, session_id, created_at
-		from feedback_records where teacher_id = $1`, []any{teacher}
-	if profile := r.URL.Query().Get("profile_id"); profile != "" {
-		query, args = query+` and profile_id = $2`, append(args, profile)
-	}
-	rows, err := b.db.QueryContext(r.Context(),
-		query+` order by feedback_date desc, created_at desc, record_id desc limit 51`, args...)
-	if err != nil {
-		answer(w, 0, nil, err)
-		return
-	}
-	defer rows.Close()
-	var items []bareRecord
-	for rows.Next() {
-		var f bareRecord
-		if err := rows.Scan(&f.ID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &f.CreatedAt); err != nil {
-			answer(w, 0, nil, err)
-			return
-		}
-		items = append(items, f)
-	}
-	answer(w, http.StatusOK, map[string]any{"items": items[:min(50, len(items))], "next_cursor": nil}, rows.Err())
 }
 
 func (b *bare) createRecord(w http.ResponseWriter, r *http.Request) {

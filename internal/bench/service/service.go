@@ -1,7 +1,7 @@
 // Package service measures the teaching-feedback service: against PocketBase on the embedded
 // engine, against a bare handler with the same statements on PostgreSQL, its uploads against a bare
-// copy and hash, its memory, the time of a page of a long list, its export, what tracing costs
-// while it is off, and what its parts need for one recording, list and stream.
+// copy and hash, its memory, the time of a page of a long list, its export, and what
+// its parts need for one recording, list and stream.
 //
 // Each server is a separate process; the load comes from this one. Ours runs with synchronous=FULL,
 // so that an acknowledged record survives a power failure. PocketBase's default is NORMAL; both
@@ -16,7 +16,7 @@ import (
 )
 
 // Run measures the parts that the arguments name, or all: peer, peer-upload, postgres, upload,
-// memory, pages, search, export, tracing, sizing.
+// memory, pages, search, export, sizing.
 func Run(h *harness.Harness) {
 	harness.RunChild(child)
 	b := &bench{h}
@@ -24,8 +24,7 @@ func Run(h *harness.Harness) {
 		{Name: "peer", Run: b.peer}, {Name: "peer-upload", Run: b.peerUpload}, {Name: "postgres", Run: b.postgres},
 		{Name: "upload", Run: b.uploads}, {Name: "memory", Run: b.memory}, {Name: "pages", Run: b.pages},
 		{Name: "search", Run: b.search},
-		{Name: "export", Run: b.export}, {Name: "tracing", Run: b.tracing},
-		{Name: "sizing", Run: b.sizing},
+		{Name: "export", Run: b.export}, {Name: "sizing", Run: b.sizing},
 	})
 }
 
