@@ -101,6 +101,10 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		require.NoError(t, greedy.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+greedyProfile, nil, nil))
 		require.NoError(t, os.Remove(filepath.Join(d.dir, "rest")))
 
+		eventually(t, "text is stored again", func() bool { // when recordings have been deleted
+			_, err = honest.EnsureProfile(t.Context(), "Someone small")
+			return err == nil
+		})
 		_, _, lesson = lessonOf(t, honest)
 		eventually(t, "uploads are accepted again", func() bool {
 			_, err = honest.Upload(t.Context(), lesson, 0, "a.wav", fleet.NewRecording())
