@@ -1,9 +1,6 @@
 package summary
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // clean returns the words of a lesson without what the speaker did not want to say: fillers,
 // repeated words, what was corrected or withdrawn, what was said to others or is not to be written.
@@ -48,19 +45,6 @@ var (
 	pronouns = wordSet("i we he she they it you")
 )
 
-// withoutOpeningAndClosing leaves out the first and the last sentences if they only say that the
-// note begins or ends.
-func withoutOpeningAndClosing(words []word) []word {
-	all := parts(words, sentence)
-	for len(all) > 1 && says(textOf(all[0]), "opening", "zhOpening") {
-		all = all[1:]
-	}
-	for len(all) > 1 && says(textOf(all[len(all)-1]), "closing", "zhClosing") {
-		all = all[:len(all)-1]
-	}
-	return slices.Concat(all...)
-}
-
 // joinNumbers undoes ends within numbers where the speaker has set no mark: "twenty, third".
 func joinNumbers(words []word) {
 	v := &view{words: words}
@@ -94,6 +78,7 @@ func withoutUnwanted(words []word) []word {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}
+	leaveOutAsides(words, drop)
 	obey(words, drop)
 	correct(words, drop)
 	for i, why := range drop {

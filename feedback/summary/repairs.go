@@ -56,7 +56,7 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
 	}
 	if term == to { // a lost figure would not be seen
-		return isDigits(a.low) && isDigits(b.low)
+		return isDigits(a.low) && isDigits(b.low) || v.cutsOff(from, term) || v.lists(from, term)
 	}
 	end := term + 1
 	for end < to && v.words[end-1].end == inside && v.isCue(end) {
@@ -72,6 +72,45 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	return false
 }
+
+// cutsOff reports whether a sentence would end without words[from:term], and be no sentence then:
+// of "we are proud of her. Her bow" not "her" goes, but of "he plays the. The first" "the" does.
+func (v *view) cutsOff(from, term int) bool {
+	last := v.words[term-1]
+	return last.mark != "" && last.end >= sentence && from > 0 && v.words[from-1].end == inside &&
+		(!proclitics[last.low] || proclitics[v.words[from-1].low])
+}
+
+// lists reports whether words[from:term] and the clause after them are statements of a list, such
+// as "she can float, she can swim", rather than one that is begun again, which goes on for longer.
+func (v *view) lists(from, term int) bool {
+	next := v.clauses[v.clause[term]]
+	for c := v.clause[from]; c < v.clause[term]; c++ {
+		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
+		n := end - first
+		if v.isStatement(first, end) && next[1]-next[0] <= n+min(n-1, 2) &&
+			textOf(v.words[first:end]) != textOf(v.words[next[0]:min(next[1], next[0]+n)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStatement reports whether a clause has a subject, a mark at its end, and seems to be complete.
+func (v *view) isStatement(from, end int) bool {
+	first, last := v.words[from], v.words[end-1]
+	if last.mark == "" || proclitics[last.low] || v.classes[end-1]&unfinished != 0 {
+		return false
+	}
+	if first.wide {
+		return end-from > 2 && v.has(v.classes[from], "they")
+	}
+	subject, _, _ := strings.Cut(first.low, "'")
+	return end-from > 1 && (pronouns[subject] || v.has(v.classes[from], "det") && v.has(v.in(from, end), "be"))
+}
+
+// unfinished are the classes of words with which no statement ends.
+var unfinished = classSet("degreeword prep")
 
 // speakers are the classes of words with which a sentence begins after "no".
 var speakers = classSet("they me you be say wait filler thanks hesitation ask command join not")

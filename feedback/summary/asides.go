@@ -1,0 +1,46 @@
+package summary
+
+import "slices"
+
+// maxAside is the length in words of a sentence that is compared with phrases.
+const maxAside = 24
+
+// leaveOutAsides leaves out sentences that are only said to others, such as "Sam, close the door,
+// please", to the recorder, or to oneself, where the model has left them.
+func leaveOutAsides(words []word, drop []reason) {
+	at := 0
+	for _, s := range parts(words, sentence) {
+		clauses := parts(s, clause)
+		for len(clauses) > 1 && isCall(clauses[0]) {
+			clauses = clauses[1:]
+		}
+		for len(clauses) > 1 && isCall(clauses[len(clauses)-1]) {
+			clauses = clauses[:len(clauses)-1]
+		}
+		said := textOf(slices.Concat(clauses...))
+		switch {
+		case len(s) > maxAside:
+		case says(said, "absent"): // as "I'll be with you" is not
+			mark(drop[at:at+len(s)], kept)
+		case says(said, "saidTo", "heard", "alone", "recorder", "zhSaidTo", "zhAlone", "zhRecorder"):
+			mark(drop[at:at+len(s)], filler)
+		}
+		at += len(s)
+	}
+}
+
+// isCall reports whether a clause may only call somebody.
+func isCall(clause []word) bool { return len(clause) == 1 || clause[0].wide && len(clause) <= 3 }
+
+// withoutOpeningAndClosing leaves out the first and the last sentences if they only say that the
+// note begins or ends.
+func withoutOpeningAndClosing(words []word) []word {
+	all := parts(words, sentence)
+	for len(all) > 1 && says(textOf(all[0]), "opening", "zhOpening") {
+		all = all[1:]
+	}
+	for len(all) > 1 && says(textOf(all[len(all)-1]), "closing", "zhClosing") {
+		all = all[:len(all)-1]
+	}
+	return slices.Concat(all...)
+}
