@@ -78,6 +78,7 @@ func withoutUnwanted(words []word) []word {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}
+	leaveOutFalseStarts(words, drop)
 	leaveOutAsides(words, drop)
 	obey(words, drop)
 	correct(words, drop)

@@ -1,6 +1,9 @@
 package summary
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The lengths in words of what is not to be written, and how many starts and ends are compared.
 const (
@@ -131,6 +134,9 @@ func (v *view) unsaidStarts(p int) []int {
 func (v *view) unsaidEnds(q int) []int {
 	var out []int
 	for j := q; j <= min(len(v.words), q+maxUnsaid) && len(out) < maxEnds; j++ {
+		if last := v.words[j-1]; last.end == inside && strings.HasSuffix(last.low, "'s") {
+			continue // "last week's"
+		}
 		if j == len(v.words) || v.words[j-1].end != inside || j-q < 26 && v.mayStart(j) {
 			out = append(out, j)
 		}
