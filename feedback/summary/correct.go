@@ -20,10 +20,15 @@ func correct(words []word, drop []reason) {
 		if from == to {
 			to = v.endOfCue(from)
 		}
+		var r *repair
 		if from < to && to < len(words) {
-			if r := v.repairOf(from, to); r != nil {
-				all = append(all, r)
-			}
+			r = v.repairOf(from, to)
+		}
+		if r == nil && drop[from] != spoken {
+			r = v.repairBefore(from)
+		}
+		if r != nil {
+			all = append(all, r)
 		}
 		from = max(from, to-1)
 	}
@@ -54,27 +59,27 @@ func (v *view) endOfCue(i int) int {
 	return i
 }
 
-// isExact reports whether words[i] is not what there may be none of: of "no three" and "no on
-// Friday", but not of "no one" and "no scales".
+// isExact reports whether words[i] is not what there may be none of: of "no three", "no G
+// minor" and "no on Friday", but not of "no one" and "no scales".
 func (v *view) isExact(i int) bool {
 	if i >= len(v.words) {
 		return false
 	}
 	low := v.words[i].low
 	return v.words[i].kind != plain && !ambiguous[low] && !ordinals[low] ||
-		v.has(v.classes[i], "det") || v.has(v.classes[i], "prep")
+		len(low) == 1 && low != "i" || v.has(v.classes[i], "det") || v.has(v.classes[i], "prep")
 }
 
 // corrects are the first of words that are followed by a correction without a comma between.
-var corrects = wordSet("actually sorry wait i or 说")
+var corrects = wordSet("actually sorry wait i or let's 说 应 或 我")
 
-// repair is words[to:end], which stand for words[from:rest]. Words such as "no" begin at term. What
-// was left out from first to last stays, but for those.
-type repair struct{ first, from, rest, term, to, end, last int }
+// repair is words[to:end], which stand for words[from:rest]. Words such as "no" begin at term, or
+// stand between end and cue. What was left out from first to last stays, but for those.
+type repair struct{ first, from, rest, term, to, end, cue, last int }
 
 // repairOf finds the repair after words[from:last], which are left out: it follows words such as
 // "no", and its words are all like some before those. It returns nil if there is none.
-func (v *view) repairOf(from, last int) (best *repair) {
+func (v *view) repairOf(from, last int) *repair {
 	to := last
 	for to > from+1 && !v.isCue(to-1) {
 		to--
@@ -86,27 +91,73 @@ func (v *view) repairOf(from, last int) (best *repair) {
 	for term > 0 && v.isCue(term-1) {
 		term--
 	}
-	if term == to {
+	if term == 0 || term == to {
 		return nil
 	}
+	if c := v.clauses[v.clause[term-1]]; c[0] > 0 && asksWhatWasSaid(v.words[c[0]:c[1]]) {
+		term = c[0] // "Did I say Tuesday? I meant Thursday"
+	}
+	to = v.afterIs(to)
+	end := v.clauses[v.clause[to]][1]
+	if r := v.repairFor(&repair{from: from, term: term, to: to, end: end, cue: end, last: last}); r != nil {
+		return r
+	}
+	return v.retracing(from, term, to, last)
+}
+
+// retracing finds the repair that puts a word before those corrected, of which the model leaves out
+// too many or too few: "all the, no, nearly all the answers".
+func (v *view) retracing(from, term, to, last int) *repair {
+	before, after := v.clauses[v.clause[term-1]], v.clauses[v.clause[to]]
+	for n := min(4, term-before[0], after[1]-to-1); n > 1; n-- {
+		i, j := term-n, to+1
+		if v.words[j].wide || v.alike(i, j) < 4 || to == last && from == i {
+			continue
+		}
+		if score, same := v.likeness(i, j, n); same || score > 0 {
+			return &repair{min(from, i), i, term, term, to, to, to, last}
+		}
+	}
+	return nil
+}
+
+// repairBefore finds the repair that is followed by words such as "actually", which begin at cue,
+// in its clause or in one of their own.
+func (v *view) repairBefore(cue int) *repair {
+	c := v.clause[cue]
+	from, end := v.clauses[c][0], v.clauses[c][1]
+	if cue == from && c > 0 {
+		from = v.clauses[c-1][0]
+	}
+	if from == 0 || from == cue || cue < end-3 || v.words[cue-1].end >= sentence ||
+		v.has(v.classes[from], "join") || !follows[textOf(v.words[cue:end])] {
+		return nil
+	}
+	return v.repairFor(&repair{from: from, term: from, to: from, end: cue, cue: end, last: from})
+}
+
+// repairFor returns a repair with the words for which it stands, or nil if there are none.
+func (v *view) repairFor(r *repair) (best *repair) {
+	from, term, to := r.from, r.term, r.to
 	first := max(0, term-maxReparandum)
 	for i := term - 1; i >= first; i-- {
 		if v.isCue(i) && !negations[v.words[i].low] || i < term-1 && v.words[i].end >= sentence {
 			first = i + 1
 		}
 	}
-	end := v.clauses[v.clause[to]][1]
-	n, most := end-to, uint32(0)
+	n, most := r.end-to, uint32(0)
 	for i := term - n; i >= first; i-- {
 		score, same := v.likeness(i, to, n)
 		if same {
 			return nil
 		}
-		if score == 0 || score < most || score == most && i != from || v.inAmount(i) || !v.goesOn(i+n, term) ||
+		if score == 0 || score < most || score == most && i != from || !v.goesOn(i+n, term) ||
+			v.inAmount(i) && v.words[i-1].low != "月" ||
 			i > 2 && v.words[i-2].low == "out" && v.words[i-1].low == "of" && v.words[i-3].kind == number {
 			continue
 		}
-		most, best = score, &repair{max(min(from, term), first), i, v.endOfAmount(i+n, term), term, to, end, last}
+		most = score
+		best = &repair{max(min(from, term), first), i, v.endOfAmount(i+n, term), term, to, r.end, r.cue, r.last}
 	}
 	return best
 }
@@ -131,6 +182,36 @@ func (v *view) goesOn(i, end int) bool {
 
 // isCue reports whether words[i] is one such as "no", or a hesitation.
 func (v *view) isCue(i int) bool { return v.has(v.classes[i], "cue") || v.hesitates(i) }
+
+// follows are such words that follow what they correct.
+var follows = phraseSet("actually, rather, sorry, i mean, 其实, 才对, 说错了, 不好意思")
+
+func phraseSet(text string) map[string]bool {
+	m := map[string]bool{}
+	for p := range strings.SplitSeq(text, ", ") {
+		m[p] = true
+	}
+	return m
+}
+
+// afterIs returns where what follows words such as "it is" begins, if they are at i.
+func (v *view) afterIs(i int) int {
+	for n := min(3, len(v.words)-i-1); n > 0; n-- {
+		if v.words[i+n-1].end == inside && introduces[textOf(v.words[i:i+n])] {
+			return i + n
+		}
+	}
+	return i
+}
+
+// introduces are words between those such as "no" and a correction.
+var introduces = phraseSet("that should be, it should be, that's, it's, it is, it was, 应该是, 是")
+
+// asksWhatWasSaid reports whether a clause is one such as "did I say Tuesday?".
+func asksWhatWasSaid(words []word) bool {
+	text := textOf(words)
+	return strings.HasPrefix(text, "did i say ") || strings.HasPrefix(text, "我刚才说") && words[len(words)-1].low == "吗"
+}
 
 // negations are also such words, but more often others.
 var negations = wordSet("not rather 不 没 有 是 止")
@@ -197,12 +278,13 @@ func (r *repair) apply(words []word, drop []reason) {
 	mark(drop[r.first:r.last], kept)
 	mark(drop[r.from:r.rest], spoken)
 	mark(drop[r.term:r.to], spoken)
+	mark(drop[r.end:r.cue], spoken)
 	switch {
 	case r.rest == r.term:
 	case r.end < len(words) && words[r.rest].low == words[r.end].low: // what goes on is said again
 		mark(drop[r.rest:r.term], spoken)
 	default:
-		last, replaced, repaired := &words[r.term-1], &words[r.rest-1], &words[r.end-1]
+		last, replaced, repaired := &words[r.term-1], &words[r.rest-1], &words[r.cue-1]
 		last.end, last.mark, repaired.end, repaired.mark = repaired.end, repaired.mark, replaced.end, replaced.mark
 		swap(words[r.rest:r.end], r.term-r.rest)
 		swap(drop[r.rest:r.end], r.term-r.rest)

@@ -203,10 +203,10 @@ func TestMeasure(t *testing.T) {
 		folder, language string
 		most             most
 	}{
-		{"unseen", "en", most{15, 128, 130, 3, 40, 9, 36}},
+		{"unseen", "en", most{11, 128, 127, 3, 39, 9, 35}},
 		{"unseen", "zh", most{6, 126, 89, 0, 32, 3, 37}},
 		{"notes", "en", most{19, 48, 75, 22, 21, 0, 13}},
-		{"notes", "zh", most{5, 54, 108, 0, 18, 0, 15}},
+		{"notes", "zh", most{5, 54, 107, 0, 18, 0, 15}},
 	} {
 		t.Run(c.folder+" "+c.language, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +250,7 @@ func TestMeasure(t *testing.T) {
 // hardly a word may go, since nobody would see that it is missing.
 func TestNothingIsLostOfWhatIsClean(t *testing.T) {
 	t.Parallel()
-	for language, most := range map[string]int{"en": 25, "zh": 15} {
+	for language, most := range map[string]int{"en": 21, "zh": 15} {
 		all, lost := 0, 0
 		for _, n := range slices.Concat(notes(t, "unseen"), notes(t, "notes")) {
 			if !strings.Contains(n.name, " "+language) {

@@ -1,6 +1,9 @@
 package summary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The lengths in words of what the model compares.
 const (
@@ -52,11 +55,18 @@ func (v *view) repairs() []span {
 // say something else.
 func (v *view) isMeant(from, term, to int) bool {
 	a, b := v.words[from], v.words[to]
+	if v.beginsAnew(from, term, to) {
+		return true
+	}
+	if from > 0 && relative[v.words[from-1].low] && b.kind == number {
+		return true // "last week, no, two weeks ago"
+	}
 	if v.negates(from) && !(a.low == b.low && to == from+1) {
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
 	}
 	if term == to { // a lost figure would not be seen
-		return isDigits(a.low) && isDigits(b.low) || v.cutsOff(from, term) || v.lists(from, term)
+		return isDigits(a.low) && isDigits(b.low) || v.cutsOff(from, term) || v.lists(from, term) ||
+			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
 	end := term + 1
 	for end < to && v.words[end-1].end == inside && v.isCue(end) {
@@ -72,6 +82,26 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	return false
 }
+
+// relative are words that go before a time, but not before a number and a time.
+var relative = wordSet("last next this")
+
+// beginsAnew reports whether words[to:] have a verb of their own, which those from the start of the
+// clause to from have, too: "we read chapter one, chapter two actually was homework".
+func (v *view) beginsAnew(from, term, to int) bool {
+	start := v.clauses[v.clause[from]][0]
+	if from == start || v.words[term-1].mark == "" {
+		return false
+	}
+	subject, _, _ := strings.Cut(v.words[start].low, "'")
+	isVerb := func(w word) bool { return verbs[w.low] }
+	return (pronouns[subject] || subject == "please" || verbs[subject]) &&
+		!slices.ContainsFunc(v.words[from:term], isVerb) &&
+		slices.ContainsFunc(v.words[to:v.clauses[v.clause[to]][1]], isVerb)
+}
+
+// verbs are those that are never something else.
+var verbs = wordSet("is are was were has have had can could will would should must may might does did")
 
 // cutsOff reports whether a sentence would end without words[from:term], and be no sentence then:
 // of "we are proud of her. Her bow" not "her" goes, but of "he plays the. The first" "the" does.

@@ -24,6 +24,14 @@ func TestAsidesGoAndStatementsStay(t *testing.T) {
 		"start en": 12, "start zh": 12})
 }
 
+// TestCorrectionsAreApplied: of what is corrected only what follows may stay, and of what seems to
+// be corrected everything.
+func TestCorrectionsAreApplied(t *testing.T) {
+	t.Parallel()
+	requireSentences(t, "corrections", map[string]int{"corrected en": 18, "corrected zh": 17,
+		"kept en": 3, "kept zh": 0})
+}
+
 // requireSentences says each sentence of a file of testdata between two others, and fails if those
 // of a title that go wrongly are more than most. What follows "=>" is wanted.
 func requireSentences(t *testing.T, file string, most map[string]int) {
