@@ -22,10 +22,33 @@ func leaveOutAsides(words []word, drop []reason) {
 		case len(s) > maxAside:
 		case says(said, "absent"): // as "I'll be with you" is not
 			mark(drop[at:at+len(s)], kept)
-		case says(said, "saidTo", "heard", "alone", "recorder", "zhSaidTo", "zhAlone", "zhRecorder"):
+		case says(said, asides...):
 			mark(drop[at:at+len(s)], filler)
 		}
+		leaveOutInterruptions(s, drop[at:at+len(s)])
 		at += len(s)
+	}
+}
+
+var asides = []string{"saidTo", "heard", "alone", "recorder", "zhSaidTo", "zhAlone", "zhRecorder"}
+
+// leaveOutInterruptions does the same within a sentence, where words such as "hang on" come first.
+func leaveOutInterruptions(words []word, drop []reason) {
+	clauses := parts(words, clause)
+	at := 0
+	for i := range clauses {
+		for j := i + 1; j <= min(i+3, len(clauses)); j++ {
+			said := slices.Concat(clauses[i:j]...)
+			if text := textOf(said); len(said) <= maxAside && says(text, "interrupts") && says(text, asides...) {
+				for k := range said {
+					if drop[at+k] == kept {
+						drop[at+k] = filler
+					}
+				}
+				break
+			}
+		}
+		at += len(clauses[i])
 	}
 }
 

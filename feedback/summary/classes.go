@@ -37,6 +37,9 @@ type phrase struct {
 	class int
 }
 
+// learnt are the classes of which the model has learnt something.
+var learnt = uint64(1)<<classNumber["corrects"] - 1
+
 // classSet returns some classes as a set.
 func classSet(titles string) (set uint64) {
 	for title := range strings.FieldsSeq(titles) {
@@ -54,7 +57,7 @@ func classesOf(words []word) []uint64 {
 			if matches(words[i:], p.words) {
 				for j := range p.words {
 					out[i+j] |= 1 << p.class
-					if j > 0 {
+					if j > 0 && learnt>>p.class&1 == 1 {
 						out[i+j] |= 1 << 63
 					}
 				}

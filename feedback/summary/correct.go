@@ -44,7 +44,7 @@ func correct(words []word, drop []reason) {
 // endOfCue returns where words such as "no" end that begin at i, if they are set off or mean
 // nothing else there, or i.
 func (v *view) endOfCue(i int) int {
-	if i == 0 || !v.beginsCue(i) {
+	if i == 0 || v.classes[i]&cues == 0 || v.classes[i-1]&cues != 0 && v.words[i-1].end == inside {
 		return i
 	}
 	end := i + 1
@@ -146,12 +146,16 @@ func (v *view) repairFor(r *repair) (best *repair) {
 		}
 	}
 	n, most := r.end-to, uint32(0)
+	isNumber := v.words[to].kind == number
+	if isNumber && n == 2 && v.words[to+1].kind == plain && v.words[term-1].kind == number && !v.inAmount(term-1) {
+		n = 1 // of "twelve, no, fourteen pounds"
+	}
 	for i := term - n; i >= first; i-- {
 		score, same := v.likeness(i, to, n)
 		if same {
 			return nil
 		}
-		if score == 0 || score < most || score == most && i != from || !v.goesOn(i+n, term) ||
+		if score == 0 || score < most || score == most && (i != from || isNumber) || !v.goesOn(i+n, term) ||
 			v.inAmount(i) && v.words[i-1].low != "月" ||
 			i > 2 && v.words[i-2].low == "out" && v.words[i-1].low == "of" && v.words[i-3].kind == number {
 			continue
@@ -181,7 +185,9 @@ func (v *view) goesOn(i, end int) bool {
 }
 
 // isCue reports whether words[i] is one such as "no", or a hesitation.
-func (v *view) isCue(i int) bool { return v.has(v.classes[i], "cue") || v.hesitates(i) }
+func (v *view) isCue(i int) bool { return v.classes[i]&cues != 0 || v.hesitates(i) }
+
+var cues = classSet("cue corrects")
 
 // follows are such words that follow what they correct.
 var follows = phraseSet("actually, rather, sorry, i mean, 其实, 才对, 说错了, 不好意思")
@@ -225,7 +231,7 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 		if one == 0 && areLetters(v.words[i+k], v.words[j+k]) {
 			one = 2
 		}
-		if one == 0 {
+		if one == 0 || one == 1 && k > 0 && v.words[j+k].wide && v.words[j+k-1].kind == number { // another unit
 			return 0, false
 		}
 		all += one

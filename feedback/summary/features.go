@@ -25,7 +25,7 @@ type lattice struct {
 type span struct {
 	from, to int
 	unsaid   bool
-	meant    bool // that they are no mistake and stay
+	meant    bool // they stay, whatever the model thinks
 	keys     keys
 }
 
@@ -180,7 +180,7 @@ func (v *view) in(from, to int) (all uint64) {
 
 // each adds a feature for each class of a set.
 func (k *keys) each(id uint32, set uint64, values ...uint32) {
-	for set &^= 1 << 63; set != 0; set &= set - 1 {
+	for set &= learnt; set != 0; set &= set - 1 {
 		k.add(id, append(values, uint32(bits.TrailingZeros64(set)))...)
 	}
 }

@@ -55,7 +55,8 @@ func (v *view) repairs() []span {
 // say something else.
 func (v *view) isMeant(from, term, to int) bool {
 	a, b := v.words[from], v.words[to]
-	if v.beginsAnew(from, term, to) {
+	if from > 0 && v.has(v.classes[from]&v.classes[from-1], "whole") && v.words[from-1].end == inside ||
+		v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) {
 		return true
 	}
 	if from > 0 && relative[v.words[from-1].low] && b.kind == number {
@@ -65,7 +66,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
 	}
 	if term == to { // a lost figure would not be seen
-		return isDigits(a.low) && isDigits(b.low) || v.cutsOff(from, term) || v.lists(from, term) ||
+		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) ||
+			v.cutsOff(from, term) || v.lists(from, term) ||
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
 	end := term + 1
@@ -100,8 +102,41 @@ func (v *view) beginsAnew(from, term, to int) bool {
 		slices.ContainsFunc(v.words[to:v.clauses[v.clause[to]][1]], isVerb)
 }
 
+// takesTooMuch reports whether words[to:] correct only the last clause of words[from:term], because
+// both end alike: "forty pounds, due by Monday, no, paid by Monday".
+func (v *view) takesTooMuch(from, term, to int) bool {
+	before, end := v.clauses[v.clause[term-1]][0], v.clauses[v.clause[to]][1]
+	return from < before && end-to > 1 && (v.words[from].kind == number || v.words[from].low != v.words[to].low) &&
+		v.words[end-1].low == v.words[term-1].low && v.words[end-2].low == v.words[term-2].low
+}
+
 // verbs are those that are never something else.
 var verbs = wordSet("is are was were has have had can could will would should must may might does did")
+
+// losesFigure reports whether words[from:term] have a number, a day or a month for which none
+// stands in as many words and two more after them: "by Monday, by card". After words such as "no"
+// nothing may stand for any: "on Monday, no, after the holidays".
+func (v *view) losesFigure(from, term, to int) bool {
+	before := v.figures(from, term)
+	after := v.figures(to, min(to+term-from+2, len(v.words)))
+	return before&^after != 0 && (term == to || before&after != 0)
+}
+
+// figures returns the kinds of the numbers, days and months in words[from:to].
+func (v *view) figures(from, to int) (set uint) {
+	for _, w := range v.words[from:to] {
+		if w.kind == number && !ambiguous[w.low] || w.kind == day || w.kind == month {
+			set |= 1 << w.kind
+		}
+	}
+	return set
+}
+
+// isDate reports whether words[i] is the number of a date or a time in Chinese.
+func (v *view) isDate(i int) bool {
+	w := v.words[i]
+	return w.kind == number && w.end == inside && i+1 < len(v.words) && strings.Contains("年月号日点", v.words[i+1].low)
+}
 
 // cutsOff reports whether a sentence would end without words[from:term], and be no sentence then:
 // of "we are proud of her. Her bow" not "her" goes, but of "he plays the. The first" "the" does.

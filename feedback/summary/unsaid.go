@@ -86,7 +86,9 @@ func (v *view) unsaidSpans() []span {
 			for _, j := range v.unsaidEnds(q) {
 				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
 					seen[pair{i, j}] = true
-					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j)})
+					last := v.words[j-1]
+					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j),
+						meant: last.end == inside && strings.HasSuffix(last.low, "'s")}) // "last week's"
 				}
 			}
 		}
@@ -134,9 +136,6 @@ func (v *view) unsaidStarts(p int) []int {
 func (v *view) unsaidEnds(q int) []int {
 	var out []int
 	for j := q; j <= min(len(v.words), q+maxUnsaid) && len(out) < maxEnds; j++ {
-		if last := v.words[j-1]; last.end == inside && strings.HasSuffix(last.low, "'s") {
-			continue // "last week's"
-		}
 		if j == len(v.words) || v.words[j-1].end != inside || j-q < 26 && v.mayStart(j) {
 			out = append(out, j)
 		}
