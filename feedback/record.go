@@ -60,7 +60,7 @@ type RecordFilter struct {
 	ProfileID    uuid.NullUUID // of one student
 	Query        string        // is part of the content, ignoring case and width; at most 100 characters
 	From, To     string        // the first and the last day, YYYY-MM-DD
-	AcademicYear int           // equals exactly
+	AcademicYear int           // equals exactly; 1900 to 2200
 	Term         string        // equals exactly
 }
 
@@ -75,6 +75,9 @@ func (f RecordFilter) validate() error {
 	}
 	if f.From != "" && f.To != "" && f.From > f.To {
 		v.fail("to", "is before from")
+	}
+	if f.AcademicYear != 0 {
+		v.between("academic_year", f.AcademicYear, minAcademicYear, maxAcademicYear)
 	}
 	v.line("term", f.Term)
 	return v.err()

@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,11 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 				feedback.SessionInput{ProfileID: p.ID, Date: ptr("today")})
 			return err
 		}, []string{"feedback_date"}},
+		"year that no profile has": {func() error {
+			f := feedback.RecordFilter{AcademicYear: math.MaxInt32}
+			_, err := e.Records(t.Context(), e.teacher, f, feedback.Page{})
+			return err
+		}, []string{"academic_year"}},
 		"page size": {func() error {
 			_, err := e.Records(t.Context(), e.teacher, feedback.RecordFilter{}, feedback.Page{Limit: 201})
 			return err

@@ -81,7 +81,7 @@ func (s *server) registerRecords(api huma.API) {
 		Query        string          `query:"query" maxLength:"100" doc:"Part of the content, in any case and width."`
 		From         string          `query:"from" doc:"The first day, such as 2026-05-31."`
 		To           string          `query:"to" doc:"The last day, such as 2026-05-31."`
-		AcademicYear int             `query:"academic_year" doc:"Only of this year."`
+		AcademicYear int             `query:"academic_year" minimum:"1900" maximum:"2200" doc:"Only of this year."`
 		Term         string          `query:"term" maxLength:"100" doc:"Only of this term."`
 	}) (*output[recordList], error) {
 		filter := feedback.RecordFilter{ProfileID: in.ProfileID.NullUUID, Query: in.Query, From: in.From, To: in.To,
