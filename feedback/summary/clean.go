@@ -1,6 +1,9 @@
 package summary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // clean returns the words of a lesson without what the speaker did not want to say: fillers,
 // repeated words, what was corrected or withdrawn, what was said to others or is not to be written.
@@ -9,13 +12,14 @@ func clean(text string) []word {
 	w := weights()
 	words := parse(text)
 	for range 2 {
-		words = withoutUnwanted(w.divide(words))
+		words = w.divide(words)
+		joinWords(words)
+		words = withoutUnwanted(words)
 	}
 	words = withoutRepeatedSentences(withoutOpeningAndClosing(withoutStutters(words)))
 	if len(words) == 0 {
 		return parse(text) // "Okay." is all that was said
 	}
-	joinNumbers(words)
 	return words
 }
 
@@ -45,14 +49,25 @@ var (
 	pronouns = wordSet("i we he she they it you")
 )
 
-// joinNumbers undoes ends within numbers where the speaker has set no mark: "twenty, third".
-func joinNumbers(words []word) {
+// joinWords undoes ends where the speaker has set no mark and nothing ends: within numbers, as in
+// "twenty, third", before "ones", and after some adjectives, as in "a careless. Mistake".
+func joinWords(words []word) {
 	v := &view{words: words}
 	for i := range len(words) - 1 {
-		if words[i].mark == "" && v.countsOn(i, i+1) {
-			words[i].end = inside
+		w, next := &words[i], &words[i+1]
+		switch {
+		case w.mark != "" || w.end == inside:
+		case v.countsOn(i, i+1) || next.low == "ones":
+			w.end = inside
+		case i > 0 && (words[i-1].low == "a" || words[i-1].low == "an") && isAdjective(w.low):
+			w.end, next.end = inside, max(w.end, next.end)
 		}
 	}
+}
+
+func isAdjective(low string) bool {
+	ends := func(suffix string) bool { return strings.HasSuffix(low, suffix) }
+	return slices.ContainsFunc([]string{"less", "ful", "ous", "able", "ible"}, ends)
 }
 
 // withoutUnwanted returns the words without what the model leaves out.
@@ -74,7 +89,9 @@ func withoutUnwanted(words []word) []word {
 	}
 	for i := range len(words) - 1 { // of 然后然后 not only 后 stays
 		oneGoes := drop[i] == filler && drop[i+1] == kept || drop[i] == kept && drop[i+1] == filler
-		if oneGoes && words[i].wide && words[i].end == inside && stutters[textOf(words[i:i+2])] {
+		thanks := words[i].low == "谢" && words[i+1].low == "谢" && words[i+1].end == inside &&
+			i+2 < len(words) && drop[i+2] == kept // 谢谢配合
+		if (oneGoes && stutters[textOf(words[i:i+2])] || thanks) && words[i].wide && words[i].end == inside {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}

@@ -32,11 +32,29 @@ func correct(words []word, drop []reason) {
 		}
 		from = max(from, to-1)
 	}
+	v.keepMonths(drop)
 	next := len(words)
 	for _, r := range slices.Backward(all) {
 		if r.end <= next { // else it is corrected once more
 			r.apply(words, drop)
 			next = r.from
+		}
+	}
+}
+
+// keepMonths keeps the month of a date in Chinese of which only the day is corrected, as in
+// 二月六号，不对，七号.
+func (v *view) keepMonths(drop []reason) {
+	for i := range drop {
+		if i > 0 && drop[i-1] == spoken || v.words[i].kind != number || v.low(i+1) != "月" {
+			continue
+		}
+		to := i
+		for to < len(drop) && drop[to] == spoken {
+			to++
+		}
+		if to > i+2 && to < len(drop) && v.words[to].kind == number && (v.low(to+1) == "号" || v.low(to+1) == "日") {
+			drop[i], drop[i+1] = kept, kept
 		}
 	}
 }
@@ -84,12 +102,16 @@ func (v *view) repairOf(from, last int) *repair {
 	for to > from+1 && !v.isCue(to-1) {
 		to--
 	}
-	if to < last && v.clauses[v.clause[to]][1] <= last {
-		return nil // more than words such as "no" stands between
-	}
 	term := to
 	for term > 0 && v.isCue(term-1) {
 		term--
+	}
+	if to < last && v.clauses[v.clause[to]][1] <= last {
+		again := last + last - v.afterIs(to)
+		if again > len(v.words) || textOf(v.words[v.afterIs(to):last]) != textOf(v.words[last:again]) {
+			return nil // more than words such as "no" stands between
+		}
+		to = last // "no, that's Friday, Friday the fourth"
 	}
 	if term == 0 || term == to {
 		return nil
@@ -98,11 +120,25 @@ func (v *view) repairOf(from, last int) *repair {
 		term = c[0] // "Did I say Tuesday? I meant Thursday"
 	}
 	to = v.afterIs(to)
-	end := v.clauses[v.clause[to]][1]
-	if r := v.repairFor(&repair{from: from, term: term, to: to, end: end, cue: end, last: last}); r != nil {
+	end, cue := v.endOfRepair(to)
+	if r := v.repairFor(&repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
 	return v.retracing(from, term, to, last)
+}
+
+// endOfRepair returns where the words end that correct from i on, and a word "sorry" after them.
+func (v *view) endOfRepair(i int) (end, cue int) {
+	end = v.clauses[v.clause[i]][1]
+	for j := i + 1; j < end; j++ {
+		if v.words[j].low == "sorry" {
+			return j, j + 1
+		}
+	}
+	if end+1 < len(v.words) && v.words[end-1].end == clause && v.low(end) == "sorry" && v.words[end].end != inside {
+		return end, end + 1
+	}
+	return end, end
 }
 
 // retracing finds the repair that puts a word before those corrected, of which the model leaves out
@@ -228,7 +264,7 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 	same, stands := true, false
 	for k := range n {
 		one := v.alike(i+k, j+k)
-		if one == 0 && areLetters(v.words[i+k], v.words[j+k]) {
+		if a, b := v.words[i+k], v.words[j+k]; one == 0 && (areLetters(a, b) || ordinals[a.low] && ordinals[b.low]) {
 			one = 2
 		}
 		if one == 0 || one == 1 && k > 0 && v.words[j+k].wide && v.words[j+k-1].kind == number { // another unit
@@ -277,7 +313,8 @@ func (v *view) endOfAmount(i, limit int) int {
 }
 
 // ordinals end the number of a day, or are one.
-var ordinals = wordSet("st nd rd th first second third fourth fifth sixth seventh eighth ninth tenth 号 日")
+var ordinals = wordSet(`st nd rd th first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+	thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth thirtieth 号 日`)
 
 // apply applies a repair to words and to why each is left out.
 func (r *repair) apply(words []word, drop []reason) {

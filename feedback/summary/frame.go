@@ -25,8 +25,12 @@ func pieces(words []word, lesson int) []piece {
 	}
 	v := newView(words)
 	var out []piece
-	for c, at := range weights().places(v) {
+	places := weights().places(v)
+	for c, at := range places {
 		from, to := v.clauses[c][0], v.clauses[c][1]
+		if to < len(words) && words[to-1].end < sentence && connects[textOf(words[from:to])] {
+			at = places[c+1]
+		}
 		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
 			out[last].words = append(out[last].words, words[from:to]...)
 			continue
@@ -38,6 +42,9 @@ func pieces(words []word, lesson int) []piece {
 	}
 	return out
 }
+
+// connects are words that go with the clause after them.
+var connects = phraseSet("and, and then, and also, also, so, oh and, 还有, 另外, 然后, 还有就是, 对了")
 
 // places returns the place of each clause, as the model chooses.
 func (t *table) places(v *view) []place {

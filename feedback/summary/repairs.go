@@ -56,18 +56,23 @@ func (v *view) repairs() []span {
 func (v *view) isMeant(from, term, to int) bool {
 	a, b := v.words[from], v.words[to]
 	if from > 0 && v.has(v.classes[from]&v.classes[from-1], "whole") && v.words[from-1].end == inside ||
-		v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) {
+		v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) ||
+		v.losesBetween(from, term, to) || v.inDate(from) && b.kind != month {
 		return true
 	}
-	if from > 0 && relative[v.words[from-1].low] && b.kind == number {
-		return true // "last week, no, two weeks ago"
+	if from > 0 && (relative[v.words[from-1].low] && b.kind == number || // "last week, no, two weeks ago"
+		term < to && v.has(v.classes[to-1], "det") && v.has(v.in(to, to+3), "be") &&
+			!v.has(v.classes[from-1], "det")) || v.isAnother(from, term, to) {
+		return true
 	}
 	if v.negates(from) && !(a.low == b.low && to == from+1) {
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
 	}
 	if term == to { // a lost figure would not be seen
-		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) ||
-			v.cutsOff(from, term) || v.lists(from, term) ||
+		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) || v.inRange(from) ||
+			v.cutsOff(from, term) || v.lists(from, term) || v.joinsSentences(from, term) ||
+			v.has(v.classes[from], "det") && b.low == "it's" || // "the party is, it's on Sunday"
+			a.kind == number && b.kind == number && (results[v.low(from-1)] || ordinals[a.low] != ordinals[b.low]) ||
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
 	end := term + 1
@@ -92,12 +97,14 @@ var relative = wordSet("last next this")
 // clause to from have, too: "we read chapter one, chapter two actually was homework".
 func (v *view) beginsAnew(from, term, to int) bool {
 	start := v.clauses[v.clause[from]][0]
-	if from == start || v.words[term-1].mark == "" {
+	twoSubjects := v.has(v.in(start, from), "det") && v.has(v.in(max(term, to-1), to+1), "det")
+	if from == start || v.words[term-1].mark == "" && !twoSubjects {
 		return false
 	}
 	subject, _, _ := strings.Cut(v.words[start].low, "'")
 	isVerb := func(w word) bool { return verbs[w.low] }
-	return (pronouns[subject] || subject == "please" || verbs[subject]) &&
+	return (pronouns[subject] || subject == "please" || verbs[subject] ||
+		twoSubjects && slices.ContainsFunc(v.words[start:from], isVerb)) &&
 		!slices.ContainsFunc(v.words[from:term], isVerb) &&
 		slices.ContainsFunc(v.words[to:v.clauses[v.clause[to]][1]], isVerb)
 }
@@ -122,11 +129,104 @@ func (v *view) losesFigure(from, term, to int) bool {
 	return before&^after != 0 && (term == to || before&after != 0)
 }
 
+// losesBetween reports whether something is said only between words such as "no" and words[to:]: a
+// day or a month that is new, or what one is of. Of "the play is on Friday, no, the show is
+// on Friday, the play is on Monday" only the first clause is corrected.
+func (v *view) losesBetween(from, term, to int) bool {
+	among := func(w word, from, to int) bool {
+		return slices.ContainsFunc(v.words[from:to], func(other word) bool { return other.low == w.low })
+	}
+	subject, of, wrong := to, false, false
+	for i := term; i < to; i++ {
+		w := v.words[i]
+		if v.has(v.classes[i], "det") {
+			subject = i
+		}
+		of = of || subject < i && v.has(v.classes[i], "be")
+		wrong = wrong || w.low == "that's" // "no, that's the Wednesday"
+		if (w.kind == day || w.kind == month) && !wrong &&
+			(of || !among(w, from, term) && !among(w, to, min(to+term-from+2, len(v.words)))) {
+			return true
+		}
+	}
+	a := v.words[from]
+	return subject+1 < to && v.words[to-1].end == inside && (a.kind != plain || v.has(v.classes[from], "be")) &&
+		a.low == v.words[to].low
+}
+
+// isAnother reports whether words[from] and words[to] are figures of two things, of which one more
+// is said between them that words[to] may correct: "page two, three times slowly, no, four times".
+func (v *view) isAnother(from, term, to int) bool {
+	a, b := v.words[from], v.words[to]
+	unit := v.low(to + 1)
+	if a.kind != b.kind || a.kind == plain || a.kind == name {
+		return false
+	}
+	if labels[v.low(from-1)] && a.end != inside && b.end == inside && v.set(to+1)&units != 0 {
+		return true
+	}
+	ended := a.end != inside
+	for i := from + 1; i < term && v.classes[i]&cues == 0; i++ {
+		w := v.words[i]
+		if ended && w.kind == a.kind && (w.kind != number || w.end == inside && v.low(i+1) == unit) {
+			return true
+		}
+		ended = ended || w.end != inside
+	}
+	for i := term; i < to; i++ {
+		w := v.words[i]
+		if w.kind == a.kind && !ambiguous[w.low] && w.low != a.low && w.end == clause && v.in(i+1, to)&cues == 0 {
+			return true // "the third, no, the tenth, at five"
+		}
+	}
+	return false
+}
+
+// labels are words that are followed by the number of a thing, not by how many there are.
+var labels = wordSet("page pages chapter paper bar bars exercise question unit lesson level grade line lines number")
+
+var units = classSet("unit time")
+
+// low returns the word at i, or "" outside the text.
+func (v *view) low(i int) string {
+	if i < 0 || i >= len(v.words) {
+		return ""
+	}
+	return v.words[i].low
+}
+
+// results are words that two numbers follow: "he lost six four".
+var results = wordSet("won win lost lose")
+
+// joinsSentences reports whether the sentence before words[from] would go on after the end of
+// another: of "before the concert. And the concert is on Sunday" not "the concert. And" goes.
+func (v *view) joinsSentences(from, term int) bool {
+	for i := from; i < term-1; i++ {
+		if w := v.words[i]; w.end >= sentence && w.mark != "" && !proclitics[w.low] {
+			return from > 0 && v.words[from-1].end == inside
+		}
+	}
+	return false
+}
+
+// inDate reports whether words[i] is the month of a date, of which the rest would say nothing.
+func (v *view) inDate(i int) bool {
+	return i > 0 && v.words[i].kind == month && (v.words[i-1].low == "of" || v.words[i-1].kind == number)
+}
+
+// inRange reports whether words[i] is the last number of a range: "pages one to six".
+func (v *view) inRange(i int) bool {
+	return i > 1 && v.words[i].kind == number && joinsNumbers[v.words[i-1].low] && v.words[i-2].kind == number
+}
+
 // figures returns the kinds of the numbers, days and months in words[from:to].
 func (v *view) figures(from, to int) (set uint) {
 	for _, w := range v.words[from:to] {
-		if w.kind == number && !ambiguous[w.low] || w.kind == day || w.kind == month {
+		switch {
+		case w.kind == number && !ambiguous[w.low] || w.kind == day || w.kind == month:
 			set |= 1 << w.kind
+		case w.kind == plain && !w.wide && ordinals[w.low]: // the model has not learnt that they are numbers
+			set |= 1 << number
 		}
 	}
 	return set
@@ -153,6 +253,11 @@ func (v *view) lists(from, term int) bool {
 	for c := v.clause[from]; c < v.clause[term]; c++ {
 		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
 		n := end - first
+		last := v.words[end-1]
+		if first == v.clauses[c][0] && last.mark != "" && v.words[first].kind == number &&
+			v.low(first) == v.low(next[0]) && v.low(first) == v.low(next[1]) {
+			return true // "four on the snare, four on the small one, four on the big one"
+		}
 		if v.isStatement(first, end) && next[1]-next[0] <= n+min(n-1, 2) &&
 			textOf(v.words[first:end]) != textOf(v.words[next[0]:min(next[1], next[0]+n)]) {
 			return true

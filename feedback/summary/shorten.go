@@ -56,6 +56,6 @@ func shorten(all []piece, limit int) (rest, left []piece) {
 func isProtected(all []piece, i int) bool {
 	return all[i].place != inLesson || i == 0 || all[i-1].lesson != all[i].lesson ||
 		slices.ContainsFunc(all[i].words, func(w word) bool {
-			return w.kind != plain && w.kind != name && w.low != "一"
+			return w.kind != plain && w.kind != name && w.low != "一" || !w.wide && ordinals[w.low]
 		})
 }

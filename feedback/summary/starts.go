@@ -15,8 +15,20 @@ func leaveOutFalseStarts(words []word, drop []reason) {
 	for c := range len(v.clauses) - 1 {
 		from, end := v.clauses[c][0], v.clauses[c][1]
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
-			v.endsTooSoon(from, end) && !slices.Contains(drop[from:end], unsaid) {
+			v.endsTooSoon(from, end) && !slices.Contains(drop[from:end], unsaid) &&
+			!(v.has(v.classes[from], "det") && v.words[end].low == "it's") { // else what it is would be lost
 			mark(drop[from:end], spoken)
+		}
+	}
+	for i := 1; i+2 < len(words); i++ {
+		if words[i-1].low != "is" || drop[i] != filler {
+			continue
+		}
+		for i+2 < len(words) && drop[i] == filler {
+			i++
+		}
+		if again := words[i].low; (again == "it's" || again == "its") && words[i+1].kind == number {
+			drop[i] = spoken // "the fee is, um, it's forty pounds"
 		}
 	}
 }

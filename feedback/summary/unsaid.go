@@ -32,16 +32,36 @@ func obey(words []word, drop []reason) {
 	}
 	for c, clause := range clauses {
 		why := drop[starts[c]:starts[c+1]]
-		if len(clause) > maxUnsaid || slices.Contains(why, unsaid) {
+		if len(clause) > maxUnsaid {
 			continue
 		}
 		switch text := textOf(withoutEchoes(clause, why)); {
 		case says(text, "whole", "zhWhole"):
 			from, to := meantBy(clauses, c, text, opens(c))
+			if slices.Contains(why, unsaid) {
+				if from == c || !closes(clause) || slices.Contains(drop[starts[from]:starts[c]], unsaid) {
+					continue
+				}
+				release(words[starts[to]:], drop[starts[to]:]) // the model has left out what follows instead
+			}
 			mark(drop[starts[from]:starts[to]], unsaid)
+		case slices.Contains(why, unsaid):
 		case says(text, "itself", "zhItself") && !says(text, "reports"):
 			mark(why, unsaid)
 		}
+	}
+}
+
+// release keeps the first words that are not to be written, unless some of them say so.
+func release(words []word, drop []reason) {
+	n := 0
+	for n < len(drop) && drop[n] == unsaid {
+		n++
+	}
+	asked := false
+	newView(words[:n]).anchors(func(int, int) { asked = true })
+	if !asked {
+		mark(drop[:n], kept)
 	}
 }
 
@@ -82,19 +102,32 @@ func (v *view) unsaidSpans() []span {
 	type pair struct{ from, to int }
 	seen := map[pair]bool{}
 	v.anchors(func(p, q int) {
+		about := v.saysOfStudent(p)
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
 				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
 					seen[pair{i, j}] = true
 					last := v.words[j-1]
 					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j),
-						meant: last.end == inside && strings.HasSuffix(last.low, "'s")}) // "last week's"
+						meant: about || last.end == inside && strings.HasSuffix(last.low, "'s")}) // "last week's"
 				}
 			}
 		}
 	})
 	return out
 }
+
+// saysOfStudent reports whether the words at i tell in Chinese what the student does: of 他不太愿意写
+// and 我让她删掉 nobody is asked.
+func (v *view) saysOfStudent(i int) bool {
+	return i > 0 && v.words[i].wide && v.words[i-1].end == inside && students[v.words[i-1].low] &&
+		!wishes[v.low(i+1)]
+}
+
+var (
+	students = wordSet("他 她")
+	wishes   = wordSet("让 想 希 准 许 要") // after 不, of what is to be written
+)
 
 // anchors finds the words that may say that something is not to be written.
 func (v *view) anchors(found func(from, to int)) {
