@@ -145,6 +145,14 @@ func (v *view) id(i int) uint32 {
 	return v.ids[i]
 }
 
+// low returns the word at i, or "" outside the text.
+func (v *view) low(i int) string {
+	if i < 0 || i >= len(v.words) {
+		return ""
+	}
+	return v.words[i].low
+}
+
 // ends returns what ends before the word at i, with its mark.
 func (v *view) ends(i int) uint32 {
 	if i <= 0 {

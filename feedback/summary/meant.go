@@ -1,0 +1,248 @@
+package summary
+
+import (
+	"slices"
+	"strings"
+)
+
+// isMeant reports whether words[from:term] are no mistake, whatever the model thinks of words[to:]
+// after them, with words such as "no" from term on: those are no correction, or what remained would
+// say something else.
+func (v *view) isMeant(from, term, to int) bool {
+	a, b := v.words[from], v.words[to]
+	switch {
+	case v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) ||
+		v.losesBetween(from, term, to) || v.isAnother(from, term, to) || v.inDate(from) && b.kind != month:
+		return true
+	case v.has(v.classes[from]&v.set(from-1), "whole") && v.words[from-1].end == inside:
+		return true // a part of one word
+	case relative[v.low(from-1)] && b.kind == number:
+		return true // "last week, no, two weeks ago"
+	case from > 0 && !v.has(v.classes[from-1], "det") && term < to && v.has(v.classes[to-1], "det") &&
+		v.has(v.in(to, to+3), "be"):
+		return true // of "the test is today, no, the show is" would "the test" and "show is" remain
+	case v.negates(from) && !(a.low == b.low && to == from+1):
+		return true // of "not Monday, Tuesday" would "not Tuesday" remain
+	case term == to: // a lost figure would not be seen
+		numbers := a.kind == number && b.kind == number
+		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) || v.inRange(from) ||
+			v.cutsOff(from, term) || v.lists(from, term) || v.joinsSentences(from, term) ||
+			v.has(v.classes[from], "det") && b.low == "it's" || // "the party is, it's on Sunday"
+			numbers && (results[v.low(from-1)] || ordinals[a.low] != ordinals[b.low]) ||
+			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
+	}
+	end := term + 1
+	for end < to && v.words[end-1].end == inside && v.isCue(end) {
+		end++
+	}
+	before, last := v.words[term-1], v.words[end-1]
+	switch v.words[term].low {
+	case "不": // "左手不对，右手很好", "不对的是第四题"
+		return before.end == inside && last.mark != "" || v.low(end) == "的"
+	case "no": // "two on Monday, no lessons on Tuesday"
+		return before.mark != "" && last.end == inside && !v.isExact(end) && !v.isExact(end+1) &&
+			v.set(end)&speakers == 0
+	}
+	return false
+}
+
+// relative are words that go before a time, but not before a number and a time.
+var relative = wordSet("last next this")
+
+// beginsAnew reports whether words[to:] have a verb of their own, which those from the start of the
+// clause to from have, too: "we read chapter one, chapter two actually was homework".
+func (v *view) beginsAnew(from, term, to int) bool {
+	start := v.clauses[v.clause[from]][0]
+	twoSubjects := v.has(v.in(start, from), "det") && v.has(v.in(max(term, to-1), to+1), "det")
+	if from == start || v.words[term-1].mark == "" && !twoSubjects {
+		return false
+	}
+	subject, _, _ := strings.Cut(v.words[start].low, "'")
+	isVerb := func(w word) bool { return verbs[w.low] }
+	return (pronouns[subject] || subject == "please" || verbs[subject] ||
+		twoSubjects && slices.ContainsFunc(v.words[start:from], isVerb)) &&
+		!slices.ContainsFunc(v.words[from:term], isVerb) &&
+		slices.ContainsFunc(v.words[to:v.clauses[v.clause[to]][1]], isVerb)
+}
+
+// takesTooMuch reports whether words[to:] correct only the last clause of words[from:term], because
+// both end alike: "forty pounds, due by Monday, no, paid by Monday".
+func (v *view) takesTooMuch(from, term, to int) bool {
+	before, end := v.clauses[v.clause[term-1]][0], v.clauses[v.clause[to]][1]
+	return from < before && end-to > 1 && (v.words[from].kind == number || v.words[from].low != v.words[to].low) &&
+		v.words[end-1].low == v.words[term-1].low && v.words[end-2].low == v.words[term-2].low
+}
+
+// verbs are those that are never something else.
+var verbs = wordSet("is are was were has have had can could will would should must may might does did")
+
+// losesFigure reports whether words[from:term] have a number, a day or a month for which none
+// stands in as many words and two more after them: "by Monday, by card". After words such as "no"
+// nothing may stand for any: "on Monday, no, after the holidays".
+func (v *view) losesFigure(from, term, to int) bool {
+	before := v.figures(from, term)
+	after := v.figures(to, min(to+term-from+2, len(v.words)))
+	return before&^after != 0 && (term == to || before&after != 0)
+}
+
+// losesBetween reports whether something is said only between words such as "no" and words[to:]: a
+// day or a month that is new, or what one is of. Of "the play is on Friday, no, the show is on
+// Friday, the play is on Monday" only the first clause is corrected.
+func (v *view) losesBetween(from, term, to int) bool {
+	among := func(w word, from, to int) bool {
+		return slices.ContainsFunc(v.words[from:to], func(other word) bool { return other.low == w.low })
+	}
+	subject, of, wrong := to, false, false
+	for i := term; i < to; i++ {
+		w := v.words[i]
+		if v.has(v.classes[i], "det") {
+			subject = i
+		}
+		of = of || subject < i && v.has(v.classes[i], "be")
+		wrong = wrong || w.low == "that's" // "no, that's the Wednesday"
+		if (w.kind == day || w.kind == month) && !wrong &&
+			(of || !among(w, from, term) && !among(w, to, min(to+term-from+2, len(v.words)))) {
+			return true
+		}
+	}
+	a := v.words[from]
+	return subject+1 < to && v.words[to-1].end == inside && (a.kind != plain || v.has(v.classes[from], "be")) &&
+		a.low == v.words[to].low
+}
+
+// isAnother reports whether words[from] and words[to] are figures of two things, of which one more
+// is said between them that words[to] may correct: "page two, three times slowly, no, four times".
+func (v *view) isAnother(from, term, to int) bool {
+	a, b := v.words[from], v.words[to]
+	unit := v.low(to + 1)
+	if a.kind != b.kind || a.kind == plain || a.kind == name {
+		return false
+	}
+	if labels[v.low(from-1)] && a.end != inside && b.end == inside && v.set(to+1)&units != 0 {
+		return true
+	}
+	ended := a.end != inside
+	for i := from + 1; i < term && v.classes[i]&cues == 0; i++ {
+		w := v.words[i]
+		if ended && w.kind == a.kind && (w.kind != number || w.end == inside && v.low(i+1) == unit) {
+			return true
+		}
+		ended = ended || w.end != inside
+	}
+	for i := term; i < to; i++ {
+		w := v.words[i]
+		if w.kind == a.kind && !ambiguous[w.low] && w.low != a.low && w.end == clause && v.in(i+1, to)&cues == 0 {
+			return true // "the third, no, the tenth, at five"
+		}
+	}
+	return false
+}
+
+// labels are words that are followed by the number of a thing, not by how many there are.
+var labels = wordSet("page pages chapter paper bar bars exercise question unit lesson level grade line lines number")
+
+var units = classSet("unit time")
+
+// results are words that two numbers follow: "he lost six four".
+var results = wordSet("won win lost lose")
+
+// joinsSentences reports whether the sentence before words[from] would go on after the end of
+// another: of "before the concert. And the concert is on Sunday" not "the concert. And" goes.
+func (v *view) joinsSentences(from, term int) bool {
+	for i := from; i < term-1; i++ {
+		if w := v.words[i]; w.end >= sentence && w.mark != "" && !proclitics[w.low] {
+			return from > 0 && v.words[from-1].end == inside
+		}
+	}
+	return false
+}
+
+// inDate reports whether words[i] is the month of a date, of which the rest would say nothing.
+func (v *view) inDate(i int) bool {
+	return i > 0 && v.words[i].kind == month && (v.words[i-1].low == "of" || v.words[i-1].kind == number)
+}
+
+// inRange reports whether words[i] is the last number of a range: "pages one to six".
+func (v *view) inRange(i int) bool {
+	return i > 1 && v.words[i].kind == number && joinsNumbers[v.words[i-1].low] && v.words[i-2].kind == number
+}
+
+// figures returns the kinds of the numbers, days and months in words[from:to].
+func (v *view) figures(from, to int) (set uint) {
+	for _, w := range v.words[from:to] {
+		switch {
+		case w.kind == number && !ambiguous[w.low] || w.kind == day || w.kind == month:
+			set |= 1 << w.kind
+		case w.kind == plain && !w.wide && ordinals[w.low]: // the model has not learnt that they are numbers
+			set |= 1 << number
+		}
+	}
+	return set
+}
+
+// isDate reports whether words[i] is the number of a date or a time in Chinese.
+func (v *view) isDate(i int) bool {
+	w := v.words[i]
+	return w.kind == number && w.end == inside && i+1 < len(v.words) && strings.Contains("年月号日点", v.words[i+1].low)
+}
+
+// cutsOff reports whether a sentence would end without words[from:term], and be no sentence then:
+// of "we are proud of her. Her bow" not "her" goes, but of "he plays the. The first" "the" does.
+func (v *view) cutsOff(from, term int) bool {
+	last := v.words[term-1]
+	return last.mark != "" && last.end >= sentence && from > 0 && v.words[from-1].end == inside &&
+		(!proclitics[last.low] || proclitics[v.words[from-1].low])
+}
+
+// lists reports whether words[from:term] and the clause after them are statements of a list, such
+// as "she can float, she can swim", rather than one that is begun again, which goes on for longer.
+func (v *view) lists(from, term int) bool {
+	next := v.clauses[v.clause[term]]
+	for c := v.clause[from]; c < v.clause[term]; c++ {
+		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
+		n := end - first
+		last := v.words[end-1]
+		if first == v.clauses[c][0] && last.mark != "" && v.words[first].kind == number &&
+			v.low(first) == v.low(next[0]) && v.low(first) == v.low(next[1]) {
+			return true // "four on the snare, four on the small one, four on the big one"
+		}
+		if v.isStatement(first, end) && next[1]-next[0] <= n+min(n-1, 2) &&
+			textOf(v.words[first:end]) != textOf(v.words[next[0]:min(next[1], next[0]+n)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStatement reports whether a clause has a subject, a mark at its end, and seems to be complete.
+func (v *view) isStatement(from, end int) bool {
+	first, last := v.words[from], v.words[end-1]
+	if last.mark == "" || proclitics[last.low] || v.classes[end-1]&unfinished != 0 {
+		return false
+	}
+	if first.wide {
+		return end-from > 2 && v.has(v.classes[from], "they")
+	}
+	subject, _, _ := strings.Cut(first.low, "'")
+	return end-from > 1 && (pronouns[subject] || v.has(v.classes[from], "det") && v.has(v.in(from, end), "be"))
+}
+
+// unfinished are the classes of words with which no statement ends.
+var unfinished = classSet("degreeword prep")
+
+// speakers are the classes of words with which a sentence begins after "no".
+var speakers = classSet("they me you be say wait filler thanks hesitation ask command join not")
+
+// negates reports whether there is a word such as "not" before words[i].
+func (v *view) negates(i int) bool {
+	if i == 0 || v.words[i-1].end != inside {
+		return false
+	}
+	switch v.words[i-1].low {
+	case "not", "不", "没":
+		return true
+	case "是", "有":
+		return v.negates(i - 1)
+	}
+	return false
+}
