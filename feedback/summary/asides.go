@@ -22,7 +22,7 @@ func leaveOutAsides(words []word, drop []reason) {
 		case len(s) > maxAside:
 		case says(said, "absent"): // as "I'll be with you" is not
 			mark(drop[at:at+len(s)], kept)
-		case says(said, asides...):
+		case says(said, asides...) || textOf(s) == "please":
 			mark(drop[at:at+len(s)], filler)
 		}
 		leaveOutInterruptions(s, drop[at:at+len(s)])

@@ -10,14 +10,16 @@ import (
 // What only then stands side by side is looked at once more.
 func clean(text string) []word {
 	w := weights()
-	words := parse(text)
+	words, private := parse(text), false
 	for range 2 {
 		words = w.divide(words)
 		joinWords(words)
-		words = withoutUnwanted(words)
+		drop := unwanted(words)
+		private = private || slices.Contains(drop, unsaid)
+		words = without(words, drop)
 	}
 	words = withoutRepeatedSentences(withoutOpeningAndClosing(withoutStutters(words)))
-	if len(words) == 0 {
+	if len(words) == 0 && !private {
 		return parse(text) // "Okay." is all that was said
 	}
 	return words
@@ -70,8 +72,9 @@ func isAdjective(low string) bool {
 	return slices.ContainsFunc([]string{"less", "ful", "ous", "able", "ible"}, ends)
 }
 
-// withoutUnwanted returns the words without what the model leaves out.
-func withoutUnwanted(words []word) []word {
+// unwanted returns why each of words is left out, and ends sentences where what was left out ended
+// one.
+func unwanted(words []word) []reason {
 	if len(words) == 0 {
 		return nil
 	}
@@ -105,7 +108,7 @@ func withoutUnwanted(words []word) []word {
 		}
 	}
 	endAtAsides(words, drop)
-	return without(words, drop)
+	return drop
 }
 
 // hesitations are words that mean nothing, wherever they are.
@@ -230,8 +233,15 @@ func endsClause(before []word, next word) bool {
 		text, _ := plainText(before[len(before)-n:])
 		return countWords(text) > 1
 	}
-	return n >= 3 && clauseStarts[next.low]
+	return n >= 3 && clauseStarts[next.low] && !(transitive[last.low] && possessive[next.low])
 }
+
+// transitive are verbs of which the object may follow a filler: "he has to bring, um, his lunch".
+var (
+	transitive = wordSet(`bring wear need needs take practise practice play learn do get have buy read write
+		use finish`)
+	possessive = wordSet("my your his her its our their the this that")
+)
 
 // clauseStarts are words with which a clause often begins.
 var clauseStarts = wordSet(`no sorry wait actually make or and but so then because which he she they we i it

@@ -40,7 +40,31 @@ func correct(words []word, drop []reason) {
 			next = r.from
 		}
 	}
+	tidy(words, drop)
 }
+
+// tidy leaves out what makes no sense beside a correction: of "on Tuesday, I mean tonight" also
+// "on", and a "sorry" after it.
+func tidy(words []word, drop []reason) {
+	corrected := false // in this sentence
+	for i, w := range words {
+		next := i + 1
+		for next < len(words) && drop[next] == spoken {
+			next++
+		}
+		switch {
+		case drop[i] != kept:
+		case next > i+1 && next < len(words) && (w.low == "on" || w.low == "at") && relativeDays[words[next].low]:
+			drop[i] = spoken
+		case corrected && w.low == "sorry" && w.end >= sentence && words[i-1].end == clause:
+			drop[i] = filler
+		}
+		corrected = w.end < sentence && (corrected || drop[i] == spoken)
+	}
+}
+
+// relativeDays are days as seen from now.
+var relativeDays = wordSet("today tonight tomorrow yesterday")
 
 // keepMonths keeps the month of a date in Chinese of which only the day is corrected, as in
 // 二月六号，不对，七号.
@@ -124,15 +148,43 @@ func (v *view) repairOf(from, last int) *repair {
 	if r := v.repairFor(&repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
-	return v.retracing(from, term, to, last)
+	if r := v.retracing(from, term, to, last); r != nil {
+		return r
+	}
+	return v.sameEnd(from, term, to, last)
 }
+
+// maxHead is the length in words of a time before what two clauses have in common.
+const maxHead = 5
+
+// sameEnd finds the repair of a clause that differs from the one before only in a time with which
+// both begin: 周二发给你，不是，今天晚上发给你.
+func (v *view) sameEnd(from, term, to, last int) *repair {
+	before, after := v.clauses[v.clause[term-1]], v.clauses[v.clause[to]]
+	n := 0
+	for term-n > before[0] && after[1]-n > to && v.words[term-1-n].low == v.words[after[1]-1-n].low {
+		n++
+	}
+	first, second := term-n-before[0], after[1]-n-to
+	if n < 2 || first == 0 || second == 0 || first > maxHead || second > maxHead || before[1] != term ||
+		!v.isTime(before[0]) || !v.isTime(to) {
+		return nil
+	}
+	return &repair{min(from, before[0]), before[0], term, term, to, to, to, last}
+}
+
+// isTime reports whether words[i] is a day, a number or one such as 今天.
+func (v *view) isTime(i int) bool { return v.figures(i, i+1) != 0 || v.has(v.classes[i], "time") }
 
 // endOfRepair returns where the words end that correct from i on, and a word "sorry" after them.
 func (v *view) endOfRepair(i int) (end, cue int) {
 	end = v.clauses[v.clause[i]][1]
 	for j := i + 1; j < end; j++ {
-		if v.words[j].low == "sorry" {
+		switch {
+		case v.words[j].low == "sorry":
 			return j, j + 1
+		case v.words[j].low == "就" && suffices[v.low(j+1)]:
+			return j, j // 四个姿势，算了，三个就够了
 		}
 	}
 	if end+1 < len(v.words) && v.words[end-1].end == clause && v.low(end) == "sorry" && v.words[end].end != inside {
@@ -140,6 +192,9 @@ func (v *view) endOfRepair(i int) (end, cue int) {
 	}
 	return end, end
 }
+
+// suffices are characters after 就 that say that a number is enough.
+var suffices = wordSet("够 行 好 可")
 
 // retracing finds the repair that puts a word before those corrected, of which the model leaves out
 // too many or too few: "all the, no, nearly all the answers".
@@ -264,7 +319,8 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 	same, stands := true, false
 	for k := range n {
 		one := v.alike(i+k, j+k)
-		if a, b := v.words[i+k], v.words[j+k]; one == 0 && (areLetters(a, b) || ordinals[a.low] && ordinals[b.low]) {
+		if a, b := v.words[i+k], v.words[j+k]; one == 0 && (areLetters(a, b) || areDays(a, b) ||
+			ordinals[a.low] && ordinals[b.low]) {
 			one = 2
 		}
 		if one == 0 || one == 1 && k > 0 && v.words[j+k].wide && v.words[j+k-1].kind == number { // another unit
@@ -287,6 +343,11 @@ var replaced = classSet("kin colour side finger degree time")
 func areLetters(a, b word) bool {
 	isLetter := func(w word) bool { return len(w.low) == 1 && w.kind == plain && w.low != "i" }
 	return isLetter(a) && isLetter(b)
+}
+
+// areDays reports whether both words are days.
+func areDays(a, b word) bool {
+	return (a.kind == day || relativeDays[a.low]) && (b.kind == day || relativeDays[b.low])
 }
 
 // endOfAmount returns where the time, amount or date ends that is corrected up to i: of "half past

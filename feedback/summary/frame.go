@@ -26,6 +26,12 @@ func pieces(words []word, lesson int) []piece {
 	v := newView(words)
 	var out []piece
 	places := weights().places(v)
+	if from, to := v.clauses[0][0], v.clauses[0][1]; says(textOf(words[from:to]), "heading", "zhHeading") {
+		places[0] = inLesson
+		if len(places) > 1 && v.sentence[1] == 0 && v.clauses[1][1]-v.clauses[1][0] <= maxName {
+			places[1] = inLesson // 周六上午的素描课，俊俊。
+		}
+	}
 	for c, at := range places {
 		from, to := v.clauses[c][0], v.clauses[c][1]
 		if to < len(words) && words[to-1].end < sentence && connects[textOf(words[from:to])] {
@@ -43,8 +49,12 @@ func pieces(words []word, lesson int) []piece {
 	return out
 }
 
+// maxName is the length in words of a name after what a note is of.
+const maxName = 3
+
 // connects are words that go with the clause after them.
-var connects = phraseSet("and, and then, and also, also, so, oh and, 还有, 另外, 然后, 还有就是, 对了")
+var connects = phraseSet("and, and then, and also, also, so, oh and, don't forget, and don't forget, remember, " +
+	"please remember, 还有, 另外, 然后, 还有就是, 对了, 别忘了, 跟家长说一下, 另外跟家长说一下")
 
 // places returns the place of each clause, as the model chooses.
 func (t *table) places(v *view) []place {

@@ -10,7 +10,7 @@ import (
 )
 
 // errNoWords is returned for transcripts without words.
-var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", feedback.ErrNothingTranscribed)
+var errNoWords = fmt.Errorf("summarize: the transcripts contain no words to write: %w", feedback.ErrNothingTranscribed)
 
 // Local is a [feedback.Summarizer] that works in this process: it turns what a teacher dictates
 // into text, in the teacher's words. It leaves out fillers, repeated words, false starts and what

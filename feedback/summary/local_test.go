@@ -205,7 +205,7 @@ func FuzzLocal(f *testing.F) {
 func TestHoursWithoutMarks(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"um we we played page 12 no page 14 you know and ", "我们我们练了十二遍不对十四遍然后",
-		"page 12, no, ", "他说，这个不要写，"} {
+		"page 12, no, ", "他来了。他说，这个不要写，"} {
 		_, _, err := Local{}.text(t.Context(), []string{strings.Repeat(s, 50_000/len(s))}, nil)
 		require.NoError(t, err)
 	}

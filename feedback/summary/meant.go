@@ -12,8 +12,14 @@ func (v *view) isMeant(from, term, to int) bool {
 	a, b := v.words[from], v.words[to]
 	switch {
 	case v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) ||
-		v.losesBetween(from, term, to) || v.isAnother(from, term, to) || v.inDate(from) && b.kind != month:
+		v.losesBetween(from, term, to) || v.isAnother(from, term, to) || v.hasSentence(from, term) ||
+		v.inDate(from) && b.kind != month:
 		return true
+	case a.kind == number && b.kind == number && from+1 < term && v.words[term-2].end != inside &&
+		v.has(v.classes[term-1], "prep") && v.onlyHesitates(term, to):
+		return true // "at eleven, with, um, two copies"
+	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
+		return true // "cash, um, scratch that, it's been paid"
 	case v.has(v.classes[from]&v.set(from-1), "whole") && v.words[from-1].end == inside:
 		return true // a part of one word
 	case relative[v.low(from-1)] && b.kind == number:
@@ -28,6 +34,7 @@ func (v *view) isMeant(from, term, to int) bool {
 		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) || v.inRange(from) ||
 			v.cutsOff(from, term) || v.lists(from, term) || v.joinsSentences(from, term) ||
 			v.has(v.classes[from], "det") && b.low == "it's" || // "the party is, it's on Sunday"
+			needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low || // "up to the end"
 			numbers && (results[v.low(from-1)] || ordinals[a.low] != ordinals[b.low]) ||
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
@@ -45,6 +52,19 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	return false
 }
+
+// onlyHesitates reports whether words[from:to] say nothing.
+func (v *view) onlyHesitates(from, to int) bool {
+	for i := from; i < to; i++ {
+		if !v.hesitates(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// needsNext are words of which the preposition after them is a part.
+var needsNext = wordSet("up out because next due close away back instead")
 
 // relative are words that go before a time, but not before a number and a time.
 var relative = wordSet("last next this")
@@ -155,6 +175,17 @@ func (v *view) joinsSentences(from, term int) bool {
 		}
 	}
 	return false
+}
+
+// hasSentence reports whether words[from:term] begin within a sentence and have another one.
+func (v *view) hasSentence(from, term int) bool {
+	n := 0
+	for _, w := range v.words[from:term] {
+		if w.end >= sentence && w.mark != "" && w.mark != "?" {
+			n++
+		}
+	}
+	return n > 1 && from > 0 && v.words[from-1].end < sentence
 }
 
 // inDate reports whether words[i] is the month of a date, of which the rest would say nothing.

@@ -15,23 +15,61 @@ func leaveOutFalseStarts(words []word, drop []reason) {
 	for c := range len(v.clauses) - 1 {
 		from, end := v.clauses[c][0], v.clauses[c][1]
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
-			v.endsTooSoon(from, end) && !slices.Contains(drop[from:end], unsaid) &&
+			words[end-1].low != words[end].low && v.endsTooSoon(from, end) &&
+			!slices.Contains(drop[from:end], unsaid) &&
 			!(v.has(v.classes[from], "det") && v.words[end].low == "it's") { // else what it is would be lost
 			mark(drop[from:end], spoken)
 		}
 	}
 	for i := 1; i+2 < len(words); i++ {
-		if words[i-1].low != "is" || drop[i] != filler {
+		last, subject := i-1, v.clauses[v.clause[i-1]][0]
+		be := words[last].low
+		if be != "is" && be != "are" || drop[i] != filler {
 			continue
 		}
 		for i+2 < len(words) && drop[i] == filler {
 			i++
 		}
-		if again := words[i].low; (again == "it's" || again == "its") && words[i+1].kind == number {
+		again := words[i].low
+		if (again == "it's" || again == "its") && be == "is" && words[i+1].kind == number ||
+			again == "they're" && be == "are" && v.has(v.classes[subject], "det") {
 			drop[i] = spoken // "the fee is, um, it's forty pounds"
+			words[last].end, words[last].mark = inside, ""
+		}
+	}
+	v.leaveOutRepeated(drop)
+}
+
+// leaveOutRepeated leaves out the last words of a clause with which the next one begins, of words
+// that end none: "with the pencil and, and he", 上周才，才五十.
+func (v *view) leaveOutRepeated(drop []reason) {
+	for c := range len(v.clauses) - 1 {
+		from, end := v.clauses[c][0], v.clauses[c][1]
+		if v.words[end-1].end >= sentence {
+			continue
+		}
+		for n := min(4, end-from, v.clauses[c+1][1]-end-1); n > 0; n-- {
+			if textOf(v.words[end-n:end]) == textOf(v.words[end:end+n]) {
+				if v.isRepeated(end-n, end) && !slices.Contains(drop[end-n:end+n], unsaid) {
+					mark(drop[end-n:end], spoken)
+				}
+				break
+			}
 		}
 	}
 }
+
+// isRepeated reports whether words[from:end], which follow once more, end no clause.
+func (v *view) isRepeated(from, end int) bool {
+	text, last := textOf(v.words[from:end]), v.words[end-1]
+	if !last.wide {
+		return stutters[text] || text == "or" || text == "so"
+	}
+	return beginsAgain[text] && !v.negates(from)
+}
+
+// beginsAgain are words with which no clause ends in Chinese.
+var beginsAgain = wordSet("是 才 就是 有点 有一点 第一次 特别 非常 比较 还是 应该 可以 一直 已经 主要 主要是")
 
 // begins reports whether a statement begins at i.
 func (v *view) begins(i int) bool {

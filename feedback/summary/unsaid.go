@@ -10,6 +10,7 @@ const (
 	minPrivate = 5  // beside the words that say so, for the model
 	maxUnsaid  = 48 // on each side of them
 	maxEnds    = 16
+	maxMeant   = 3 // clauses before a request, where there are no marks
 )
 
 // obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
@@ -36,6 +37,8 @@ func obey(words []word, drop []reason) {
 			continue
 		}
 		switch text := textOf(withoutEchoes(clause, why)); {
+		case c > 0 && drop[starts[c]-1] == unsaid && !closes(clauses[c-1]) && says(text, "myself", "zhMyself"):
+			mark(why, unsaid)
 		case says(text, "whole", "zhWhole"):
 			from, to := meantBy(clauses, c, text, opens(c))
 			if slices.Contains(why, unsaid) {
@@ -88,6 +91,9 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 	}
 	if c > 0 {
 		for from--; from > 0 && !closes(clauses[from-1]) && !says(textOf(clauses[from]), "turns"); from-- {
+			if before := clauses[from-1]; c-from == maxMeant && before[len(before)-1].mark == "" {
+				break
+			}
 		}
 	}
 	return from, to
@@ -109,7 +115,8 @@ func (v *view) unsaidSpans() []span {
 					seen[pair{i, j}] = true
 					last := v.words[j-1]
 					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j),
-						meant: about || last.end == inside && strings.HasSuffix(last.low, "'s")}) // "last week's"
+						meant: about || last.end == inside && strings.HasSuffix(last.low, "'s") || // "last week's"
+							v.has(v.classes[p], "retract") && v.hasSentence(i, p)})
 				}
 			}
 		}

@@ -23,7 +23,9 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 	slow(t)
 	rec := newRecogniser(t)
 	a := newService(t, pgtest.URL(t), rec.url())
-	a.env = append(a.env, "DRAIN_SECONDS=2", "ASR_WORKER_CONCURRENCY=4")
+	// Longer than a check and its pause take on a busy machine: what the balancer opens when the
+	// time is over may be reset.
+	a.env = append(a.env, "DRAIN_SECONDS=5", "ASR_WORKER_CONCURRENCY=4")
 	a.start(t)
 	b := a.beside(t)
 	b.start(t)
