@@ -37,6 +37,13 @@ func leaveOutInterruptions(words []word, drop []reason) {
 	clauses := parts(words, clause)
 	at := 0
 	for i := range clauses {
+		if says(textOf(clauses[i]), "midway", "zhMidway") {
+			for k := range clauses[i] {
+				if drop[at+k] == kept {
+					drop[at+k] = filler
+				}
+			}
+		}
 		for j := i + 1; j <= min(i+3, len(clauses)); j++ {
 			said := slices.Concat(clauses[i:j]...)
 			if text := textOf(said); len(said) <= maxAside && says(text, "interrupts") && says(text, asides...) {

@@ -35,6 +35,9 @@ func withoutStutters(words []word) []word {
 				continue
 			}
 			text := textOf(first)
+			if text == "在" && i > 0 && words[i-1].low == "现" { // 现在在
+				continue
+			}
 			if stutters[text] && textOf(again) == text || pronouns[text] && strings.HasPrefix(again[0].low, text+"'") {
 				mark(drop[i:i+n], spoken)
 			}
@@ -107,9 +110,36 @@ func unwanted(words []word) []reason {
 			words[i].end, words[i].mark = inside, ""
 		}
 	}
+	joinAtFillers(words, drop)
 	endAtAsides(words, drop)
 	return drop
 }
+
+// joinAtFillers joins what a filler and its commas divide where nothing ends: "but, um, he says",
+// "he has to bring, um, his lunch".
+func joinAtFillers(words []word, drop []reason) {
+	for last := range words {
+		next := last + 1
+		for next < len(words) && drop[next] != kept && words[next].end < sentence {
+			next++
+		}
+		if drop[last] != kept || words[last].end >= sentence || next == last+1 || next == len(words) ||
+			!goesOn[words[last].low] && !(transitive[words[last].low] && possessive[words[next].low]) {
+			continue
+		}
+		for i := last; i < next; i++ {
+			words[i].end, words[i].mark = inside, ""
+		}
+	}
+}
+
+var (
+	// goesOn are words after which nothing ends, transitive are verbs of which the object follows.
+	goesOn     = wordSet("but and so because or if the a an to of with for at my your")
+	transitive = wordSet(`bring wear need needs take practise practice play learn do get have buy read write
+		use finish`)
+	possessive = wordSet("my your his her its our their the this that")
+)
 
 // hesitations are words that mean nothing, wherever they are.
 var hesitations = wordSet("um umm uhm uh uhh erm 嗯 呃")
@@ -233,15 +263,8 @@ func endsClause(before []word, next word) bool {
 		text, _ := plainText(before[len(before)-n:])
 		return countWords(text) > 1
 	}
-	return n >= 3 && clauseStarts[next.low] && !(transitive[last.low] && possessive[next.low])
+	return n >= 3 && clauseStarts[next.low]
 }
-
-// transitive are verbs of which the object may follow a filler: "he has to bring, um, his lunch".
-var (
-	transitive = wordSet(`bring wear need needs take practise practice play learn do get have buy read write
-		use finish`)
-	possessive = wordSet("my your his her its our their the this that")
-)
 
 // clauseStarts are words with which a clause often begins.
 var clauseStarts = wordSet(`no sorry wait actually make or and but so then because which he she they we i it

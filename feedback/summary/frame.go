@@ -34,7 +34,8 @@ func pieces(words []word, lesson int) []piece {
 	}
 	for c, at := range places {
 		from, to := v.clauses[c][0], v.clauses[c][1]
-		if to < len(words) && words[to-1].end < sentence && connects[textOf(words[from:to])] {
+		if text := textOf(words[from:to]); to < len(words) && words[to-1].end < sentence &&
+			(connects[text] || says(text, "until", "zhUntil") || v.isAntecedent(c, places)) {
 			at = places[c+1]
 		}
 		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
@@ -48,6 +49,20 @@ func pieces(words []word, lesson int) []piece {
 	}
 	return out
 }
+
+// isAntecedent reports whether clause c, which is of the lesson, is of what a homework or a notice
+// speaks as "one" or "it" in the next one: "her strap is broken, she needs a new one".
+func (v *view) isAntecedent(c int, places []place) bool {
+	from, to := v.clauses[c][0], v.clauses[c][1]
+	next := v.words[to:v.clauses[c+1][1]]
+	return places[c] == inLesson && to-from <= maxAntecedent && v.begins(from) && v.begins(to) &&
+		refersBack[next[len(next)-1].low]
+}
+
+// maxAntecedent is the length in words of a clause that stays with the next one.
+const maxAntecedent = 8
+
+var refersBack = wordSet("one ones it them some")
 
 // maxName is the length in words of a name after what a note is of.
 const maxName = 3

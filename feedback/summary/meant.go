@@ -20,6 +20,11 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true // "at eleven, with, um, two copies"
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
 		return true // "cash, um, scratch that, it's been paid"
+	case term < to && b.low == "not" && b.end != inside && v.words[to-1].low == "it's":
+		return true // "at ten, no, it's not, it's at eleven"
+	case term < to && v.words[term].low == "not" && v.words[term].end == inside &&
+		(term == to-1 || v.low(term+1) == b.low):
+		return true // "from the hip, not from the, from the knee"
 	case v.has(v.classes[from]&v.set(from-1), "whole") && v.words[from-1].end == inside:
 		return true // a part of one word
 	case relative[v.low(from-1)] && b.kind == number:
@@ -33,7 +38,7 @@ func (v *view) isMeant(from, term, to int) bool {
 		numbers := a.kind == number && b.kind == number
 		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) || v.inRange(from) ||
 			v.cutsOff(from, term) || v.lists(from, term) || v.joinsSentences(from, term) ||
-			v.has(v.classes[from], "det") && b.low == "it's" || // "the party is, it's on Sunday"
+			(v.has(v.classes[from], "det") || a.low == "is") && b.low == "it's" || // "the fee is, it's ten"
 			needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low || // "up to the end"
 			numbers && (results[v.low(from-1)] || ordinals[a.low] != ordinals[b.low]) ||
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"

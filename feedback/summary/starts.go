@@ -21,24 +21,67 @@ func leaveOutFalseStarts(words []word, drop []reason) {
 			mark(drop[from:end], spoken)
 		}
 	}
-	for i := 1; i+2 < len(words); i++ {
-		last, subject := i-1, v.clauses[v.clause[i-1]][0]
-		be := words[last].low
-		if be != "is" && be != "are" || drop[i] != filler {
+	v.leaveOutRepeated(drop)
+	v.leaveOutRestated(drop)
+}
+
+// leaveOutRestated leaves out the second of two subjects: of "the fee is, um, it's forty pounds"
+// "the party is on the, it's on the tenth" the pronoun, its verb, and what is said again.
+func (v *view) leaveOutRestated(drop []reason) {
+	for last := 1; last+2 < len(v.words); last++ {
+		be, subject := v.words[last].low, v.clauses[v.clause[last]][0]
+		if !restated[be] || v.words[last].end >= sentence || !v.has(v.classes[subject], "det") ||
+			!v.isSubject(subject, last) || slices.Contains(drop[subject:last+2], unsaid) {
 			continue
 		}
-		for i+2 < len(words) && drop[i] == filler {
+		i := last + 1
+		for i+2 < len(v.words) && drop[i] == filler && v.hesitates(i) {
 			i++
 		}
-		again := words[i].low
-		if (again == "it's" || again == "its") && be == "is" && words[i+1].kind == number ||
-			again == "they're" && be == "are" && v.has(v.classes[subject], "det") {
-			drop[i] = spoken // "the fee is, um, it's forty pounds"
-			words[last].end, words[last].mark = inside, ""
+		n := 0
+		for n < 2 && i+2*n+2 < len(v.words) && v.subjectAgain(i+n, be) == 0 {
+			n++
+		}
+		again := v.subjectAgain(i+n, be)
+		if again == 0 || textOf(v.words[i:i+n]) != textOf(v.words[i+n+again:min(len(v.words), i+2*n+again)]) {
+			continue
+		}
+		for j := subject; j <= last; j++ {
+			if drop[j] == spoken {
+				drop[j] = kept
+			}
+		}
+		mark(drop[i:i+n+again], spoken)
+		v.words[last].end, v.words[last].mark = inside, ""
+	}
+}
+
+// subjectAgain returns how many words from i say a subject and its verb again, as "it's" does.
+func (v *view) subjectAgain(i int, be string) int {
+	switch low := v.low(i); {
+	case (low == "it's" || low == "its") && be == "is", low == "they're" && be == "are":
+		return 1
+	case (low == "it" || low == "they") && v.low(i+1) == be:
+		return 2
+	}
+	return 0
+}
+
+// restated are verbs that are said again with a pronoun.
+var restated = wordSet("is are was were")
+
+// isSubject reports whether words[from:to] name a thing, of which more is said: of "the problem is,
+// it's too fast" not the problem is too fast.
+func (v *view) isSubject(from, to int) bool {
+	for _, w := range v.words[from+1 : to] {
+		if pronouns[w.low] || questions[w.low] || abstract[w.low] || w.kind == day {
+			return false
 		}
 	}
-	v.leaveOutRepeated(drop)
+	return from+1 < to
 }
+
+var abstract = wordSet("thing problem point trouble issue question truth fact reason only best worst")
 
 // leaveOutRepeated leaves out the last words of a clause with which the next one begins, of words
 // that end none: "with the pencil and, and he", 上周才，才五十.
@@ -63,13 +106,22 @@ func (v *view) leaveOutRepeated(drop []reason) {
 func (v *view) isRepeated(from, end int) bool {
 	text, last := textOf(v.words[from:end]), v.words[end-1]
 	if !last.wide {
-		return stutters[text] || text == "or" || text == "so"
+		return stutters[text] || endsNone[text] ||
+			end-from > 1 && !slices.ContainsFunc(v.words[from:end], func(w word) bool { return !proclitics[w.low] })
 	}
-	return beginsAgain[text] && !v.negates(from)
+	return beginsAgain[text] && !v.negates(from) ||
+		end-from == 2 && (last.low == "了" || last.low == "到" && !arrives[v.low(from)]) && !resumes[v.low(2*end-from)]
 }
 
-// beginsAgain are words with which no clause ends in Chinese.
-var beginsAgain = wordSet("是 才 就是 有点 有一点 第一次 特别 非常 比较 还是 应该 可以 一直 已经 主要 主要是")
+var (
+	endsNone = wordSet("or so of is are was be at by from it's he's she's they're we're that's only")
+	// beginsAgain are words with which no clause ends in Chinese, resumes characters with which
+	// another statement begins after 了.
+	beginsAgain = wordSet(`是 才 就 和 没 在 从 往 又 只 就是 有点 有一点 第一次 特别 非常 比较 还是 应该 可以
+		一直 已经 主要 主要是 老是 现在`)
+	resumes = wordSet("就 再 才 也 都 以 之 的 吗 吧")
+	arrives = wordSet("迟 签 报 学") // before 到, of words that are whole
+)
 
 // begins reports whether a statement begins at i.
 func (v *view) begins(i int) bool {

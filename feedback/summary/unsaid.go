@@ -53,7 +53,51 @@ func obey(words []word, drop []reason) {
 			mark(why, unsaid)
 		}
 	}
+	completeUnsaid(words, drop)
 }
+
+// completeUnsaid leaves out the beginning of a clause, too, of which the rest would say nothing,
+// such as "but I'd like to", and of a sentence before "but … so leave that out".
+func completeUnsaid(words []word, drop []reason) {
+	for from := 1; from < len(words); from++ {
+		if drop[from] != unsaid || drop[from-1] == unsaid || words[from-1].end >= sentence {
+			continue
+		}
+		last := from - 1 // that stays in the clause
+		for last > 0 && drop[last] != kept && words[last-1].end == inside {
+			last--
+		}
+		low := words[last].low
+		if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
+			begin := startOf(clause, words, last)
+			mark(drop[begin:from], unsaid)
+			from = begin
+		}
+		to := from + 1
+		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
+			to++
+		}
+		if says(textOf(words[from:to]), "concludes") {
+			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
+				begin := startOf(clause, words, from-1)
+				mark(drop[begin:from], unsaid)
+				from = begin
+			}
+		}
+		from = to - 1
+	}
+}
+
+// startOf returns where the clause or the sentence of words[i] begins.
+func startOf(what end, words []word, i int) int {
+	for i > 0 && words[i-1].end < what {
+		i--
+	}
+	return i
+}
+
+// expects are words after which more is said.
+var expects = wordSet("like want wants need needs going said says told tell think 说 想 觉")
 
 // release keeps the first words that are not to be written, unless some of them say so.
 func release(words []word, drop []reason) {
@@ -88,6 +132,10 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 		for to++; to < len(clauses) && !closes(clauses[to-1]); to++ {
 		}
 		return from, to
+	}
+	if says(request, "whispers") {
+		for ; to < len(clauses) && !closes(clauses[to-1]) && to-c <= maxMeant; to++ {
+		}
 	}
 	if c > 0 {
 		for from--; from > 0 && !closes(clauses[from-1]) && !says(textOf(clauses[from]), "turns"); from-- {
