@@ -8,14 +8,14 @@ const maxAside = 24
 // leaveOutAsides leaves out sentences that are only said to others, such as "Sam, close the door,
 // please", to the recorder, or to oneself, where the model has left them.
 func leaveOutAsides(words []word, drop []reason) {
-	at := 0
+	at, paused := 0, false
 	for _, s := range parts(words, sentence) {
 		clauses := parts(s, clause)
 		for len(clauses) > 1 && isCall(clauses[0]) {
 			clauses = clauses[1:]
 		}
-		for len(clauses) > 1 && isCall(clauses[len(clauses)-1]) {
-			clauses = clauses[:len(clauses)-1]
+		if n := len(clauses); n > 1 && isCall(clauses[n-1]) {
+			clauses = clauses[:n-1]
 		}
 		said := textOf(slices.Concat(clauses...))
 		switch {
@@ -26,8 +26,23 @@ func leaveOutAsides(words []word, drop []reason) {
 			mark(drop[at:at+len(s)], filler)
 		}
 		leaveOutInterruptions(s, drop[at:at+len(s)])
+		why := drop[at : at+len(s)]
+		paused = paused || says(textOf(parts(s, clause)[0]), "pauses")
+		if paused && 2*leading(why) >= len(s) {
+			mark(why, filler) // "hold on, no, the bus comes at six"
+		}
+		paused = says(textOf(s), "pauses")
 		at += len(s)
 	}
+}
+
+// leading returns how many words are left out as fillers at the start.
+func leading(why []reason) int {
+	n := 0
+	for n < len(why) && why[n] == filler {
+		n++
+	}
+	return n
 }
 
 var asides = []string{"saidTo", "heard", "alone", "recorder", "zhSaidTo", "zhAlone", "zhRecorder"}

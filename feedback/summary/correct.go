@@ -363,7 +363,7 @@ func (v *view) endOfAmount(i, limit int) int {
 		}
 	case last.kind == day:
 		for j := i; j < limit; j++ {
-			if w := v.words[j]; w.kind == month || ordinals[strings.TrimLeft(w.low, "0123456789")] {
+			if w := v.words[j]; w.kind == month || isOrdinal(w.low) {
 				i = j + 1
 			} else if w.low != "the" && w.low != "of" && w.kind != number {
 				break
@@ -376,6 +376,9 @@ func (v *view) endOfAmount(i, limit int) int {
 // ordinals end the number of a day, or are one.
 var ordinals = wordSet(`st nd rd th first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
 	thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth thirtieth 号 日`)
+
+// isOrdinal reports whether a word is one such as "third" or "3rd".
+func isOrdinal(low string) bool { return ordinals[strings.TrimLeft(low, "0123456789")] }
 
 // apply applies a repair to words and to why each is left out.
 func (r *repair) apply(words []word, drop []reason) {

@@ -37,6 +37,8 @@ func pieces(words []word, lesson int) []piece {
 		if text := textOf(words[from:to]); to < len(words) && words[to-1].end < sentence &&
 			(connects[text] || says(text, "until", "zhUntil") || v.isAntecedent(c, places)) {
 			at = places[c+1]
+		} else if c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[words[from].low] && to-from <= maxAntecedent {
+			at = out[len(out)-1].place
 		}
 		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
 			out[last].words = append(out[last].words, words[from:to]...)
@@ -63,6 +65,9 @@ func (v *view) isAntecedent(c int, places []place) bool {
 const maxAntecedent = 8
 
 var refersBack = wordSet("one ones it them some")
+
+// belongs are words with which a clause begins that says when or why something is to be done.
+var belongs = wordSet("before after until because since")
 
 // maxName is the length in words of a name after what a note is of.
 const maxName = 3

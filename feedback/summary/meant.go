@@ -40,7 +40,9 @@ func (v *view) isMeant(from, term, to int) bool {
 			v.cutsOff(from, term) || v.lists(from, term) || v.joinsSentences(from, term) ||
 			(v.has(v.classes[from], "det") || a.low == "is") && b.low == "it's" || // "the fee is, it's ten"
 			needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low || // "up to the end"
-			numbers && (results[v.low(from-1)] || ordinals[a.low] != ordinals[b.low]) ||
+			numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)) ||
+			a.low == "by" && b.low == "by" && v.words[term-1].kind == number && v.words[to-1].end == inside ||
+			v.listsOrdinals(from, term, to) ||
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
 	end := term + 1
@@ -49,8 +51,9 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	before, last := v.words[term-1], v.words[end-1]
 	switch v.words[term].low {
-	case "不": // "左手不对，右手很好", "不对的是第四题"
-		return before.end == inside && last.mark != "" || v.low(end) == "的"
+	case "不": // "左手不对，右手很好", "不对的是第四题", "是周一，不是周三"
+		return before.end == inside && last.mark != "" || v.low(end) == "的" ||
+			v.low(from-1) == "是" && to == term+2 && v.low(term+1) == "是" && last.end == inside
 	case "no": // "two on Monday, no lessons on Tuesday"
 		return before.mark != "" && last.end == inside && !v.isExact(end) && !v.isExact(end+1) &&
 			v.set(end)&speakers == 0
@@ -248,6 +251,13 @@ func (v *view) lists(from, term int) bool {
 		}
 	}
 	return false
+}
+
+// listsOrdinals reports whether words[from:term] and those at to are of a list such as "the second,
+// the third and the fourth".
+func (v *view) listsOrdinals(from, term, to int) bool {
+	return from > 0 && v.words[from-1].end != inside && term == from+2 && isOrdinal(v.low(from+1)) &&
+		isOrdinal(v.low(to+1)) && v.words[to+1].end == inside && v.low(to+2) == "and"
 }
 
 // isStatement reports whether a clause has a subject, a mark at its end, and seems to be complete.

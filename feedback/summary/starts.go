@@ -110,15 +110,17 @@ func (v *view) isRepeated(from, end int) bool {
 			end-from > 1 && !slices.ContainsFunc(v.words[from:end], func(w word) bool { return !proclitics[w.low] })
 	}
 	return beginsAgain[text] && !v.negates(from) ||
-		end-from == 2 && (last.low == "了" || last.low == "到" && !arrives[v.low(from)]) && !resumes[v.low(2*end-from)]
+		end-from == 2 && (last.low == "了" || last.low == "到" && !arrives[v.low(from)]) &&
+			!resumes[v.low(2*end-from)]
 }
 
 var (
-	endsNone = wordSet("or so of is are was be at by from it's he's she's they're we're that's only")
+	endsNone = phraseSet("or, so, of, is, are, was, be, at, by, from, it's, he's, she's, they're, we're, that's, " +
+		"only, then, and then")
 	// beginsAgain are words with which no clause ends in Chinese, resumes characters with which
 	// another statement begins after 了.
 	beginsAgain = wordSet(`是 才 就 和 没 在 从 往 又 只 就是 有点 有一点 第一次 特别 非常 比较 还是 应该 可以
-		一直 已经 主要 主要是 老是 现在`)
+		一直 已经 主要 主要是 老是 现在 把 自己 用 能 会 能不能`)
 	resumes = wordSet("就 再 才 也 都 以 之 的 吗 吧")
 	arrives = wordSet("迟 签 报 学") // before 到, of words that are whole
 )

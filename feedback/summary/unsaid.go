@@ -37,7 +37,7 @@ func obey(words []word, drop []reason) {
 			continue
 		}
 		switch text := textOf(withoutEchoes(clause, why)); {
-		case c > 0 && drop[starts[c]-1] == unsaid && !closes(clauses[c-1]) && says(text, "myself", "zhMyself"):
+		case c > 0 && !closes(clauses[c-1]) && endsUnsaid(drop[:starts[c]]) && says(text, "myself", "zhMyself"):
 			mark(why, unsaid)
 		case says(text, "whole", "zhWhole"):
 			from, to := meantBy(clauses, c, text, opens(c))
@@ -54,6 +54,15 @@ func obey(words []word, drop []reason) {
 		}
 	}
 	completeUnsaid(words, drop)
+}
+
+// endsUnsaid reports whether the last that was said, but for fillers, is not to be written.
+func endsUnsaid(drop []reason) bool {
+	n := len(drop)
+	for n > 0 && drop[n-1] == filler {
+		n--
+	}
+	return n > 0 && drop[n-1] == unsaid
 }
 
 // completeUnsaid leaves out the beginning of a clause, too, of which the rest would say nothing,
@@ -138,7 +147,7 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 		}
 	}
 	if c > 0 {
-		for from--; from > 0 && !closes(clauses[from-1]) && !says(textOf(clauses[from]), "turns"); from-- {
+		for from--; from > 0 && !closes(clauses[from-1]) && !turns(clauses[from]); from-- {
 			if before := clauses[from-1]; c-from == maxMeant && before[len(before)-1].mark == "" {
 				break
 			}
@@ -146,6 +155,9 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 	}
 	return from, to
 }
+
+// turns reports whether a clause begins with "but" and is not only that.
+func turns(clause []word) bool { return says(textOf(clause), "turns") && !says(textOf(clause), "lead") }
 
 // closes reports whether a clause is the last of its sentence.
 func closes(clause []word) bool { return clause[len(clause)-1].end >= sentence }
