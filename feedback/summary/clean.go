@@ -14,6 +14,7 @@ func clean(text string) []word {
 	for range 2 {
 		words = w.divide(words)
 		joinWords(words)
+		endRequests(words)
 		drop := unwanted(words)
 		private = private || slices.Contains(drop, unsaid)
 		words = without(words, drop)

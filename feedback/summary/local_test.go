@@ -108,6 +108,19 @@ func TestLocal(t *testing.T) {
 		{"a sentence ends where words are not to be written",
 			"we did scales her mum is getting divorced don't write that he served really well after",
 			"We did scales. He served really well after."},
+		{"a request takes no figures before it where there are no marks",
+			"乐队夏令营是二十八号到三十号 订金五百 一号之前交 我觉得他是声部里最弱的 这话就咱们俩知道 还有请买活塞油",
+			"乐队夏令营是二十八号到三十号，订金五百，一号之前交。还有请买活塞油。"},
+		{"a sentence ends after a request where there are no marks",
+			"the deposit is due on the first i'd say he's the weakest but that's between us and could you buy oil",
+			"The deposit is due on the first. Could you buy oil."},
+		{"a clause stays with the notice that speaks of it",
+			"She played well. Her strap is gone, she needs a new one.",
+			"She played well.\n\nHer strap is gone, she needs a new one."},
+		{"when something is to be done stays with it",
+			"She played well. Please have her skates sharpened, 7/16, before the test on the 19th.",
+			"She played well.\n\nPlease have her skates sharpened, 7/16, before the test on the 19th."},
+		{"what a note is of comes first", "周六上午的素描课，俊俊。罐子画完了。请穿旧衣服。", "周六上午的素描课，俊俊。罐子画完了。\n\n请穿旧衣服。"},
 		{"nothing else", "Okay.", "Okay."},
 		{"said twice", "Mind the shadow. We draw.\nmind the shadow!", "Mind the shadow. We draw."},
 		{"the frame", "下节课改到周五。她唱了歌。回家每天练十遍。", "她唱了歌。\n\n回家每天练十遍。\n\n下节课改到周五。"},
@@ -132,6 +145,14 @@ func TestTranscriptsWithoutWordsAreAnError(t *testing.T) {
 	t.Parallel()
 	for _, in := range [][]string{nil, {""}, {" \n", "[Music]", "……"}} {
 		_, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(in...)})
+		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+	}
+}
+
+func TestNothingIsWrittenOfWhatIsAllPrivate(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"Her mum lost her job. Don't write that.", "一月份学费可能要涨，还没定，先别说。"} {
+		_, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(s)})
 		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 	}
 }

@@ -41,7 +41,7 @@ func (v *view) isMeant(from, term, to int) bool {
 			(v.has(v.classes[from], "det") || a.low == "is") && b.low == "it's" || // "the fee is, it's ten"
 			needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low || // "up to the end"
 			numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)) ||
-			a.low == "by" && b.low == "by" && v.words[term-1].kind == number && v.words[to-1].end == inside ||
+			a.low == "by" && b.low == "by" && v.words[term-1].kind == number && v.words[to-1].mark == "" ||
 			v.listsOrdinals(from, term, to) ||
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
@@ -257,7 +257,7 @@ func (v *view) lists(from, term int) bool {
 // the third and the fourth".
 func (v *view) listsOrdinals(from, term, to int) bool {
 	return from > 0 && v.words[from-1].end != inside && term == from+2 && isOrdinal(v.low(from+1)) &&
-		isOrdinal(v.low(to+1)) && v.words[to+1].end == inside && v.low(to+2) == "and"
+		isOrdinal(v.low(to+1)) && v.words[to+1].mark == "" && v.low(to+2) == "and"
 }
 
 // isStatement reports whether a clause has a subject, a mark at its end, and seems to be complete.

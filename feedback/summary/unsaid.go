@@ -10,7 +10,7 @@ const (
 	minPrivate = 5  // beside the words that say so, for the model
 	maxUnsaid  = 48 // on each side of them
 	maxEnds    = 16
-	maxMeant   = 3 // clauses before a request, where there are no marks
+	maxMeant   = 3 // clauses before a request, where there are no marks, and without figures
 )
 
 // obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
@@ -37,7 +37,8 @@ func obey(words []word, drop []reason) {
 			continue
 		}
 		switch text := textOf(withoutEchoes(clause, why)); {
-		case c > 0 && !closes(clauses[c-1]) && endsUnsaid(drop[:starts[c]]) && says(text, "myself", "zhMyself"):
+		case c > 0 && (!closes(clauses[c-1]) || words[starts[c]-1].mark == "") &&
+			endsUnsaid(drop[:starts[c]]) && says(text, "myself", "zhMyself"):
 			mark(why, unsaid)
 		case says(text, "whole", "zhWhole"):
 			from, to := meantBy(clauses, c, text, opens(c))
@@ -64,6 +65,26 @@ func endsUnsaid(drop []reason) bool {
 	}
 	return n > 0 && drop[n-1] == unsaid
 }
+
+// endRequests ends a sentence after words such as "that's between us" where no mark does and
+// another statement begins.
+func endRequests(words []word) {
+	v := newView(words)
+	for i := 1; i+1 < len(words); i++ {
+		if !v.has(v.classes[i], "secret") || words[i].mark != "" || !afterRequests[words[i+1].low] {
+			continue
+		}
+		from := i
+		for from > 0 && words[from-1].end == inside && v.has(v.classes[from-1], "secret") {
+			from--
+		}
+		if low := v.low(from - 1); low == "that's" || low == "it's" || low == "stays" {
+			words[i].end = sentence
+		}
+	}
+}
+
+var afterRequests = wordSet("and but so now next homework today he she they we i could can")
 
 // completeUnsaid leaves out the beginning of a clause, too, of which the rest would say nothing,
 // such as "but I'd like to", and of a sentence before "but … so leave that out".
@@ -142,19 +163,22 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 		}
 		return from, to
 	}
-	if says(request, "whispers") {
+	if c > 0 && says(request, "whispers") && says(textOf(clauses[c-1]), "told") {
 		for ; to < len(clauses) && !closes(clauses[to-1]) && to-c <= maxMeant; to++ {
 		}
 	}
 	if c > 0 {
 		for from--; from > 0 && !closes(clauses[from-1]) && !turns(clauses[from]); from-- {
-			if before := clauses[from-1]; c-from == maxMeant && before[len(before)-1].mark == "" {
+			before := clauses[from-1]
+			if before[len(before)-1].mark == "" && (c-from == maxMeant || slices.ContainsFunc(before, isFigure)) {
 				break
 			}
 		}
 	}
 	return from, to
 }
+
+func isFigure(w word) bool { return w.kind == number || w.kind == day || w.kind == month }
 
 // turns reports whether a clause begins with "but" and is not only that.
 func turns(clause []word) bool { return says(textOf(clause), "turns") && !says(textOf(clause), "lead") }
