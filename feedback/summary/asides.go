@@ -28,11 +28,20 @@ func leaveOutAsides(words []word, drop []reason) {
 		leaveOutInterruptions(s, drop[at:at+len(s)])
 		why := drop[at : at+len(s)]
 		paused = paused || says(textOf(parts(s, clause)[0]), "pauses")
-		if paused && 2*leading(why) >= len(s) {
-			mark(why, filler) // "hold on, no, the bus comes at six"
+		if n := leading(why); paused && 2*n >= len(s) && n < len(s) && !newView(s).begins(n) {
+			fill(why) // of "hold on, no, the bus comes at six" not only the last two words stay
 		}
 		paused = says(textOf(s), "pauses")
 		at += len(s)
+	}
+}
+
+// fill leaves out as fillers what would stay.
+func fill(why []reason) {
+	for i := range why {
+		if why[i] == kept {
+			why[i] = filler
+		}
 	}
 }
 
@@ -53,20 +62,12 @@ func leaveOutInterruptions(words []word, drop []reason) {
 	at := 0
 	for i := range clauses {
 		if says(textOf(clauses[i]), "midway", "zhMidway") {
-			for k := range clauses[i] {
-				if drop[at+k] == kept {
-					drop[at+k] = filler
-				}
-			}
+			fill(drop[at : at+len(clauses[i])])
 		}
 		for j := i + 1; j <= min(i+3, len(clauses)); j++ {
 			said := slices.Concat(clauses[i:j]...)
 			if text := textOf(said); len(said) <= maxAside && says(text, "interrupts") && says(text, asides...) {
-				for k := range said {
-					if drop[at+k] == kept {
-						drop[at+k] = filler
-					}
-				}
+				fill(drop[at : at+len(said)])
 				break
 			}
 		}

@@ -99,7 +99,7 @@ func completeUnsaid(words []word, drop []reason) {
 		}
 		low := words[last].low
 		if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
-			begin := startOf(clause, words, last)
+			begin := clauseStart(words, last)
 			mark(drop[begin:from], unsaid)
 			from = begin
 		}
@@ -109,7 +109,7 @@ func completeUnsaid(words []word, drop []reason) {
 		}
 		if says(textOf(words[from:to]), "concludes") {
 			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
-				begin := startOf(clause, words, from-1)
+				begin := clauseStart(words, from-1)
 				mark(drop[begin:from], unsaid)
 				from = begin
 			}
@@ -118,9 +118,9 @@ func completeUnsaid(words []word, drop []reason) {
 	}
 }
 
-// startOf returns where the clause or the sentence of words[i] begins.
-func startOf(what end, words []word, i int) int {
-	for i > 0 && words[i-1].end < what {
+// clauseStart returns where the clause of words[i] begins.
+func clauseStart(words []word, i int) int {
+	for i > 0 && words[i-1].end == inside {
 		i--
 	}
 	return i
