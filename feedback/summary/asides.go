@@ -22,6 +22,8 @@ func leaveOutAsides(words []word, drop []reason) {
 		case len(s) > maxAside:
 		case says(said, "absent"): // as "I'll be with you" is not
 			mark(drop[at:at+len(s)], kept)
+		case at == 0 && len(clauses) < 4 && len(s) < 6 && onlyNames(s):
+			mark(drop[:len(s)], kept) // "Judo, Adam."
 		case says(said, asides...) || textOf(s) == "please":
 			mark(drop[at:at+len(s)], filler)
 		}
@@ -35,6 +37,16 @@ func leaveOutAsides(words []word, drop []reason) {
 		at += len(s)
 	}
 }
+
+// onlyNames reports whether a sentence in English says only whom and what a note is of.
+func onlyNames(words []word) bool {
+	v := newView(words)
+	last := words[len(words)-1]
+	return last.mark == "." && len(v.clauses) > 1 && hasCapital(last) && v.in(0, len(words))&saidToOthers == 0
+}
+
+// saidToOthers are the classes of words that are said to others, or mean nothing.
+var saidToOthers = classSet("filler hesitation hear end lost thanks wait call house command ask you me kin")
 
 // fill leaves out as fillers what would stay.
 func fill(why []reason) {

@@ -35,7 +35,8 @@ func pieces(words []word, lesson int) []piece {
 	for c, at := range places {
 		from, to := v.clauses[c][0], v.clauses[c][1]
 		if text := textOf(words[from:to]); to < len(words) && words[to-1].end < sentence &&
-			(connects[text] || says(text, "until", "zhUntil") || v.isAntecedent(c, places)) {
+			(connects[text] || opensColon(words[to-1]) && to-from <= maxName ||
+				says(text, "until", "zhUntil") || v.isAntecedent(c, places)) {
 			at = places[c+1]
 		} else if c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[words[from].low] && to-from <= maxAntecedent {
 			at = out[len(out)-1].place
@@ -51,6 +52,9 @@ func pieces(words []word, lesson int) []piece {
 	}
 	return out
 }
+
+// opensColon reports whether a colon follows a word.
+func opensColon(w word) bool { return w.mark == ":" || w.mark == "：" }
 
 // isAntecedent reports whether clause c, which is of the lesson, is of what a homework or a notice
 // speaks as "one" or "it" in the next one: "her strap is broken, she needs a new one".
@@ -74,7 +78,7 @@ const maxName = 3
 
 // connects are words that go with the clause after them.
 var connects = phraseSet("and, and then, and also, also, so, oh and, don't forget, and don't forget, remember, " +
-	"please remember, 还有, 另外, 然后, 还有就是, 对了, 别忘了, 跟家长说一下, 另外跟家长说一下")
+	"please remember, one thing, one more thing, 还有, 另外, 然后, 还有就是, 还有一件事, 对了, 别忘了, 跟家长说一下, 另外跟家长说一下")
 
 // places returns the place of each clause, as the model chooses.
 func (t *table) places(v *view) []place {

@@ -43,6 +43,8 @@ func (v *view) isMeant(from, term, to int) bool {
 			numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)) ||
 			a.low == "by" && b.low == "by" && v.words[term-1].kind == number && v.words[to-1].mark == "" ||
 			v.listsOrdinals(from, term, to) ||
+			b.low == a.low+"'s" && v.low(from-1) == "no" || // "no whispering, whispering's worse"
+			numbers && v.words[term-1].end != inside && v.isSaidOf(to) || // "at five, four is taken"
 			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
 	}
 	end := term + 1
@@ -69,6 +71,22 @@ func (v *view) onlyHesitates(from, to int) bool {
 		}
 	}
 	return true
+}
+
+// isSaidOf reports whether a statement follows of the number at i, or of so much of a unit.
+func (v *view) isSaidOf(i int) bool {
+	for range 2 {
+		if v.words[i].end != inside {
+			return false
+		}
+		if i++; restated[v.low(i)] || v.low(i) == "是" {
+			return true
+		}
+		if i >= len(v.words) || v.set(i)&units == 0 && !v.words[i].wide {
+			return false
+		}
+	}
+	return false
 }
 
 // needsNext are words of which the preposition after them is a part.
