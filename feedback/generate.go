@@ -18,7 +18,7 @@ import (
 // fallback.
 type Summarizer interface {
 	// Summarize returns a summary. It fails with [ErrNothingTranscribed] if the transcripts contain
-	// no words.
+	// no words, or none that are to be written.
 	Summarize(ctx context.Context, in SummaryInput) (Summary, error)
 }
 
@@ -292,7 +292,7 @@ func (s *Service) summarize(ctx context.Context, teacher uuid.UUID, in SummaryIn
 			return Summary{}, ctx.Err()
 		}
 		if errors.Is(err, ErrNothingTranscribed) {
-			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts contain no words",
+			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts contain no words to write",
 				Err: err}
 		}
 		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary could not be generated", Err: err}

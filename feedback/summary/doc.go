@@ -9,5 +9,6 @@
 //	s := summary.Fallback(chat, summary.Local{}, logger)
 //
 // All summarizers fail with [feedback.ErrNothingTranscribed] if the transcripts contain no words,
-// are safe for concurrent use, and put no key, transcript or name into errors and log lines.
+// as does Local if none of them are to be written. They are safe for concurrent use, and put no
+// key, transcript or name into errors and log lines.
 package summary

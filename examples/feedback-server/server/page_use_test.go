@@ -118,7 +118,7 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	_, err := c.MarkApplied(t.Context(), s.Lessons[0].ID)
 	require.NoError(t, err)
 	b.clickButton("Regenerate")
-	b.waitText("There is no text yet.") // an applied lesson is left out
+	b.waitText("There is nothing to write yet.") // an applied lesson is left out
 }
 
 func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {

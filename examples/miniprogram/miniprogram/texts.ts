@@ -42,7 +42,7 @@ const zh = {
     no_answer: "无法连接服务器。", not_found: "该内容已不存在。", stale_version: "内容已在别处修改。",
     invalid_fields: "请检查填写的内容：为空、过长或无效。", too_large: "内容超过服务器允许的大小。", storage_failed: "手机存储空间不足。",
     token_invalid: "登录已过期。", login_code_invalid: "登录凭证无效，请重新登录。", device_code_invalid: "登录码已过期，请换一个新码。",
-    session_completed: "这段文字已保存为记录。", nothing_transcribed: "还没有文字。请先录音，或等待文字出现。",
+    session_completed: "这段文字已保存为记录。", nothing_transcribed: "还没有可以写的内容。请先录音，或等待文字出现。",
     nothing_to_report: "这段时间没有反馈记录。", segment_in_progress: "这段录音正在识别中。",
     recording_deleted: "录音已到期删除，无法重新识别。", not_audio: "这不是可以识别的音频。", audio_empty: "录音是空的。",
     audio_too_large: "录音超过服务器允许的大小。",
