@@ -24,6 +24,8 @@ func leaveOutAsides(words []word, drop []reason) {
 			mark(drop[at:at+len(s)], kept)
 		case at == 0 && len(clauses) < 4 && len(s) < 6 && onlyNames(s):
 			mark(drop[:len(s)], kept) // "Judo, Adam."
+		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):
+			keepNames(s, drop)
 		case says(said, asides...) || textOf(s) == "please":
 			mark(drop[at:at+len(s)], filler)
 		}
@@ -43,6 +45,17 @@ func onlyNames(words []word) bool {
 	v := newView(words)
 	last := words[len(words)-1]
 	return last.mark == "." && len(v.clauses) > 1 && hasCapital(last) && v.in(0, len(words))&saidToOthers == 0
+}
+
+// keepNames keeps the clauses of a sentence in Chinese that seem to be names: 嗯，小贝，游泳四级。
+func keepNames(words []word, drop []reason) {
+	v := newView(words)
+	for _, c := range v.clauses {
+		if n := c[1] - c[0]; n > 1 && n <= maxName && v.in(c[0], c[1])&saidToOthers == 0 && c[1] < len(words) &&
+			!slices.ContainsFunc(words[c[0]:c[1]], func(w word) bool { return proclitics[w.low] }) {
+			mark(drop[c[0]:c[1]], kept)
+		}
+	}
 }
 
 // saidToOthers are the classes of words that are said to others, or mean nothing.

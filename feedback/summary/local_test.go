@@ -121,6 +121,7 @@ func TestLocal(t *testing.T) {
 			"She played well. Please have her skates sharpened, 7/16, before the test on the 19th.",
 			"She played well.\n\nPlease have her skates sharpened, 7/16, before the test on the 19th."},
 		{"what a note is of is no aside", "Judo, Adam. She throws well now.", "Judo, Adam. She throws well now."},
+		{"whom it is of is no call", "嗯，小贝，游泳四级。她游了五趟。", "小贝，游泳四级。她游了五趟。"},
 		{"a colon connects", "She played well. Theory test: book it for the middle of March.",
 			"She played well.\n\nTheory test: book it for the middle of March."},
 		{"what a note is of comes first", "周六上午的素描课，俊俊。罐子画完了。请穿旧衣服。", "周六上午的素描课，俊俊。罐子画完了。\n\n请穿旧衣服。"},
