@@ -10,7 +10,8 @@ const maxAside = 24
 func leaveOutAsides(words []word, drop []reason) {
 	at, paused := 0, false
 	for _, s := range parts(words, sentence) {
-		clauses := parts(s, clause)
+		clauses, why := parts(s, clause), drop[at:at+len(s)]
+		first := textOf(clauses[0])
 		for len(clauses) > 1 && isCall(clauses[0]) {
 			clauses = clauses[1:]
 		}
@@ -21,19 +22,18 @@ func leaveOutAsides(words []word, drop []reason) {
 		switch {
 		case len(s) > maxAside:
 		case says(said, "absent"): // as "I'll be with you" is not
-			mark(drop[at:at+len(s)], kept)
+			mark(why, kept)
 		case at == 0 && len(clauses) < 4 && len(s) < 6 && onlyNames(s):
-			mark(drop[:len(s)], kept) // "Judo, Adam."
+			replace(why, filler, kept) // "Judo, Adam."
 		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):
-			keepNames(s, drop)
+			keepNames(s, why)
 		case says(said, asides...) || textOf(s) == "please":
-			mark(drop[at:at+len(s)], filler)
+			mark(why, filler)
 		}
-		leaveOutInterruptions(s, drop[at:at+len(s)])
-		why := drop[at : at+len(s)]
-		paused = paused || says(textOf(parts(s, clause)[0]), "pauses")
+		leaveOutInterruptions(s, why)
+		paused = paused || says(first, "pauses")
 		if n := leading(why); paused && 2*n >= len(s) && n < len(s) && !newView(s).begins(n) {
-			fill(why) // of "hold on, no, the bus comes at six" not only the last two words stay
+			replace(why, kept, filler) // of "hold on, no, the bus comes at six" not only the last two words stay
 		}
 		paused = says(textOf(s), "pauses")
 		at += len(s)
@@ -48,12 +48,12 @@ func onlyNames(words []word) bool {
 }
 
 // keepNames keeps the clauses of a sentence in Chinese that seem to be names: 嗯，小贝，游泳四级。
-func keepNames(words []word, drop []reason) {
+func keepNames(words []word, why []reason) {
 	v := newView(words)
 	for _, c := range v.clauses {
 		if n := c[1] - c[0]; n > 1 && n <= maxName && v.in(c[0], c[1])&saidToOthers == 0 && c[1] < len(words) &&
 			!slices.ContainsFunc(words[c[0]:c[1]], func(w word) bool { return proclitics[w.low] }) {
-			mark(drop[c[0]:c[1]], kept)
+			replace(why[c[0]:c[1]], filler, kept)
 		}
 	}
 }
@@ -61,11 +61,11 @@ func keepNames(words []word, drop []reason) {
 // saidToOthers are the classes of words that are said to others, or mean nothing.
 var saidToOthers = classSet("filler hesitation hear end lost thanks wait call house command ask you me kin")
 
-// fill leaves out as fillers what would stay.
-func fill(why []reason) {
+// replace replaces one reason by another one.
+func replace(why []reason, old, new reason) {
 	for i := range why {
-		if why[i] == kept {
-			why[i] = filler
+		if why[i] == old {
+			why[i] = new
 		}
 	}
 }
@@ -87,12 +87,12 @@ func leaveOutInterruptions(words []word, drop []reason) {
 	at := 0
 	for i := range clauses {
 		if says(textOf(clauses[i]), "midway", "zhMidway") {
-			fill(drop[at : at+len(clauses[i])])
+			replace(drop[at:at+len(clauses[i])], kept, filler)
 		}
 		for j := i + 1; j <= min(i+3, len(clauses)); j++ {
 			said := slices.Concat(clauses[i:j]...)
 			if text := textOf(said); len(said) <= maxAside && says(text, "interrupts") && says(text, asides...) {
-				fill(drop[at : at+len(said)])
+				replace(drop[at:at+len(said)], kept, filler)
 				break
 			}
 		}

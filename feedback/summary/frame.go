@@ -1,6 +1,9 @@
 package summary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // place is the part of a text that a clause belongs to.
 type place byte
@@ -25,22 +28,8 @@ func pieces(words []word, lesson int) []piece {
 	}
 	v := newView(words)
 	var out []piece
-	places := weights().places(v)
-	if from, to := v.clauses[0][0], v.clauses[0][1]; says(textOf(words[from:to]), "heading", "zhHeading") {
-		places[0] = inLesson
-		if len(places) > 1 && v.sentence[1] == 0 && v.clauses[1][1]-v.clauses[1][0] <= maxName {
-			places[1] = inLesson // 周六上午的素描课，俊俊。
-		}
-	}
-	for c, at := range places {
+	for c, at := range v.settle(weights().places(v)) {
 		from, to := v.clauses[c][0], v.clauses[c][1]
-		if text := textOf(words[from:to]); to < len(words) && words[to-1].end < sentence &&
-			(connects[text] || opensColon(words[to-1]) && to-from <= maxName ||
-				says(text, "until", "zhUntil") || v.isAntecedent(c, places)) {
-			at = places[c+1]
-		} else if c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[words[from].low] && to-from <= maxAntecedent {
-			at = out[len(out)-1].place
-		}
 		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
 			out[last].words = append(out[last].words, words[from:to]...)
 			continue
@@ -49,6 +38,30 @@ func pieces(words []word, lesson int) []piece {
 	}
 	for i := range out {
 		out[i].words = whole(out[i].words)
+	}
+	return out
+}
+
+// settle returns the places of clauses, of which some belong to the clause beside them, whatever
+// the model chose.
+func (v *view) settle(chosen []place) []place {
+	out := slices.Clone(chosen)
+	if from, to := v.clauses[0][0], v.clauses[0][1]; says(textOf(v.words[from:to]), "heading", "zhHeading") {
+		chosen[0], out[0] = inLesson, inLesson
+		if len(out) > 1 && v.sentence[1] == 0 && v.clauses[1][1]-v.clauses[1][0] <= maxName {
+			chosen[1], out[1] = inLesson, inLesson // 周六上午的素描课，俊俊。
+		}
+	}
+	for c := range out {
+		from, to := v.clauses[c][0], v.clauses[c][1]
+		switch text := textOf(v.words[from:to]); {
+		case to < len(v.words) && v.words[to-1].end < sentence && (connects[text] ||
+			opensColon(v.words[to-1]) && to-from <= maxName || says(text, "until", "zhUntil") ||
+			v.isAntecedent(c, chosen)):
+			out[c] = chosen[c+1]
+		case c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[v.words[from].low] && to-from <= maxAntecedent:
+			out[c] = out[c-1]
+		}
 	}
 	return out
 }

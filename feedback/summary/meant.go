@@ -34,18 +34,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true // of "the test is today, no, the show is" would "the test" and "show is" remain
 	case v.negates(from) && !(a.low == b.low && to == from+1):
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
-	case term == to: // a lost figure would not be seen
-		numbers := a.kind == number && b.kind == number
-		return isDigits(a.low) && isDigits(b.low) || v.isDate(to) && !v.isDate(from) || v.inRange(from) ||
-			v.cutsOff(from, term) || v.lists(from, term) || v.joinsSentences(from, term) ||
-			(v.has(v.classes[from], "det") || a.low == "is") && b.low == "it's" || // "the fee is, it's ten"
-			needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low || // "up to the end"
-			numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)) ||
-			a.low == "by" && b.low == "by" && v.words[term-1].kind == number && v.words[to-1].mark == "" ||
-			v.listsOrdinals(from, term, to) ||
-			b.low == a.low+"'s" && v.low(from-1) == "no" || // "no whispering, whispering's worse"
-			numbers && v.words[term-1].end != inside && v.isSaidOf(to) || // "at five, four is taken"
-			a.low == "and" && b.low == "and" && v.alike(from+1, to+1) < 4 // "and five, and six"
+	case term == to:
+		return v.bothStay(from, to)
 	}
 	end := term + 1
 	for end < to && v.words[end-1].end == inside && v.isCue(end) {
@@ -61,6 +51,30 @@ func (v *view) isMeant(from, term, to int) bool {
 			v.set(end)&speakers == 0
 	}
 	return false
+}
+
+// bothStay does the same without words such as "no" between: a lost figure would not be seen.
+func (v *view) bothStay(from, to int) bool {
+	a, b := v.words[from], v.words[to]
+	numbers := a.kind == number && b.kind == number
+	switch {
+	case isDigits(a.low) && isDigits(b.low), v.isDate(to) && !v.isDate(from), v.inRange(from), v.cutsOff(from, to),
+		v.lists(from, to), v.listsOrdinals(from, to), v.joinsSentences(from, to):
+		return true
+	case b.low == "it's":
+		return v.has(v.classes[from], "det") || a.low == "is" // "the fee is, it's ten"
+	case a.low == "by" && b.low == "by":
+		return v.words[to-1].kind == number && v.words[to-1].mark == "" // "30 by 20 by 25"
+	case a.low == "and" && b.low == "and":
+		return v.alike(from+1, to+1) < 4 // "and five, and six"
+	case b.low == a.low+"'s" && v.low(from-1) == "no":
+		return true // "no whispering, whispering's worse"
+	case needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low:
+		return true // "up to the end"
+	case numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)):
+		return true
+	}
+	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken"
 }
 
 // onlyHesitates reports whether words[from:to] say nothing.
@@ -271,10 +285,10 @@ func (v *view) lists(from, term int) bool {
 	return false
 }
 
-// listsOrdinals reports whether words[from:term] and those at to are of a list such as "the second,
+// listsOrdinals reports whether words[from:to] and those at to are of a list such as "the second,
 // the third and the fourth".
-func (v *view) listsOrdinals(from, term, to int) bool {
-	return from > 0 && v.words[from-1].end != inside && term == from+2 && isOrdinal(v.low(from+1)) &&
+func (v *view) listsOrdinals(from, to int) bool {
+	return from > 0 && v.words[from-1].end != inside && to == from+2 && isOrdinal(v.low(from+1)) &&
 		isOrdinal(v.low(to+1)) && v.words[to+1].mark == "" && v.low(to+2) == "and"
 }
 

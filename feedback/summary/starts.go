@@ -46,11 +46,7 @@ func (v *view) leaveOutRestated(drop []reason) {
 		if again == 0 || textOf(v.words[i:i+n]) != textOf(v.words[i+n+again:min(len(v.words), i+2*n+again)]) {
 			continue
 		}
-		for j := subject; j <= last; j++ {
-			if drop[j] == spoken {
-				drop[j] = kept
-			}
-		}
+		replace(drop[subject:last+1], spoken, kept)
 		mark(drop[i:i+n+again], spoken)
 		v.words[last].end, v.words[last].mark = inside, ""
 	}

@@ -163,16 +163,17 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 		}
 		return from, to
 	}
-	if c > 0 && says(request, "whispers") && says(textOf(clauses[c-1]), "told") {
+	if c == 0 {
+		return from, to
+	}
+	if says(request, "whispers") && says(textOf(clauses[c-1]), "told") {
 		for ; to < len(clauses) && !closes(clauses[to-1]) && to-c <= maxMeant; to++ {
 		}
 	}
-	if c > 0 {
-		for from--; from > 0 && !closes(clauses[from-1]) && !turns(clauses[from]); from-- {
-			before := clauses[from-1]
-			if before[len(before)-1].mark == "" && (c-from == maxMeant || slices.ContainsFunc(before, isFigure)) {
-				break
-			}
+	for from--; from > 0 && !closes(clauses[from-1]) && !turns(clauses[from]); from-- {
+		before := clauses[from-1]
+		if before[len(before)-1].mark == "" && (c-from == maxMeant || slices.ContainsFunc(before, isFigure)) {
+			break
 		}
 	}
 	return from, to
