@@ -90,7 +90,7 @@ func unwanted(words []word) []reason {
 		case !hesitations[w.low]:
 		case drop[i] == filler && spokenOf:
 			drop[i] = kept
-		case drop[i] == kept && !spokenOf:
+		case drop[i] == kept && !spokenOf && !l.quoted[i]:
 			drop[i] = filler
 		}
 	}
@@ -106,6 +106,7 @@ func unwanted(words []word) []reason {
 	leaveOutAsides(words, drop)
 	obey(words, drop)
 	correct(words, drop)
+	keepQuoted(words, drop)
 	for i, why := range drop {
 		if why == spoken { // nothing ends after it
 			words[i].end, words[i].mark = inside, ""
@@ -114,6 +115,20 @@ func unwanted(words []word) []reason {
 	joinAtFillers(words, drop)
 	endAtAsides(words, drop)
 	return drop
+}
+
+// keepQuoted keeps what somebody said between quotes, but for what is corrected.
+func keepQuoted(words []word, drop []reason) {
+	v := newView(words)
+	said := false
+	for i, quoted := range v.quoted {
+		if quoted && (i == 0 || !v.quoted[i-1]) {
+			said = i > 0 && drop[i-1] == kept && v.has(v.classes[i-1], "say")
+		}
+		if quoted && said && drop[i] == filler {
+			drop[i] = kept
+		}
+	}
 }
 
 // joinAtFillers joins what a filler and its commas divide where nothing ends: "but, um, he says",

@@ -56,6 +56,8 @@ func tidy(words []word, drop []reason) {
 		case drop[i] != kept:
 		case next > i+1 && next < len(words) && (w.low == "on" || w.low == "at") && relativeDays[words[next].low]:
 			drop[i] = spoken
+		case w.low == "times" && i > 0 && drop[i-1] == kept && (words[i-1].low == "once" || words[i-1].low == "twice"):
+			words[i-1].end, words[i-1].mark, drop[i] = w.end, w.mark, spoken // of "three times, no, twice"
 		case corrected && w.low == "sorry" && w.end >= sentence && words[i-1].end == clause:
 			drop[i] = filler
 		}
@@ -145,6 +147,9 @@ func (v *view) repairOf(from, last int) *repair {
 	}
 	to = v.afterIs(to)
 	end, cue := v.endOfRepair(to)
+	if v.words[term].low == "well" && v.words[term-1].end >= sentence && v.words[end-1].end < sentence {
+		return nil // "three hundred words. Well, two, two minutes is"
+	}
 	if r := v.repairFor(&repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
@@ -281,7 +286,8 @@ func (v *view) isCue(i int) bool { return v.classes[i]&cues != 0 || v.hesitates(
 var cues = classSet("cue corrects")
 
 // follows are such words that follow what they correct.
-var follows = phraseSet("actually, rather, sorry, i mean, 其实, 才对, 说错了, 不好意思")
+var follows = phraseSet("actually, rather, sorry, i mean, i should say, i tell a lie, i beg her pardon, " +
+	"i beg his pardon, i beg your pardon, 其实, 才对, 说错了, 不好意思")
 
 func phraseSet(text string) map[string]bool {
 	m := map[string]bool{}
@@ -320,7 +326,8 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 	for k := range n {
 		one := v.alike(i+k, j+k)
 		if a, b := v.words[i+k], v.words[j+k]; one == 0 && (areLetters(a, b) || areDays(a, b) ||
-			ordinals[a.low] && ordinals[b.low]) {
+			ordinals[a.low] && ordinals[b.low]) || one == 3 && a.kind == number || // twenty and twenty-two
+			hourParts[a.low] && hourParts[b.low] && a.low != b.low {
 			one = 2
 		}
 		if one == 0 || one == 1 && k > 0 && v.words[j+k].wide && v.words[j+k-1].kind == number { // another unit
@@ -335,6 +342,9 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 	}
 	return all, false
 }
+
+// hourParts stand before the hour.
+var hourParts = wordSet("past to")
 
 // replaced are the classes of words that stand for each other by themselves.
 var replaced = classSet("kin colour side finger degree time")

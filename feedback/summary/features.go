@@ -9,13 +9,12 @@ import (
 
 // lattice is all that may be left out of some words, with the features of each decision.
 type lattice struct {
-	words  []word
+	*view
 	filler []keys // that a word is one
 	start  []keys // that a filler starts at a word, after one that is kept
 	stop   []keys // that a word is kept, after a filler
 	spans  []span // what may be left out as a whole, sorted by their ends
 	asked  []bool // that words say what is not to be written: they go only together with that
-	clause []int  // of each word
 	whole  []keys // that all words of a clause are fillers
 	size   []int  // of each clause
 }
@@ -53,6 +52,7 @@ type view struct {
 	sentence  []int    // of each clause
 	sentences [][2]int // the clauses of each
 	wide      uint32   // 1 of an unspaced script
+	quoted    []bool   // whether each word is between quotes
 }
 
 func hashOf(s string) uint32 {
@@ -86,7 +86,7 @@ func bucket(n int) uint32 {
 }
 
 func newView(words []word) *view {
-	v := &view{words: words, classes: classesOf(words)}
+	v := &view{words: words, classes: classesOf(words), quoted: areQuoted(words)}
 	wides, from := 0, 0
 	for i, w := range words {
 		v.ids = append(v.ids, hashOf(general(w)))
@@ -106,6 +106,25 @@ func newView(words []word) *view {
 	}
 	v.wide = bit(2*wides > len(words))
 	return v
+}
+
+// areQuoted reports which words are between quotes, of a few sentences at most.
+func areQuoted(words []word) []bool {
+	out := make([]bool, len(words))
+	for i, w := range words {
+		if !strings.ContainsAny(w.open, `"“`) {
+			continue
+		}
+		for j := i; j < min(len(words), i+maxUnsaid); j++ {
+			if strings.ContainsAny(words[j].mark, `"”`) {
+				for k := i; k <= j; k++ {
+					out[k] = true
+				}
+				break
+			}
+		}
+	}
+	return out
 }
 
 // general returns a word, or what stands for all of its kind.
@@ -207,7 +226,7 @@ func (v *view) shape(set uint64) uint32 {
 // analyze returns the lattice of some words.
 func analyze(words []word) *lattice {
 	v := newView(words)
-	l := &lattice{words: words, clause: v.clause, asked: make([]bool, len(words))}
+	l := &lattice{view: v, asked: make([]bool, len(words))}
 	v.anchors(func(from, to int) {
 		for i := from; i < to; i++ {
 			l.asked[i] = true

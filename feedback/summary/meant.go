@@ -13,7 +13,8 @@ func (v *view) isMeant(from, term, to int) bool {
 	switch {
 	case v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) ||
 		v.losesBetween(from, term, to) || v.isAnother(from, term, to) || v.hasSentence(from, term) ||
-		v.inDate(from) && b.kind != month:
+		v.inDate(from) && b.kind != month ||
+		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
 	case a.kind == number && b.kind == number && from+1 < term && v.words[term-2].end != inside &&
 		v.has(v.classes[term-1], "prep") && v.onlyHesitates(term, to):
@@ -25,6 +26,11 @@ func (v *view) isMeant(from, term, to int) bool {
 	case term < to && v.words[term].low == "not" && v.words[term].end == inside &&
 		(term == to-1 || v.low(term+1) == b.low):
 		return true // "from the hip, not from the, from the knee"
+	case term < to && v.words[term].wide && looks[v.low(term+1)] && v.alike(from, to) == 0:
+		return true // 正确率，我看看啊，二十题
+	case term < to && v.words[to-1].low == "mean" &&
+		strings.Contains(textOf(v.words[max(0, from-4):term]), "don't mean"):
+		return true // "I don't mean the pitch, I mean the shape"
 	case v.has(v.classes[from]&v.set(from-1), "whole") && v.words[from-1].end == inside:
 		return true // a part of one word
 	case relative[v.low(from-1)] && b.kind == number:
@@ -47,7 +53,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		return before.end == inside && last.mark != "" || v.low(end) == "的" ||
 			v.low(from-1) == "是" && to == term+2 && v.low(term+1) == "是" && last.end == inside
 	case "no": // "two on Monday, no lessons on Tuesday"
-		return before.mark != "" && last.end == inside && !v.isExact(end) && !v.isExact(end+1) &&
+		return before.mark != "" && last.end == inside && !v.isExact(end) &&
+			(v.has(v.set(end+1), "prep") || !v.isExact(end+1)) &&
 			v.set(end)&speakers == 0
 	}
 	return false
@@ -58,6 +65,12 @@ func (v *view) bothStay(from, to int) bool {
 	a, b := v.words[from], v.words[to]
 	numbers := a.kind == number && b.kind == number
 	switch {
+	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || comparatives[v.low(to+2)]):
+		return true
+	case numbers && a.low == b.low && v.low(to+2) == "只":
+		return true // 到四十八页，四十八页只做前三题
+	case v.words[to-1].kind == number && v.words[to-1].end == inside && (isPart(b.low) || b.kind == month):
+		return true // "two thirds", "in June, the 21 June"
 	case isDigits(a.low) && isDigits(b.low), v.isDate(to) && !v.isDate(from), v.inRange(from), v.cutsOff(from, to),
 		v.lists(from, to), v.listsOrdinals(from, to), v.joinsSentences(from, to):
 		return true
@@ -76,6 +89,9 @@ func (v *view) bothStay(from, to int) bool {
 	}
 	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken"
 }
+
+// looks are the second characters of words such as 我看看 and 等等.
+var looks = wordSet("看 等 一")
 
 // onlyHesitates reports whether words[from:to] say nothing.
 func (v *view) onlyHesitates(from, to int) bool {
@@ -142,7 +158,8 @@ var verbs = wordSet("is are was were has have had can could will would should mu
 func (v *view) losesFigure(from, term, to int) bool {
 	before := v.figures(from, term)
 	after := v.figures(to, min(to+term-from+2, len(v.words)))
-	return before&^after != 0 && (term == to || before&after != 0)
+	return before&^after != 0 && (term == to || before&after != 0 ||
+		textOf(v.words[term:min(term+3, len(v.words))]) == "sorry i know")
 }
 
 // losesBetween reports whether something is said only between words such as "no" and words[to:]: a
@@ -175,11 +192,17 @@ func (v *view) losesBetween(from, term, to int) bool {
 func (v *view) isAnother(from, term, to int) bool {
 	a, b := v.words[from], v.words[to]
 	unit := v.low(to + 1)
+	if v.has(v.classes[from], "prep") && !a.wide && from+1 < term && v.words[from+1].kind == b.kind {
+		return v.correctsBetween(from+1, term, to)
+	}
 	if a.kind != b.kind || a.kind == plain || a.kind == name {
 		return false
 	}
-	if labels[v.low(from-1)] && a.end != inside && b.end == inside && v.set(to+1)&units != 0 {
+	if labels[v.low(from-1)] && (a.end != inside || to == from+1) && b.end == inside && v.set(to+1)&units != 0 {
 		return true
+	}
+	if term == to && v.has(v.set(from-1), "prep") && a.end != inside && unit == "times" {
+		return true // "at 66, five times"
 	}
 	ended := a.end != inside
 	for i := from + 1; i < term && v.classes[i]&cues == 0; i++ {
@@ -189,10 +212,18 @@ func (v *view) isAnother(from, term, to int) bool {
 		}
 		ended = ended || w.end != inside
 	}
-	for i := term; i < to; i++ {
-		w := v.words[i]
-		if w.kind == a.kind && !ambiguous[w.low] && w.low != a.low && w.end == clause && v.in(i+1, to)&cues == 0 {
-			return true // "the third, no, the tenth, at five"
+	return v.correctsBetween(from, term, to)
+}
+
+// correctsBetween reports whether the figure at i is corrected by one before words[to]: "the third,
+// no, the tenth, at five".
+func (v *view) correctsBetween(i, term, to int) bool {
+	a := v.words[i]
+	for j := term; j < to; j++ {
+		w := v.words[j]
+		if w.kind == a.kind && w.kind != plain && !ambiguous[w.low] && w.low != a.low && w.end == clause &&
+			v.in(j+1, to)&cues == 0 {
+			return true
 		}
 	}
 	return false
@@ -235,7 +266,8 @@ func (v *view) inDate(i int) bool {
 
 // inRange reports whether words[i] is the last number of a range: "pages one to six".
 func (v *view) inRange(i int) bool {
-	return i > 1 && v.words[i].kind == number && joinsNumbers[v.words[i-1].low] && v.words[i-2].kind == number
+	return i > 1 && v.words[i].kind == number && joinsNumbers[v.words[i-1].low] &&
+		(v.words[i-2].kind == number || i > 2 && v.words[i].wide && v.words[i-3].kind == number) // 四十六页到四十八页
 }
 
 // figures returns the kinds of the numbers, days and months in words[from:to].
@@ -263,33 +295,6 @@ func (v *view) cutsOff(from, term int) bool {
 	last := v.words[term-1]
 	return last.mark != "" && last.end >= sentence && from > 0 && v.words[from-1].end == inside &&
 		(!proclitics[last.low] || proclitics[v.words[from-1].low])
-}
-
-// lists reports whether words[from:term] and the clause after them are statements of a list, such
-// as "she can float, she can swim", rather than one that is begun again, which goes on for longer.
-func (v *view) lists(from, term int) bool {
-	next := v.clauses[v.clause[term]]
-	for c := v.clause[from]; c < v.clause[term]; c++ {
-		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
-		n := end - first
-		last := v.words[end-1]
-		if first == v.clauses[c][0] && last.mark != "" && v.words[first].kind == number &&
-			v.low(first) == v.low(next[0]) && v.low(first) == v.low(next[1]) {
-			return true // "four on the snare, four on the small one, four on the big one"
-		}
-		if v.isStatement(first, end) && next[1]-next[0] <= n+min(n-1, 2) &&
-			textOf(v.words[first:end]) != textOf(v.words[next[0]:min(next[1], next[0]+n)]) {
-			return true
-		}
-	}
-	return false
-}
-
-// listsOrdinals reports whether words[from:to] and those at to are of a list such as "the second,
-// the third and the fourth".
-func (v *view) listsOrdinals(from, to int) bool {
-	return from > 0 && v.words[from-1].end != inside && to == from+2 && isOrdinal(v.low(from+1)) &&
-		isOrdinal(v.low(to+1)) && v.words[to+1].mark == "" && v.low(to+2) == "and"
 }
 
 // isStatement reports whether a clause has a subject, a mark at its end, and seems to be complete.

@@ -15,7 +15,7 @@ func leaveOutFalseStarts(words []word, drop []reason) {
 	for c := range len(v.clauses) - 1 {
 		from, end := v.clauses[c][0], v.clauses[c][1]
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
-			words[end-1].low != words[end].low && v.endsTooSoon(from, end) &&
+			words[end-1].low != words[end].low && words[end].open == "" && v.endsTooSoon(from, end) &&
 			!slices.Contains(drop[from:end], unsaid) &&
 			!(v.has(v.classes[from], "det") && v.words[end].low == "it's") { // else what it is would be lost
 			mark(drop[from:end], spoken)

@@ -10,7 +10,9 @@ const (
 	minPrivate = 5  // beside the words that say so, for the model
 	maxUnsaid  = 48 // on each side of them
 	maxEnds    = 16
-	maxMeant   = 3 // clauses before a request, where there are no marks, and without figures
+	maxMeant   = 3 // clauses before a request, where there are no marks, and without figures, or
+	maxClauses = 6 // more than so many of a sentence
+	maxHeads   = 8 // words of a clause that is otherwise left out
 )
 
 // obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
@@ -31,9 +33,10 @@ func obey(words []word, drop []reason) {
 		}
 		return true
 	}
+	quoted := areQuoted(words)
 	for c, clause := range clauses {
 		why := drop[starts[c]:starts[c+1]]
-		if len(clause) > maxUnsaid {
+		if len(clause) > maxUnsaid || quoted[starts[c]] {
 			continue
 		}
 		switch text := textOf(withoutEchoes(clause, why)); {
@@ -42,16 +45,28 @@ func obey(words []word, drop []reason) {
 			mark(why, unsaid)
 		case says(text, "whole", "zhWhole"):
 			from, to := meantBy(clauses, c, text, opens(c))
-			if slices.Contains(why, unsaid) {
-				if from == c || !closes(clause) || slices.Contains(drop[starts[from]:starts[c]], unsaid) {
-					continue
+			before := from < c && slices.Contains(drop[starts[from]:starts[c]], unsaid)
+			asked := slices.Contains(why, unsaid)
+			switch after := starts[c+1]; {
+			case from < c && !before && tellsTrouble(words[after:], drop[after:]):
+				mark(why, unsaid)
+				continue
+			case asked && before:
+				releaseOther(clauses, starts, c, words, drop)
+				if closes(clause) && says(text, "refers") {
+					release(words[after:], drop[after:]) // the model has left out what follows, too
 				}
-				release(words[starts[to]:], drop[starts[to]:]) // the model has left out what follows instead
+				continue
+			case asked && (from == c || !closes(clause) && after < len(drop) && drop[after] == unsaid):
+				continue
+			case asked && closes(clause):
+				release(words[after:], drop[after:]) // the model has left out what follows instead
 			}
-			mark(drop[starts[from]:starts[to]], unsaid)
+			mark(drop[starts[from]:starts[trailing(clauses, c, to)]], unsaid)
 		case slices.Contains(why, unsaid):
+			mark(drop[starts[c+1]:starts[trailing(clauses, c, c+1)]], unsaid)
 		case says(text, "itself", "zhItself") && !says(text, "reports"):
-			mark(why, unsaid)
+			mark(drop[starts[c]:starts[trailing(clauses, c, c+1)]], unsaid)
 		}
 	}
 	completeUnsaid(words, drop)
@@ -103,9 +118,17 @@ func completeUnsaid(words []word, drop []reason) {
 			mark(drop[begin:from], unsaid)
 			from = begin
 		}
+		if begin := clauseStart(words, from); begin < from && isHead(words, begin, from) {
+			mark(drop[begin:from], unsaid)
+			from = begin
+		}
 		to := from + 1
 		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
 			to++
+		}
+		if end := clauseEnd(words, to); to < end && isTail(words[to:end]) {
+			mark(drop[to:end], unsaid)
+			to = end
 		}
 		if says(textOf(words[from:to]), "concludes") {
 			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
@@ -126,8 +149,76 @@ func clauseStart(words []word, i int) int {
 	return i
 }
 
+// clauseEnd returns where the clause ends that goes on at words[i].
+func clauseEnd(words []word, i int) int {
+	for i < len(words) && words[i-1].end == inside {
+		i++
+	}
+	return i
+}
+
+// isHead reports whether words[begin:from] are the first of a clause in English whose rest is not
+// to be written and is no statement of its own: "I know money's tight for them this year".
+func isHead(words []word, begin, from int) bool {
+	v := newView(words[begin:clauseEnd(words, from)])
+	n, last := from-begin, v.words[len(v.words)-1]
+	return !last.wide && last.mark != "" && n <= maxHeads && !v.has(v.classes[n], "join") &&
+		!slices.ContainsFunc(v.words[:n], isFigure)
+}
+
+// isTail reports whether words are the last of such a clause, and no statement: "in the car".
+func isTail(words []word) bool {
+	v := newView(words)
+	last := words[len(words)-1]
+	return !last.wide && last.mark != "" && len(words) <= maxHeads && !v.has(v.classes[0], "join") &&
+		!v.has(v.classes[0], "duty") && !slices.ContainsFunc(words, func(w word) bool {
+		subject, _, _ := strings.Cut(w.low, "'")
+		return isFigure(w) || pronouns[subject] || verbs[w.low]
+	})
+}
+
 // expects are words after which more is said.
 var expects = wordSet("like want wants need needs going said says told tell think 说 想 觉")
+
+// trailing returns to, or one more where the last clause of the sentence of a request in clause c
+// only explains it: "keep a lid on it, they haven't rung anyone yet".
+func trailing(clauses [][]word, c, to int) int {
+	if to > c+1 || to == len(clauses) || closes(clauses[c]) {
+		return to
+	}
+	next := clauses[to]
+	if says(textOf(next), "zhTrails") ||
+		closes(next) && says(textOf(next), "trails") && !slices.ContainsFunc(next, isFigure) {
+		to++
+	}
+	return to
+}
+
+// releaseOther keeps what the model has left out before another topic, which the request in clause
+// c is about.
+func releaseOther(clauses [][]word, starts []int, c int, words []word, drop []reason) {
+	topic := c
+	for topic > 0 && drop[starts[topic]-1] == unsaid && !says(textOf(clauses[topic]), "topic") {
+		topic--
+	}
+	from := starts[topic]
+	for from > 0 && drop[from-1] == unsaid {
+		from--
+	}
+	if from < starts[topic] {
+		release(words[from:starts[topic]], drop[from:starts[topic]])
+	}
+}
+
+// tellsTrouble reports whether the first words, which are left out, tell of trouble.
+func tellsTrouble(words []word, drop []reason) bool {
+	n := 0
+	for n < len(drop) && drop[n] != kept {
+		n++
+	}
+	v := newView(words[:n])
+	return v.has(v.in(0, n), "trouble")
+}
 
 // release keeps the first words that are not to be written, unless some of them say so.
 func release(words []word, drop []reason) {
@@ -170,9 +261,16 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 		for ; to < len(clauses) && !closes(clauses[to-1]) && to-c <= maxMeant; to++ {
 		}
 	}
-	for from--; from > 0 && !closes(clauses[from-1]) && !turns(clauses[from]); from-- {
+	from--
+	first := from
+	for first > 0 && !closes(clauses[first-1]) {
+		first--
+	}
+	for ; from > first && !turns(clauses[from]) && !says(textOf(clauses[from]), "topic"); from-- {
 		before := clauses[from-1]
-		if before[len(before)-1].mark == "" && (c-from == maxMeant || slices.ContainsFunc(before, isFigure)) {
+		marked := before[len(before)-1].mark != ""
+		if c-from == maxMeant && (!marked || c-first > maxClauses) ||
+			!marked && slices.ContainsFunc(before, isFigure) {
 			break
 		}
 	}
@@ -193,7 +291,7 @@ func (v *view) unsaidSpans() []span {
 	type pair struct{ from, to int }
 	seen := map[pair]bool{}
 	v.anchors(func(p, q int) {
-		about := v.saysOfStudent(p)
+		about := v.asksNothing(p, q)
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
 				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
@@ -209,16 +307,20 @@ func (v *view) unsaidSpans() []span {
 	return out
 }
 
-// saysOfStudent reports whether the words at i tell in Chinese what the student does: of 他不太愿意写
-// and 我让她删掉 nobody is asked.
-func (v *view) saysOfStudent(i int) bool {
-	return i > 0 && v.words[i].wide && v.words[i-1].end == inside && students[v.words[i-1].low] &&
-		!wishes[v.low(i+1)]
+// asksNothing reports whether words[from:to] are no request, but tell of the lesson: what somebody
+// said, how a character is written, as in 别写错, what may be left out of a composition, as in 可以删掉,
+// or what the student does, as in 他不太愿意写 and 我让她删掉.
+func (v *view) asksNothing(from, to int) bool {
+	return v.quoted[from] || v.low(to-1) == "写" && manners[v.low(to)] ||
+		v.low(from-2) == "可" && v.low(from-1) == "以" ||
+		from > 0 && v.words[from].wide && v.words[from-1].end == inside && students[v.words[from-1].low] &&
+			!wishes[v.low(from+1)]
 }
 
 var (
 	students = wordSet("他 她")
 	wishes   = wordSet("让 想 希 准 许 要") // after 不, of what is to be written
+	manners  = wordSet("错 歪 反 得 太 满") // after 写
 )
 
 // anchors finds the words that may say that something is not to be written.

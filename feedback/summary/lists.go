@@ -1,0 +1,113 @@
+package summary
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// lists reports whether words[from:term] and the clause after them are statements of a list, such
+// as "she can float, she can swim", rather than one that is begun again, which goes on for longer.
+func (v *view) lists(from, term int) bool {
+	next := v.clauses[v.clause[term]]
+	for c := v.clause[from]; c < v.clause[term]; c++ {
+		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
+		n := end - first
+		last := v.words[end-1]
+		if first == v.clauses[c][0] && last.mark != "" && v.words[first].kind == number &&
+			v.low(first) == v.low(next[0]) && v.low(first) == v.low(next[1]) {
+			return true // "four on the snare, four on the small one, four on the big one"
+		}
+		if v.isStatement(first, end) && next[1]-next[0] <= n+min(n-1, 2) &&
+			textOf(v.words[first:end]) != textOf(v.words[next[0]:min(next[1], next[0]+n)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// listsOrdinals reports whether words[from:to] and those at to are of a list such as "the second,
+// the third and the fourth".
+func (v *view) listsOrdinals(from, to int) bool {
+	return from > 0 && v.words[from-1].end != inside && to == from+2 && isOrdinal(v.low(from+1)) &&
+		isOrdinal(v.low(to+1)) && v.words[to+1].mark == "" && v.low(to+2) == "and"
+}
+
+// isPart reports whether a word is the second of a fraction such as "two thirds".
+func isPart(low string) bool {
+	one := strings.TrimSuffix(low, "s")
+	return one != low && (ordinals[one] || one == "quarter")
+}
+
+// countsUp reports whether the numbers at i and j are of a list of growing ones, such as "five,
+// six, seven and eight" and 一勺、两勺、三勺.
+func (v *view) countsUp(i, j int) bool {
+	last, n, reached := i, 1, false
+	for k := v.higher(i); k > 0; k = v.higher(k) {
+		last, n, reached = k, n+1, reached || k == j
+	}
+	for k := i - 1; k >= max(0, i-2); k-- {
+		if v.higher(k) == i {
+			n, i = n+1, k
+		}
+	}
+	lists := addsNumbers[v.low(last-1)]
+	return reached && n > 2 && (lists || !slices.ContainsFunc(v.words[i:last], func(w word) bool {
+		return w.mark != "" && w.mark != "、"
+	}))
+}
+
+// pairs reports whether two or more figures of the clause from i on differ from those of the one
+// from j on: 五点七的三条，五点八的两条, "five on Monday, six on Tuesday".
+func (v *view) pairs(i, j int) bool {
+	if v.words[i].kind != number {
+		return false
+	}
+	n, last := 0, plain
+	for ; i < j && j < len(v.words) && v.words[i].kind == v.words[j].kind; i, j = i+1, j+1 {
+		a, b := v.words[i], v.words[j]
+		switch {
+		case a.kind == plain && a.low != b.low, a.kind != plain && last != plain, a.low == "月":
+			return false
+		case a.low != b.low:
+			n++
+		}
+		if a.end != inside {
+			return n > 1
+		}
+		last = a.kind
+	}
+	return false
+}
+
+// higher returns where the next number of a list is that is higher than that at i, or 0.
+func (v *view) higher(i int) int {
+	if v.words[i].kind != number || v.value(i) == 0 {
+		return 0
+	}
+	next := i + 1
+	if v.words[i].end == inside {
+		if next++; !addsNumbers[v.low(i+1)] && v.low(i+1) != v.low(i+3) {
+			return 0
+		}
+	}
+	if next < len(v.words) && v.words[next].kind == number && v.value(next) > v.value(i) {
+		return next
+	}
+	return 0
+}
+
+// comparatives follow by how much: "in 68 seconds today, two seconds faster".
+var comparatives = wordSet("faster slower more less better worse longer shorter further higher lower")
+
+// addsNumbers stand before the last number of a list.
+var addsNumbers = wordSet("and or 和 或")
+
+// value returns the number at i, or 0 if it is not one or there are several.
+func (v *view) value(i int) int {
+	if all := figures(v.words[i].text); len(all) == 1 {
+		n, _ := strconv.Atoi(all[0].value)
+		return n
+	}
+	return 0
+}
