@@ -313,7 +313,7 @@ var introduces = phraseSet("that should be, it should be, that's, it's, it is, i
 // asksWhatWasSaid reports whether a clause is one such as "did I say Tuesday?".
 func asksWhatWasSaid(words []word) bool {
 	text := textOf(words)
-	return strings.HasPrefix(text, "did i say ") || strings.HasPrefix(text, "我刚才说") && words[len(words)-1].low == "吗"
+	return strings.HasPrefix(text, "did i say ") || says(text, "zhDidISay")
 }
 
 // negations are also such words, but more often others.

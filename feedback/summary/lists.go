@@ -80,6 +80,15 @@ func (v *view) pairs(i, j int) bool {
 	return false
 }
 
+// enumerates reports whether the clauses of words[i] and words[j] both begin with words such as 一次:
+// 一次8秒4，一次8秒3.
+func (v *view) enumerates(i, j int) bool {
+	a, b := v.clauses[v.clause[i]][0], v.clauses[v.clause[j]][0]
+	return a < b && v.words[a].low == "一" && v.words[b].low == "一" && v.low(a+1) == v.low(b+1) && turnsOf[v.low(a+1)]
+}
+
+var turnsOf = wordSet("次 个 张 条 支 盘 局 场")
+
 // higher returns where the next number of a list is that is higher than that at i, or 0.
 func (v *view) higher(i int) int {
 	if v.words[i].kind != number || v.value(i) == 0 {

@@ -19,6 +19,11 @@ func (v *view) isMeant(from, term, to int) bool {
 	case a.kind == number && b.kind == number && from+1 < term && v.words[term-2].end != inside &&
 		v.has(v.classes[term-1], "prep") && v.onlyHesitates(term, to):
 		return true // "at eleven, with, um, two copies"
+	case a.wide && v.asksAgain(from):
+		return true // 我前面说周二是吧，说错了，是周三
+	case b.kind == number && from+1 < term && v.words[term-2].kind == number && v.words[term-1].low != "and" &&
+		joinsNumbers[v.words[term-1].low] && v.onlyHesitates(term, to):
+		return true // "6:30 to, uh, 7:15"
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
 		return true // "cash, um, scratch that, it's been paid"
 	case term < to && b.low == "not" && b.end != inside && v.words[to-1].low == "it's":
@@ -65,7 +70,7 @@ func (v *view) bothStay(from, to int) bool {
 	a, b := v.words[from], v.words[to]
 	numbers := a.kind == number && b.kind == number
 	switch {
-	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || comparatives[v.low(to+2)]):
+	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || v.enumerates(from, to) || comparatives[v.low(to+2)]):
 		return true
 	case numbers && a.low == b.low && v.low(to+2) == "只":
 		return true // 到四十八页，四十八页只做前三题
@@ -88,6 +93,12 @@ func (v *view) bothStay(from, to int) bool {
 		return true
 	}
 	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken"
+}
+
+// asksAgain reports whether words[i] are only said again, in a clause such as 我前面说周二是吧.
+func (v *view) asksAgain(i int) bool {
+	c := v.clauses[v.clause[i]]
+	return c[0] < i && asksWhatWasSaid(v.words[c[0]:c[1]])
 }
 
 // looks are the second characters of words such as 我看看 and 等等.

@@ -27,7 +27,9 @@ func obey(words []word, drop []reason) {
 	// opens reports whether a clause begins its sentence, but for words such as "so".
 	opens := func(c int) bool {
 		for c > 0 && !closes(clauses[c-1]) {
-			if c--; len(clauses[c]) > 1 && slices.Contains(drop[starts[c]:starts[c+1]], kept) {
+			c--
+			why := drop[starts[c]:starts[c+1]]
+			if len(why) > 1 && (slices.Contains(why, kept) || slices.Contains(why, unsaid)) {
 				return false
 			}
 		}
@@ -56,8 +58,12 @@ func obey(words []word, drop []reason) {
 				if closes(clause) && says(text, "refers") {
 					release(words[after:], drop[after:]) // the model has left out what follows, too
 				}
+				completeSentence(clauses, starts, c, drop)
+				if c+1 < len(clauses) && !closes(clause) && says(textOf(clauses[c+1]), "zhTrails") {
+					mark(drop[after:starts[c+2]], unsaid)
+				}
 				continue
-			case asked && (from == c || !closes(clause) && after < len(drop) && drop[after] == unsaid):
+			case asked && (from == c || speaksOn(words, drop, after, text)):
 				continue
 			case asked && closes(clause):
 				release(words[after:], drop[after:]) // the model has left out what follows instead
@@ -101,26 +107,15 @@ func endRequests(words []word) {
 
 var afterRequests = wordSet("and but so now next homework today he she they we i could can")
 
-// completeUnsaid leaves out the beginning of a clause, too, of which the rest would say nothing,
-// such as "but I'd like to", and of a sentence before "but … so leave that out".
+// completeUnsaid leaves out what would say nothing beside that, such as "but I'd like to" before
+// and "in the car" behind it, and what comes before "but … so leave that out".
 func completeUnsaid(words []word, drop []reason) {
-	for from := 1; from < len(words); from++ {
-		if drop[from] != unsaid || drop[from-1] == unsaid || words[from-1].end >= sentence {
+	for from := 0; from < len(words); from++ {
+		if drop[from] != unsaid || from > 0 && drop[from-1] == unsaid {
 			continue
 		}
-		last := from - 1 // that stays in the clause
-		for last > 0 && drop[last] != kept && words[last-1].end == inside {
-			last--
-		}
-		low := words[last].low
-		if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
-			begin := clauseStart(words, last)
-			mark(drop[begin:from], unsaid)
-			from = begin
-		}
-		if begin := clauseStart(words, from); begin < from && isHead(words, begin, from) {
-			mark(drop[begin:from], unsaid)
-			from = begin
+		if from > 0 && words[from-1].end < sentence {
+			from = completeClause(words, drop, from)
 		}
 		to := from + 1
 		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
@@ -139,6 +134,25 @@ func completeUnsaid(words []word, drop []reason) {
 		}
 		from = to - 1
 	}
+}
+
+// completeClause leaves out the beginning of the clause, too, of which words[from:] are not to be
+// written, and returns where that is now.
+func completeClause(words []word, drop []reason, from int) int {
+	last := from - 1 // that stays in the clause
+	for last > 0 && drop[last] != kept && words[last-1].end == inside {
+		last--
+	}
+	low := words[last].low
+	begin := from
+	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
+		begin = clauseStart(words, last)
+	}
+	if first := clauseStart(words, begin); first < begin && isHead(words, first, begin) {
+		begin = first
+	}
+	mark(drop[begin:from], unsaid)
+	return begin
 }
 
 // clauseStart returns where the clause of words[i] begins.
@@ -180,6 +194,14 @@ func isTail(words []word) bool {
 // expects are words after which more is said.
 var expects = wordSet("like want wants need needs going said says told tell think 说 想 觉")
 
+// speaksOn reports whether a request that ends before words[i] within a sentence is about what
+// follows, as the model thinks.
+func speaksOn(words []word, drop []reason, i int, request string) bool {
+	last := words[i-1]
+	return last.end < sentence && i < len(drop) && drop[i] == unsaid &&
+		(last.mark == "" || !last.wide && !says(request, "refers"))
+}
+
 // trailing returns to, or one more where the last clause of the sentence of a request in clause c
 // only explains it: "keep a lid on it, they haven't rung anyone yet".
 func trailing(clauses [][]word, c, to int) int {
@@ -210,14 +232,41 @@ func releaseOther(clauses [][]word, starts []int, c int, words []word, drop []re
 	}
 }
 
+// completeSentence leaves out clauses, too, that come before those that the model has left out
+// because of the request in clause c: those of trouble, or if the request is a sentence of its own
+// and does not only take something back, all but those of the lesson.
+func completeSentence(clauses [][]word, starts []int, c int, drop []reason) {
+	classes := func(k int) uint64 { return newView(clauses[k]).in(0, len(clauses[k])) }
+	has := func(k int, why reason) bool { return slices.Contains(drop[starts[k]:starts[k+1]], why) }
+	alone := closes(clauses[c-1]) && !clauses[c][0].wide && classes(c)&retracts == 0
+	first := c
+	for k := c - 1; k >= 0 && (k == c-1 || !closes(clauses[k])) && has(k, unsaid); k-- {
+		first = k
+	}
+	for k := first - 1; first < c && k >= 0 && !closes(clauses[k]); k-- {
+		if !has(k, kept) {
+			continue
+		}
+		if set := classes(k); set&ofLesson != 0 || set&troubles == 0 && !alone {
+			break
+		}
+		mark(drop[starts[k]:starts[k+1]], unsaid)
+	}
+}
+
+var (
+	ofLesson = classSet("lesson praise duty homework notice")
+	retracts = classSet("retract")
+	troubles = classSet("trouble")
+)
+
 // tellsTrouble reports whether the first words, which are left out, tell of trouble.
 func tellsTrouble(words []word, drop []reason) bool {
 	n := 0
 	for n < len(drop) && drop[n] != kept {
 		n++
 	}
-	v := newView(words[:n])
-	return v.has(v.in(0, n), "trouble")
+	return newView(words[:n]).in(0, n)&troubles != 0
 }
 
 // release keeps the first words that are not to be written, unless some of them say so.
