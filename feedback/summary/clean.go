@@ -50,7 +50,7 @@ func withoutStutters(words []word) []word {
 // stutters are words that nobody says twice in a row, pronouns those that a contraction says again.
 var (
 	stutters = wordSet(`the a an i we he she they it and but to of for with my your our their
-		我 你 您 他 她 它 咱 这 那 就 在 把 被 跟 但 因 所 如 也 都 没
+		我 你 您 他 她 它 咱 这 那 第 就 在 把 被 跟 但 因 所 如 也 都 没
 		然后 因为 所以 但是 如果 还有 我们 他们 她们 今天`)
 	pronouns = wordSet("i we he she they it you")
 )

@@ -258,6 +258,9 @@ func (v *view) repairFor(r *repair) (best *repair) {
 		}
 		most = score
 		best = &repair{max(min(from, term), first), i, v.endOfAmount(i+n, term), term, to, r.end, r.cue, r.last}
+		if isNumber && n > 1 && i+n == term {
+			break // of "5 to 3, and 4 to 5, no, 5 to 4" the second one
+		}
 	}
 	return best
 }
@@ -325,7 +328,11 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 	same, stands := true, false
 	for k := range n {
 		one := v.alike(i+k, j+k)
-		if a, b := v.words[i+k], v.words[j+k]; one == 0 && (areLetters(a, b) || areDays(a, b) ||
+		a, b := v.words[i+k], v.words[j+k]
+		if rangeEnds[a.low] && rangeEnds[b.low] && a.low != b.low {
+			return 0, false // 从第一小节到第二小节，到第四小节
+		}
+		if one == 0 && (areLetters(a, b) || areDays(a, b) ||
 			ordinals[a.low] && ordinals[b.low]) || one == 3 && a.kind == number || // twenty and twenty-two
 			hourParts[a.low] && hourParts[b.low] && a.low != b.low {
 			one = 2
@@ -342,6 +349,9 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 	}
 	return all, false
 }
+
+// rangeEnds stand before the first and the last number of a range.
+var rangeEnds = wordSet("from to 从 到")
 
 // hourParts stand before the hour.
 var hourParts = wordSet("past to")

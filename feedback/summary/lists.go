@@ -10,6 +10,9 @@ import (
 // as "she can float, she can swim", rather than one that is begun again, which goes on for longer.
 func (v *view) lists(from, term int) bool {
 	next := v.clauses[v.clause[term]]
+	if v.listsThings(from, term) {
+		return true
+	}
 	for c := v.clause[from]; c < v.clause[term]; c++ {
 		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
 		n := end - first
@@ -26,11 +29,31 @@ func (v *view) lists(from, term int) bool {
 	return false
 }
 
+// listsThings reports whether words[from:term] end one thing of a list in Chinese, the clause after
+// them is another, and the next one begins with 还有: 头盔，护胸，护腿，还有护臂.
+func (v *view) listsThings(from, term int) bool {
+	c := v.clause[term]
+	if !v.words[from].wide || c+1 >= len(v.clauses) || v.words[term-1].mark == "" {
+		return false
+	}
+	i := v.clauses[c+1][0]
+	for i+1 < len(v.words) && v.hesitates(i) {
+		i++
+	}
+	before, after := v.clauses[v.clause[from]], v.clauses[c]
+	return v.low(i) == "还" && v.low(i+1) == "有" && after[0] == term &&
+		before[1]-before[0] <= maxThing && after[1]-after[0] <= maxThing
+}
+
+// maxThing is the length in characters of a thing in a list.
+const maxThing = 4
+
 // listsOrdinals reports whether words[from:to] and those at to are of a list such as "the second,
 // the third and the fourth".
 func (v *view) listsOrdinals(from, to int) bool {
-	return from > 0 && v.words[from-1].end != inside && to == from+2 && isOrdinal(v.low(from+1)) &&
-		isOrdinal(v.low(to+1)) && v.words[to+1].mark == "" && v.low(to+2) == "and"
+	return to == from+2 && isOrdinal(v.low(from+1)) &&
+		isOrdinal(v.low(to+1)) && v.words[to+1].mark == "" && v.low(to+2) == "and" &&
+		(v.low(to+3) == "the" || isOrdinal(v.low(to+3)))
 }
 
 // isPart reports whether a word is the second of a fraction such as "two thirds".
@@ -78,6 +101,25 @@ func (v *view) pairs(i, j int) bool {
 		last = a.kind
 	}
 	return false
+}
+
+// listsDays reports whether the days at i and j are of a list such as "Monday, Wednesday and
+// Friday", with hesitations between from term on.
+func (v *view) listsDays(i, term, j int) bool {
+	if v.words[i].end >= sentence || !v.onlyHesitates(term, j) {
+		return false
+	}
+	if addsNumbers[v.low(term-1)] {
+		return true
+	}
+	next := j + 1
+	if addsNumbers[v.low(next)] {
+		next++
+	}
+	for next < len(v.words) && v.hesitates(next) {
+		next++
+	}
+	return next > j+1 && next < len(v.words) && v.words[next].kind == day
 }
 
 // enumerates reports whether the clauses of words[i] and words[j] both begin with words such as 一次:

@@ -24,6 +24,10 @@ func (v *view) isMeant(from, term, to int) bool {
 	case b.kind == number && from+1 < term && v.words[term-2].kind == number && v.words[term-1].low != "and" &&
 		joinsNumbers[v.words[term-1].low] && v.onlyHesitates(term, to):
 		return true // "6:30 to, uh, 7:15"
+	case !a.wide && a.kind == day && b.kind == day && v.listsDays(from, term, to):
+		return true // "on Monday, Wednesday and, um, Friday"
+	case from < term-1 && term < to && v.words[term-1].low == b.low && v.onlyHesitates(term, to):
+		return true // "three quarters by two, uh, two thirds" is only a stutter
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
 		return true // "cash, um, scratch that, it's been paid"
 	case term < to && b.low == "not" && b.end != inside && v.words[to-1].low == "it's":
@@ -72,6 +76,10 @@ func (v *view) bothStay(from, to int) bool {
 	switch {
 	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || v.enumerates(from, to) || comparatives[v.low(to+2)]):
 		return true
+	case a.low == "twice" && to == from+1 && a.end == inside && v.has(v.set(to+1), "time") && v.low(to+1) != "times":
+		return true // "twice ten minutes"
+	case numbers && v.words[to-1].low == "吧" && v.has(v.set(to+2), "they"):
+		return true // 十二拍，呃，八拍吧，十二拍她憋不住
 	case numbers && a.low == b.low && v.low(to+2) == "只":
 		return true // 到四十八页，四十八页只做前三题
 	case v.words[to-1].kind == number && v.words[to-1].end == inside && (isPart(b.low) || b.kind == month):

@@ -45,15 +45,16 @@ func obey(words []word, drop []reason) {
 		case c > 0 && (!closes(clauses[c-1]) || words[starts[c]-1].mark == "") &&
 			endsUnsaid(drop[:starts[c]]) && says(text, "myself", "zhMyself"):
 			mark(why, unsaid)
-		case says(text, "whole", "zhWhole"):
+		case says(text, "whole", "zhWhole") || c+1 < len(clauses) && says(text+textOf(clauses[c+1]), "zhNotYet"):
 			from, to := meantBy(clauses, c, text, opens(c))
 			before := from < c && slices.Contains(drop[starts[from]:starts[c]], unsaid)
 			asked := slices.Contains(why, unsaid)
 			switch after := starts[c+1]; {
-			case from < c && !before && tellsTrouble(words[after:], drop[after:]):
+			case from < c && !before && tellsTrouble(words[after:], drop[after:]) && trailing(clauses, c, c+1) == c+1:
 				mark(why, unsaid)
 				continue
 			case asked && before:
+				mark(why, unsaid)
 				releaseOther(clauses, starts, c, words, drop)
 				if closes(clause) && says(text, "refers") {
 					release(words[after:], drop[after:]) // the model has left out what follows, too
@@ -317,9 +318,9 @@ func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int)
 	}
 	for ; from > first && !turns(clauses[from]) && !says(textOf(clauses[from]), "topic"); from-- {
 		before := clauses[from-1]
-		marked := before[len(before)-1].mark != ""
-		if c-from == maxMeant && (!marked || c-first > maxClauses) ||
-			!marked && slices.ContainsFunc(before, isFigure) {
+		mark, long := before[len(before)-1].mark, c-first > maxClauses
+		if c-from == maxMeant && (mark == "" || long) || mark == "" && slices.ContainsFunc(before, isFigure) ||
+			long && before[0].wide && (mark == "、" || newView(before).in(0, len(before))&ofLesson != 0) {
 			break
 		}
 	}
