@@ -1,339 +1,13 @@
 package summary
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // The lengths in words of what is not to be written, and how many starts and ends are compared.
 const (
 	minPrivate = 5  // beside the words that say so, for the model
 	maxUnsaid  = 48 // on each side of them
 	maxEnds    = 16
-	maxMeant   = 3 // clauses before a request, where there are no marks, and without figures, or
-	maxClauses = 6 // more than so many of a sentence
-	maxHeads   = 8 // words of a clause that is otherwise left out
 )
-
-// obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
-// to know" and 这个不要写, where the model has left them: what a family must not read does not depend
-// on what was learnt from notes.
-func obey(words []word, drop []reason) {
-	clauses := parts(words, clause)
-	starts := make([]int, len(clauses)+1)
-	for c, words := range clauses {
-		starts[c+1] = starts[c] + len(words)
-	}
-	// opens reports whether a clause begins its sentence, but for words such as "so".
-	opens := func(c int) bool {
-		for c > 0 && !closes(clauses[c-1]) {
-			c--
-			why := drop[starts[c]:starts[c+1]]
-			if len(why) > 1 && (slices.Contains(why, kept) || slices.Contains(why, unsaid)) {
-				return false
-			}
-		}
-		return true
-	}
-	quoted := areQuoted(words)
-	for c, clause := range clauses {
-		why := drop[starts[c]:starts[c+1]]
-		if len(clause) > maxUnsaid || quoted[starts[c]] {
-			continue
-		}
-		switch text := textOf(withoutEchoes(clause, why)); {
-		case c > 0 && (!closes(clauses[c-1]) || words[starts[c]-1].mark == "") &&
-			endsUnsaid(drop[:starts[c]]) && says(text, "myself", "zhMyself"):
-			mark(why, unsaid)
-		case says(text, "whole", "zhWhole") || c+1 < len(clauses) && says(text+textOf(clauses[c+1]), "zhNotYet"):
-			from, to := meantBy(clauses, c, text, opens(c))
-			before := from < c && slices.Contains(drop[starts[from]:starts[c]], unsaid)
-			asked := slices.Contains(why, unsaid)
-			switch after := starts[c+1]; {
-			case from < c && !before && tellsTrouble(words[after:], drop[after:]) && trailing(clauses, c, c+1) == c+1:
-				mark(why, unsaid)
-				continue
-			case asked && before:
-				mark(why, unsaid)
-				releaseOther(clauses, starts, c, words, drop)
-				if closes(clause) && says(text, "refers") {
-					release(words[after:], drop[after:]) // the model has left out what follows, too
-				}
-				completeSentence(clauses, starts, c, drop)
-				if c+1 < len(clauses) && !closes(clause) && says(textOf(clauses[c+1]), "zhTrails") {
-					mark(drop[after:starts[c+2]], unsaid)
-				}
-				continue
-			case asked && (from == c || speaksOn(words, drop, after, text)):
-				continue
-			case asked && closes(clause):
-				release(words[after:], drop[after:]) // the model has left out what follows instead
-			}
-			mark(drop[starts[from]:starts[trailing(clauses, c, to)]], unsaid)
-		case slices.Contains(why, unsaid):
-			mark(drop[starts[c+1]:starts[trailing(clauses, c, c+1)]], unsaid)
-		case says(text, "itself", "zhItself") && !says(text, "reports"):
-			mark(drop[starts[c]:starts[trailing(clauses, c, c+1)]], unsaid)
-		}
-	}
-	completeUnsaid(words, drop)
-}
-
-// endsUnsaid reports whether the last that was said, but for fillers, is not to be written.
-func endsUnsaid(drop []reason) bool {
-	n := len(drop)
-	for n > 0 && drop[n-1] == filler {
-		n--
-	}
-	return n > 0 && drop[n-1] == unsaid
-}
-
-// endRequests ends a sentence after words such as "that's between us" where no mark does and
-// another statement begins.
-func endRequests(words []word) {
-	v := newView(words)
-	for i := 1; i+1 < len(words); i++ {
-		if !v.has(v.classes[i], "secret") || words[i].mark != "" || !afterRequests[words[i+1].low] {
-			continue
-		}
-		from := i
-		for from > 0 && words[from-1].end == inside && v.has(v.classes[from-1], "secret") {
-			from--
-		}
-		if low := v.low(from - 1); low == "that's" || low == "it's" || low == "stays" {
-			words[i].end = sentence
-		}
-	}
-}
-
-var afterRequests = wordSet("and but so now next homework today he she they we i could can")
-
-// completeUnsaid leaves out what would say nothing beside that, such as "but I'd like to" before
-// and "in the car" behind it, and what comes before "but … so leave that out".
-func completeUnsaid(words []word, drop []reason) {
-	for from := 0; from < len(words); from++ {
-		if drop[from] != unsaid || from > 0 && drop[from-1] == unsaid {
-			continue
-		}
-		if from > 0 && words[from-1].end < sentence {
-			from = completeClause(words, drop, from)
-		}
-		to := from + 1
-		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
-			to++
-		}
-		if end := clauseEnd(words, to); to < end && isTail(words[to:end]) {
-			mark(drop[to:end], unsaid)
-			to = end
-		}
-		if says(textOf(words[from:to]), "concludes") {
-			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
-				begin := clauseStart(words, from-1)
-				mark(drop[begin:from], unsaid)
-				from = begin
-			}
-		}
-		from = to - 1
-	}
-}
-
-// completeClause leaves out the beginning of the clause, too, of which words[from:] are not to be
-// written, and returns where that is now.
-func completeClause(words []word, drop []reason, from int) int {
-	last := from - 1 // that stays in the clause
-	for last > 0 && drop[last] != kept && words[last-1].end == inside {
-		last--
-	}
-	low := words[last].low
-	begin := from
-	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
-		begin = clauseStart(words, last)
-	}
-	if first := clauseStart(words, begin); first < begin && isHead(words, first, begin) {
-		begin = first
-	}
-	mark(drop[begin:from], unsaid)
-	return begin
-}
-
-// clauseStart returns where the clause of words[i] begins.
-func clauseStart(words []word, i int) int {
-	for i > 0 && words[i-1].end == inside {
-		i--
-	}
-	return i
-}
-
-// clauseEnd returns where the clause ends that goes on at words[i].
-func clauseEnd(words []word, i int) int {
-	for i < len(words) && words[i-1].end == inside {
-		i++
-	}
-	return i
-}
-
-// isHead reports whether words[begin:from] are the first of a clause in English whose rest is not
-// to be written and is no statement of its own: "I know money's tight for them this year".
-func isHead(words []word, begin, from int) bool {
-	v := newView(words[begin:clauseEnd(words, from)])
-	n, last := from-begin, v.words[len(v.words)-1]
-	return !last.wide && last.mark != "" && n <= maxHeads && !v.has(v.classes[n], "join") &&
-		!slices.ContainsFunc(v.words[:n], isFigure)
-}
-
-// isTail reports whether words are the last of such a clause, and no statement: "in the car".
-func isTail(words []word) bool {
-	v := newView(words)
-	last := words[len(words)-1]
-	return !last.wide && last.mark != "" && len(words) <= maxHeads && !v.has(v.classes[0], "join") &&
-		!v.has(v.classes[0], "duty") && !slices.ContainsFunc(words, func(w word) bool {
-		subject, _, _ := strings.Cut(w.low, "'")
-		return isFigure(w) || pronouns[subject] || verbs[w.low]
-	})
-}
-
-// expects are words after which more is said.
-var expects = wordSet("like want wants need needs going said says told tell think 说 想 觉")
-
-// speaksOn reports whether a request that ends before words[i] within a sentence is about what
-// follows, as the model thinks.
-func speaksOn(words []word, drop []reason, i int, request string) bool {
-	last := words[i-1]
-	return last.end < sentence && i < len(drop) && drop[i] == unsaid &&
-		(last.mark == "" || !last.wide && !says(request, "refers"))
-}
-
-// trailing returns to, or one more where the last clause of the sentence of a request in clause c
-// only explains it: "keep a lid on it, they haven't rung anyone yet".
-func trailing(clauses [][]word, c, to int) int {
-	if to > c+1 || to == len(clauses) || closes(clauses[c]) {
-		return to
-	}
-	next := clauses[to]
-	if says(textOf(next), "zhTrails") ||
-		closes(next) && says(textOf(next), "trails") && !slices.ContainsFunc(next, isFigure) {
-		to++
-	}
-	return to
-}
-
-// releaseOther keeps what the model has left out before another topic, which the request in clause
-// c is about.
-func releaseOther(clauses [][]word, starts []int, c int, words []word, drop []reason) {
-	topic := c
-	for topic > 0 && drop[starts[topic]-1] == unsaid && !says(textOf(clauses[topic]), "topic") {
-		topic--
-	}
-	from := starts[topic]
-	for from > 0 && drop[from-1] == unsaid {
-		from--
-	}
-	if from < starts[topic] {
-		release(words[from:starts[topic]], drop[from:starts[topic]])
-	}
-}
-
-// completeSentence leaves out clauses, too, that come before those that the model has left out
-// because of the request in clause c: those of trouble, or if the request is a sentence of its own
-// and does not only take something back, all but those of the lesson.
-func completeSentence(clauses [][]word, starts []int, c int, drop []reason) {
-	classes := func(k int) uint64 { return newView(clauses[k]).in(0, len(clauses[k])) }
-	has := func(k int, why reason) bool { return slices.Contains(drop[starts[k]:starts[k+1]], why) }
-	alone := closes(clauses[c-1]) && !clauses[c][0].wide && classes(c)&retracts == 0
-	first := c
-	for k := c - 1; k >= 0 && (k == c-1 || !closes(clauses[k])) && has(k, unsaid); k-- {
-		first = k
-	}
-	for k := first - 1; first < c && k >= 0 && !closes(clauses[k]); k-- {
-		if !has(k, kept) {
-			continue
-		}
-		if set := classes(k); set&ofLesson != 0 || set&troubles == 0 && !alone {
-			break
-		}
-		mark(drop[starts[k]:starts[k+1]], unsaid)
-	}
-}
-
-var (
-	ofLesson = classSet("lesson praise duty homework notice")
-	retracts = classSet("retract")
-	troubles = classSet("trouble")
-)
-
-// tellsTrouble reports whether the first words, which are left out, tell of trouble.
-func tellsTrouble(words []word, drop []reason) bool {
-	n := 0
-	for n < len(drop) && drop[n] != kept {
-		n++
-	}
-	return newView(words[:n]).in(0, n)&troubles != 0
-}
-
-// release keeps the first words that are not to be written, unless some of them say so.
-func release(words []word, drop []reason) {
-	n := 0
-	for n < len(drop) && drop[n] == unsaid {
-		n++
-	}
-	asked := false
-	newView(words[:n]).anchors(func(int, int) { asked = true })
-	if !asked {
-		mark(drop[:n], kept)
-	}
-}
-
-// withoutEchoes returns the words of a clause without what is said again.
-func withoutEchoes(clause []word, why []reason) (said []word) {
-	for i, w := range clause {
-		if why[i] != spoken && (i == 0 || w.wide || w.low != clause[i-1].low) {
-			said = append(said, w)
-		}
-	}
-	return said
-}
-
-// meantBy returns which clauses go at the request in clause c, from the first to before the last:
-// those after it in its sentence if it opens that and speaks of what follows, or else those before
-// it.
-func meantBy(clauses [][]word, c int, request string, opens bool) (from, to int) {
-	from, to = c, c+1
-	if opens && to < len(clauses) && !says(request, "refers") &&
-		(!closes(clauses[c]) || says(request, "announces")) {
-		for to++; to < len(clauses) && !closes(clauses[to-1]); to++ {
-		}
-		return from, to
-	}
-	if c == 0 {
-		return from, to
-	}
-	if says(request, "whispers") && says(textOf(clauses[c-1]), "told") {
-		for ; to < len(clauses) && !closes(clauses[to-1]) && to-c <= maxMeant; to++ {
-		}
-	}
-	from--
-	first := from
-	for first > 0 && !closes(clauses[first-1]) {
-		first--
-	}
-	for ; from > first && !turns(clauses[from]) && !says(textOf(clauses[from]), "topic"); from-- {
-		before := clauses[from-1]
-		mark, long := before[len(before)-1].mark, c-first > maxClauses
-		if c-from == maxMeant && (mark == "" || long) || mark == "" && slices.ContainsFunc(before, isFigure) ||
-			long && before[0].wide && (mark == "、" || newView(before).in(0, len(before))&ofLesson != 0) {
-			break
-		}
-	}
-	return from, to
-}
-
-func isFigure(w word) bool { return w.kind == number || w.kind == day || w.kind == month }
-
-// turns reports whether a clause begins with "but" and is not only that.
-func turns(clause []word) bool { return says(textOf(clause), "turns") && !says(textOf(clause), "lead") }
-
-// closes reports whether a clause is the last of its sentence.
-func closes(clause []word) bool { return clause[len(clause)-1].end >= sentence }
 
 // unsaidSpans returns the spans that are perhaps not to be written, with the words that say so.
 func (v *view) unsaidSpans() []span {
@@ -515,3 +189,23 @@ func (v *view) unsaidFeatures(from, p, q, to int) keys {
 	k.add(336, bit(to < n && end < uint32(sentence)), bit(after > 0), v.wide)
 	return k
 }
+
+// endRequests ends a sentence after words such as "that's between us" where no mark does and
+// another statement begins.
+func endRequests(words []word) {
+	v := newView(words)
+	for i := 1; i+1 < len(words); i++ {
+		if !v.has(v.classes[i], "secret") || words[i].mark != "" || !afterRequests[words[i+1].low] {
+			continue
+		}
+		from := i
+		for from > 0 && words[from-1].end == inside && v.has(v.classes[from-1], "secret") {
+			from--
+		}
+		if low := v.low(from - 1); low == "that's" || low == "it's" || low == "stays" {
+			words[i].end = sentence
+		}
+	}
+}
+
+var afterRequests = wordSet("and but so now next homework today he she they we i could can")

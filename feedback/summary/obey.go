@@ -1,0 +1,339 @@
+package summary
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	maxMeant   = 3 // clauses before a request, where there are no marks, and without figures, or
+	maxClauses = 6 // more than so many of a sentence
+	maxHeads   = 8 // words of a clause that is otherwise left out
+)
+
+// obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
+// to know" and 这个不要写, where the model has left them: what a family must not read does not depend
+// on what was learnt from notes.
+func obey(words []word, drop []reason) {
+	o := &obeyed{words: words, drop: drop, clauses: parts(words, clause), starts: []int{0}}
+	for c, words := range o.clauses {
+		o.starts = append(o.starts, o.starts[c]+len(words))
+	}
+	quoted := areQuoted(words)
+	for c, clause := range o.clauses {
+		if len(clause) > maxUnsaid || quoted[o.starts[c]] {
+			continue
+		}
+		text := textOf(withoutEchoes(clause, o.why(c)))
+		switch {
+		case c > 0 && (!o.closes(c-1) || words[o.starts[c]-1].mark == "") &&
+			endsUnsaid(drop[:o.starts[c]]) && says(text, "myself", "zhMyself"):
+			o.leaveOut(c, c+1)
+		case says(text, "whole", "zhWhole") || c+1 < len(o.clauses) && says(text+textOf(o.clauses[c+1]), "zhNotYet"):
+			o.obeyWhole(c, text)
+		case o.has(c, unsaid):
+			o.leaveOut(c+1, o.trailing(c, c+1))
+		case says(text, "itself", "zhItself") && !says(text, "reports"):
+			o.leaveOut(c, o.trailing(c, c+1))
+		}
+	}
+	completeUnsaid(words, drop)
+}
+
+// obeyed are the clauses of a lesson, some of which are requests.
+type obeyed struct {
+	words   []word
+	drop    []reason
+	clauses [][]word
+	starts  []int // of the clauses, and the end of the last one
+}
+
+func (o *obeyed) why(c int) []reason { return o.drop[o.starts[c]:o.starts[c+1]] }
+
+// has reports whether words of clause c are left out, or kept, for a reason.
+func (o *obeyed) has(c int, why reason) bool { return slices.Contains(o.why(c), why) }
+
+// leaveOut leaves out the clauses from one to before another.
+func (o *obeyed) leaveOut(from, to int) { mark(o.drop[o.starts[from]:o.starts[to]], unsaid) }
+
+// closes reports whether clause c is the last of its sentence.
+func (o *obeyed) closes(c int) bool {
+	words := o.clauses[c]
+	return words[len(words)-1].end >= sentence
+}
+
+// says reports whether clause c is what one of the phrases matches.
+func (o *obeyed) says(c int, titles ...string) bool { return says(textOf(o.clauses[c]), titles...) }
+
+// classes returns the classes of the words of clause c.
+func (o *obeyed) classes(c int) uint64 { return newView(o.clauses[c]).in(0, len(o.clauses[c])) }
+
+// first returns the first clause of the sentence of clause c.
+func (o *obeyed) first(c int) int {
+	for c > 0 && !o.closes(c-1) {
+		c--
+	}
+	return c
+}
+
+// obeyWhole leaves out what the request that is clause c is about, where the model has not.
+func (o *obeyed) obeyWhole(c int, request string) {
+	from, to := o.meantBy(c, request)
+	before := from < c && slices.Contains(o.drop[o.starts[from]:o.starts[c]], unsaid)
+	asked, after := o.has(c, unsaid), o.starts[c+1]
+	switch {
+	case from < c && !before && o.tellsTrouble(after) && o.trailing(c, c+1) == c+1:
+		o.leaveOut(c, c+1)
+		return
+	case asked && before:
+		o.leaveOut(c, c+1)
+		o.releaseOther(c)
+		if o.closes(c) && says(request, "refers") {
+			o.release(after, len(o.words)) // the model has left out what follows, too
+		}
+		o.completeSentence(c)
+		if c+1 < len(o.clauses) && !o.closes(c) && o.says(c+1, "zhTrails") {
+			o.leaveOut(c+1, c+2)
+		}
+		return
+	case asked && (from == c || o.speaksOn(c, request)):
+		return
+	case asked && o.closes(c):
+		o.release(after, len(o.words)) // the model has left out what follows instead
+	}
+	o.leaveOut(from, o.trailing(c, to))
+}
+
+// meantBy returns which clauses go at the request in clause c, from the first to before the last:
+// those after it in its sentence if it opens that and speaks of what follows, or else those before
+// it.
+func (o *obeyed) meantBy(c int, request string) (from, to int) {
+	from, to = c, c+1
+	if o.opens(c) && to < len(o.clauses) && !says(request, "refers") &&
+		(!o.closes(c) || says(request, "announces")) {
+		for to++; to < len(o.clauses) && !o.closes(to-1); to++ {
+		}
+		return from, to
+	}
+	if c == 0 {
+		return from, to
+	}
+	if says(request, "whispers") && o.says(c-1, "told") {
+		for ; to < len(o.clauses) && !o.closes(to-1) && to-c <= maxMeant; to++ {
+		}
+	}
+	first := o.first(c - 1)
+	for from--; from > first && !o.turns(from) && !o.says(from, "topic"); from-- {
+		before := o.clauses[from-1]
+		mark, long := before[len(before)-1].mark, c-first > maxClauses
+		if c-from == maxMeant && (mark == "" || long) || mark == "" && slices.ContainsFunc(before, isFigure) ||
+			long && before[0].wide && (mark == "、" || o.classes(from-1)&ofLesson != 0) {
+			break
+		}
+	}
+	return from, to
+}
+
+// opens reports whether clause c begins its sentence, but for words such as "so".
+func (o *obeyed) opens(c int) bool {
+	for k := o.first(c); k < c; k++ {
+		if len(o.clauses[k]) > 1 && (o.has(k, kept) || o.has(k, unsaid)) {
+			return false
+		}
+	}
+	return true
+}
+
+// turns reports whether clause c begins with "but" and is not only that.
+func (o *obeyed) turns(c int) bool { return o.says(c, "turns") && !o.says(c, "lead") }
+
+// speaksOn reports whether the request in clause c is about what follows in its sentence, as the
+// model thinks.
+func (o *obeyed) speaksOn(c int, request string) bool {
+	i := o.starts[c+1]
+	last := o.words[i-1]
+	return !o.closes(c) && i < len(o.drop) && o.drop[i] == unsaid &&
+		(last.mark == "" || !last.wide && !says(request, "refers"))
+}
+
+// trailing returns to, or one more where the last clause of the sentence of a request in clause c
+// only explains it: "keep a lid on it, they haven't rung anyone yet".
+func (o *obeyed) trailing(c, to int) int {
+	if to > c+1 || to == len(o.clauses) || o.closes(c) {
+		return to
+	}
+	if o.says(to, "zhTrails") ||
+		o.closes(to) && o.says(to, "trails") && !slices.ContainsFunc(o.clauses[to], isFigure) {
+		to++
+	}
+	return to
+}
+
+// releaseOther keeps what the model has left out before another topic, which the request in clause
+// c is about.
+func (o *obeyed) releaseOther(c int) {
+	for c > 0 && o.drop[o.starts[c]-1] == unsaid && !o.says(c, "topic") {
+		c--
+	}
+	from := o.starts[c]
+	for from > 0 && o.drop[from-1] == unsaid {
+		from--
+	}
+	o.release(from, o.starts[c])
+}
+
+// completeSentence leaves out clauses, too, that come before those that the model has left out
+// because of the request in clause c: those of trouble, or if the request is a sentence of its own
+// and does not only take something back, all but those of the lesson.
+func (o *obeyed) completeSentence(c int) {
+	alone := o.closes(c-1) && !o.clauses[c][0].wide && o.classes(c)&retracts == 0
+	first := c
+	for k := c - 1; k >= 0 && (k == c-1 || !o.closes(k)) && o.has(k, unsaid); k-- {
+		first = k
+	}
+	for k := first - 1; first < c && k >= 0 && !o.closes(k); k-- {
+		if !o.has(k, kept) {
+			continue
+		}
+		if set := o.classes(k); set&ofLesson != 0 || set&troubles == 0 && !alone {
+			break
+		}
+		o.leaveOut(k, k+1)
+	}
+}
+
+var (
+	ofLesson = classSet("lesson praise duty homework notice")
+	retracts = classSet("retract")
+	troubles = classSet("trouble")
+)
+
+// tellsTrouble reports whether the words from i on that are left out tell of trouble.
+func (o *obeyed) tellsTrouble(i int) bool {
+	to := i
+	for to < len(o.drop) && o.drop[to] != kept {
+		to++
+	}
+	return newView(o.words[i:to]).in(0, to-i)&troubles != 0
+}
+
+// release keeps words from i on that are not to be written, unless some of them say so.
+func (o *obeyed) release(i, end int) {
+	to := i
+	for to < end && o.drop[to] == unsaid {
+		to++
+	}
+	asked := false
+	newView(o.words[i:to]).anchors(func(int, int) { asked = true })
+	if !asked {
+		mark(o.drop[i:to], kept)
+	}
+}
+
+// endsUnsaid reports whether the last that was said, but for fillers, is not to be written.
+func endsUnsaid(drop []reason) bool {
+	n := len(drop)
+	for n > 0 && drop[n-1] == filler {
+		n--
+	}
+	return n > 0 && drop[n-1] == unsaid
+}
+
+// withoutEchoes returns the words of a clause without what is said again.
+func withoutEchoes(clause []word, why []reason) (said []word) {
+	for i, w := range clause {
+		if why[i] != spoken && (i == 0 || w.wide || w.low != clause[i-1].low) {
+			said = append(said, w)
+		}
+	}
+	return said
+}
+
+func isFigure(w word) bool { return w.kind == number || w.kind == day || w.kind == month }
+
+// completeUnsaid leaves out what would say nothing beside that, such as "but I'd like to" before
+// and "in the car" behind it, and what comes before "but … so leave that out".
+func completeUnsaid(words []word, drop []reason) {
+	for from := 0; from < len(words); from++ {
+		if drop[from] != unsaid || from > 0 && drop[from-1] == unsaid {
+			continue
+		}
+		if from > 0 && words[from-1].end < sentence {
+			from = completeClause(words, drop, from)
+		}
+		to := from + 1
+		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
+			to++
+		}
+		if end := clauseEnd(words, to); to < end && isTail(words[to:end]) {
+			mark(drop[to:end], unsaid)
+			to = end
+		}
+		if says(textOf(words[from:to]), "concludes") {
+			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
+				begin := clauseStart(words, from-1)
+				mark(drop[begin:from], unsaid)
+				from = begin
+			}
+		}
+		from = to - 1
+	}
+}
+
+// completeClause leaves out the beginning of the clause, too, of which words[from:] are not to be
+// written, and returns where that is now.
+func completeClause(words []word, drop []reason, from int) int {
+	last := from - 1 // that stays in the clause
+	for last > 0 && drop[last] != kept && words[last-1].end == inside {
+		last--
+	}
+	low := words[last].low
+	begin := from
+	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
+		begin = clauseStart(words, last)
+	}
+	if first := clauseStart(words, begin); first < begin && isHead(words, first, begin) {
+		begin = first
+	}
+	mark(drop[begin:from], unsaid)
+	return begin
+}
+
+// clauseStart returns where the clause of words[i] begins.
+func clauseStart(words []word, i int) int {
+	for i > 0 && words[i-1].end == inside {
+		i--
+	}
+	return i
+}
+
+// clauseEnd returns where the clause ends that goes on at words[i].
+func clauseEnd(words []word, i int) int {
+	for i < len(words) && words[i-1].end == inside {
+		i++
+	}
+	return i
+}
+
+// isHead reports whether words[begin:from] are the first of a clause in English whose rest is not
+// to be written and is no statement of its own: "I know money's tight for them this year".
+func isHead(words []word, begin, from int) bool {
+	v := newView(words[begin:clauseEnd(words, from)])
+	n, last := from-begin, v.words[len(v.words)-1]
+	return !last.wide && last.mark != "" && n <= maxHeads && !v.has(v.classes[n], "join") &&
+		!slices.ContainsFunc(v.words[:n], isFigure)
+}
+
+// isTail reports whether words are the last of such a clause, and no statement: "in the car".
+func isTail(words []word) bool {
+	v := newView(words)
+	last := words[len(words)-1]
+	return !last.wide && last.mark != "" && len(words) <= maxHeads && !v.has(v.classes[0], "join") &&
+		!v.has(v.classes[0], "duty") && !slices.ContainsFunc(words, func(w word) bool {
+		subject, _, _ := strings.Cut(w.low, "'")
+		return isFigure(w) || pronouns[subject] || verbs[w.low]
+	})
+}
+
+// expects are words after which more is said.
+var expects = wordSet("like want wants need needs going said says told tell think 说 想 觉")
