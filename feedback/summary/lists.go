@@ -90,7 +90,8 @@ func (v *view) pairs(i, j int) bool {
 	for ; i < j && j < len(v.words) && v.words[i].kind == v.words[j].kind; i, j = i+1, j+1 {
 		a, b := v.words[i], v.words[j]
 		switch {
-		case a.kind == plain && a.low != b.low, a.kind != plain && last != plain, a.low == "月":
+		case a.kind == plain && a.low != b.low, a.low == "月",
+			a.kind != plain && last != plain && a.wide == v.words[i-1].wide:
 			return false
 		case a.low != b.low:
 			n++
@@ -102,6 +103,64 @@ func (v *view) pairs(i, j int) bool {
 	}
 	return false
 }
+
+// listsAmounts reports whether the numbers at i and j say how many of different things: "two in
+// pencil, three in colour", "eight, two in pencil, three in colour", "ten quotes, two each", "the 7
+// iron, the 9 iron and the driver".
+func (v *view) listsAmounts(i, j int) bool {
+	unit, next := v.low(j+1), v.clauses[v.clause[j]][1]
+	switch {
+	case v.words[j].end != inside || v.words[j].wide:
+		return false
+	case unit == "each":
+		return v.words[i+1].kind == plain && v.low(i+1) != unit
+	case unit == "in" || unit == "for":
+		return v.low(i+1) == unit && v.low(i+2) != v.low(j+2) && v.words[j-1].end == clause ||
+			next+1 < len(v.words) && v.words[next].kind == number && v.low(next+1) == unit &&
+				v.low(next+2) != v.low(j+2)
+	}
+	return v.low(i+1) == unit && v.low(i-1) == "the" && v.low(j-1) == "the" && v.low(j+2) == "and" &&
+		v.words[j+1].end == inside
+}
+
+// listsAfter reports whether a list of numbers begins after words such as "no" at term, and goes on
+// at j: "exercises 3 and 4, no, 3, 4 and 6".
+func (v *view) listsAfter(term, j int) bool {
+	for term < j && v.isCue(term) {
+		term++
+	}
+	if term == j || v.words[term].kind != number {
+		return false
+	}
+	for ; term < j; term++ {
+		w := v.words[term]
+		if w.kind != number && !addsNumbers[w.low] && w.low != "the" ||
+			w.kind == number && w.end == inside && !addsNumbers[v.low(term+1)] {
+			return false
+		}
+	}
+	return true
+}
+
+// endsList reports whether words[from:term] are a list such as "A1 and B3" or "at 11.40 and again
+// at 2.15", of which the one number at j corrects only the last.
+func (v *view) endsList(from, term, j int) bool {
+	if v.words[from].kind != number || addsNumbers[v.low(j+1)] || addsNumbers[v.low(j+2)] {
+		return false
+	}
+	for k := from + 1; k < term; k++ {
+		if powers[v.words[k].low] {
+			return false
+		}
+		if v.words[k].low == "and" {
+			return slices.ContainsFunc(v.words[k:term], func(w word) bool { return w.kind == number })
+		}
+	}
+	return false
+}
+
+// powers are numbers that go on with "and".
+var powers = wordSet("hundred thousand")
 
 // listsDays reports whether the days at i and j are of a list such as "Monday, Wednesday and
 // Friday", with hesitations between from term on.
@@ -150,6 +209,14 @@ func (v *view) higher(i int) int {
 
 // comparatives follow by how much: "in 68 seconds today, two seconds faster".
 var comparatives = wordSet("faster slower more less better worse longer shorter further higher lower")
+
+// areFar reports whether one of the numbers at i and, after a mark, at j is more than ten times the
+// other, as in "the fee is 140, four lessons at 35".
+func (v *view) areFar(i, j int) bool {
+	a, b := v.value(i), v.value(j)
+	isOne := ambiguous[v.words[i].low] || j+1 < len(v.words) && v.words[j].end == inside && v.words[j+1].kind == number
+	return v.words[j-1].mark != "" && !isOne && a > 0 && b > 0 && (a > 10*b || b > 10*a)
+}
 
 // addsNumbers stand before the last number of a list.
 var addsNumbers = wordSet("and or 和 或")

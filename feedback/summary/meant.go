@@ -16,6 +16,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		v.inDate(from) && b.kind != month ||
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
+	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
+		return true
 	case a.kind == number && b.kind == number && from+1 < term && v.words[term-2].end != inside &&
 		v.has(v.classes[term-1], "prep") && v.onlyHesitates(term, to):
 		return true // "at eleven, with, um, two copies"
@@ -74,7 +76,11 @@ func (v *view) bothStay(from, to int) bool {
 	a, b := v.words[from], v.words[to]
 	numbers := a.kind == number && b.kind == number
 	switch {
-	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || v.enumerates(from, to) || comparatives[v.low(to+2)]):
+	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || v.enumerates(from, to) || v.listsAmounts(from, to) ||
+		v.areFar(from, to) || comparatives[v.low(to+2)]):
+		return true
+	case a.low == "the" && b.low == "the" && to+1 < len(v.words) && v.words[to+1].kind == number &&
+		v.words[from+1].kind == number && v.listsAmounts(from+1, to+1):
 		return true
 	case a.low == "twice" && to == from+1 && a.end == inside && v.has(v.set(to+1), "time") && v.low(to+1) != "times":
 		return true // "twice ten minutes"

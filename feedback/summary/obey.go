@@ -153,7 +153,7 @@ func (o *obeyed) speaksOn(c int, request string) bool {
 	i := o.starts[c+1]
 	last := o.words[i-1]
 	return !o.closes(c) && i < len(o.drop) && o.drop[i] == unsaid &&
-		(last.mark == "" || !last.wide && !says(request, "refers"))
+		(last.mark == "" || last.wide && !o.says(c+1, "zhTrails") || !last.wide && !says(request, "refers"))
 }
 
 // trailing returns to, or one more where the last clause of the sentence of a request in clause c
@@ -336,4 +336,4 @@ func isTail(words []word) bool {
 }
 
 // expects are words after which more is said.
-var expects = wordSet("like want wants need needs going said says told tell think 说 想 觉")
+var expects = wordSet("about like want wants need needs going said says told tell think 说 想 觉")
