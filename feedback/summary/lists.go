@@ -56,6 +56,19 @@ func (v *view) listsOrdinals(from, to int) bool {
 		(v.low(to+3) == "the" || isOrdinal(v.low(to+3)))
 }
 
+// bothCount reports whether the numbers at i and j say how many of different things, without words
+// such as "no" between.
+func (v *view) bothCount(i, j int) bool {
+	switch {
+	case v.countsUp(i, j), v.pairs(i, j), v.enumerates(i, j), v.listsAmounts(i, j), v.areFar(i, j),
+		comparatives[v.low(j+2)]:
+		return true
+	case v.words[j-1].low == "吧":
+		return v.has(v.set(j+2), "they") // 十二拍，呃，八拍吧，十二拍她憋不住
+	}
+	return v.words[i].low == v.words[j].low && v.low(j+2) == "只" // 到四十八页，四十八页只做前三题
+}
+
 // isPart reports whether a word is the second of a fraction such as "two thirds".
 func isPart(low string) bool {
 	one := strings.TrimSuffix(low, "s")

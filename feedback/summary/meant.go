@@ -16,20 +16,12 @@ func (v *view) isMeant(from, term, to int) bool {
 		v.inDate(from) && b.kind != month ||
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
+	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
+		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
 		return true
-	case a.kind == number && b.kind == number && from+1 < term && v.words[term-2].end != inside &&
-		v.has(v.classes[term-1], "prep") && v.onlyHesitates(term, to):
-		return true // "at eleven, with, um, two copies"
 	case a.wide && v.asksAgain(from):
 		return true // 我前面说周二是吧，说错了，是周三
-	case b.kind == number && from+1 < term && v.words[term-2].kind == number && v.words[term-1].low != "and" &&
-		joinsNumbers[v.words[term-1].low] && v.onlyHesitates(term, to):
-		return true // "6:30 to, uh, 7:15"
-	case !a.wide && a.kind == day && b.kind == day && v.listsDays(from, term, to):
-		return true // "on Monday, Wednesday and, um, Friday"
-	case from < term-1 && term < to && v.words[term-1].low == b.low && v.onlyHesitates(term, to):
-		return true // "three quarters by two, uh, two thirds" is only a stutter
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
 		return true // "cash, um, scratch that, it's been paid"
 	case term < to && b.low == "not" && b.end != inside && v.words[to-1].low == "it's":
@@ -71,23 +63,34 @@ func (v *view) isMeant(from, term, to int) bool {
 	return false
 }
 
+// goesOnWith reports whether words[to] only go on with what is said before a hesitation at term.
+func (v *view) goesOnWith(from, term, to int) bool {
+	a, b, last := v.words[from], v.words[to], v.words[term-1]
+	switch {
+	case !a.wide && a.kind == day && b.kind == day && v.listsDays(from, term, to):
+		return true // "on Monday, Wednesday and, um, Friday"
+	case from == term-1:
+		return false
+	case a.kind == number && b.kind == number && v.words[term-2].end != inside && v.has(v.classes[term-1], "prep"):
+		return true // "at eleven, with, um, two copies"
+	case b.kind == number && v.words[term-2].kind == number && last.low != "and" && joinsNumbers[last.low]:
+		return true // "6:30 to, uh, 7:15"
+	}
+	return term < to && last.low == b.low // "three quarters by two, uh, two thirds"
+}
+
 // bothStay does the same without words such as "no" between: a lost figure would not be seen.
 func (v *view) bothStay(from, to int) bool {
 	a, b := v.words[from], v.words[to]
 	numbers := a.kind == number && b.kind == number
 	switch {
-	case numbers && (v.countsUp(from, to) || v.pairs(from, to) || v.enumerates(from, to) || v.listsAmounts(from, to) ||
-		v.areFar(from, to) || comparatives[v.low(to+2)]):
+	case numbers && v.bothCount(from, to):
 		return true
 	case a.low == "the" && b.low == "the" && to+1 < len(v.words) && v.words[to+1].kind == number &&
 		v.words[from+1].kind == number && v.listsAmounts(from+1, to+1):
 		return true
 	case a.low == "twice" && to == from+1 && a.end == inside && v.has(v.set(to+1), "time") && v.low(to+1) != "times":
 		return true // "twice ten minutes"
-	case numbers && v.words[to-1].low == "吧" && v.has(v.set(to+2), "they"):
-		return true // 十二拍，呃，八拍吧，十二拍她憋不住
-	case numbers && a.low == b.low && v.low(to+2) == "只":
-		return true // 到四十八页，四十八页只做前三题
 	case v.words[to-1].kind == number && v.words[to-1].end == inside && (isPart(b.low) || b.kind == month):
 		return true // "two thirds", "in June, the 21 June"
 	case isDigits(a.low) && isDigits(b.low), v.isDate(to) && !v.isDate(from), v.inRange(from), v.cutsOff(from, to),
