@@ -104,9 +104,9 @@ func unwanted(words []word) []reason {
 	}
 	leaveOutFalseStarts(words, drop)
 	leaveOutAsides(words, drop)
-	obey(words, drop)
+	obey(l.view, drop)
+	l.keepQuoted(drop)
 	correct(words, drop)
-	keepQuoted(words, drop)
 	for i, why := range drop {
 		if why == spoken { // nothing ends after it
 			words[i].end, words[i].mark = inside, ""
@@ -118,8 +118,7 @@ func unwanted(words []word) []reason {
 }
 
 // keepQuoted keeps what somebody said between quotes, but for what is corrected.
-func keepQuoted(words []word, drop []reason) {
-	v := newView(words)
+func (v *view) keepQuoted(drop []reason) {
 	said := false
 	for i, quoted := range v.quoted {
 		if quoted && (i == 0 || !v.quoted[i-1]) {

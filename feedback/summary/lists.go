@@ -9,10 +9,10 @@ import (
 // lists reports whether words[from:term] and the clause after them are statements of a list, such
 // as "she can float, she can swim", rather than one that is begun again, which goes on for longer.
 func (v *view) lists(from, term int) bool {
-	next := v.clauses[v.clause[term]]
 	if v.listsThings(from, term) {
 		return true
 	}
+	next := v.clauses[v.clause[term]]
 	for c := v.clause[from]; c < v.clause[term]; c++ {
 		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
 		n := end - first
@@ -176,9 +176,9 @@ func (v *view) endsList(from, term, j int) bool {
 var powers = wordSet("hundred thousand")
 
 // listsDays reports whether the days at i and j are of a list such as "Monday, Wednesday and
-// Friday", with hesitations between from term on.
+// Friday", with at most hesitations between from term on.
 func (v *view) listsDays(i, term, j int) bool {
-	if v.words[i].end >= sentence || !v.onlyHesitates(term, j) {
+	if v.words[i].end >= sentence {
 		return false
 	}
 	if addsNumbers[v.low(term-1)] {

@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	maxMeant   = 3 // clauses before a request, where there are no marks, and without figures, or
-	maxClauses = 6 // more than so many of a sentence
+	maxMeant   = 3 // clauses before a request that go with it, where there are no marks
+	maxClauses = 6 // clauses of a sentence: of a longer one no more go, either
 	maxHeads   = 8 // words of a clause that is otherwise left out
 )
 
 // obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
 // to know" and 这个不要写, where the model has left them: what a family must not read does not depend
 // on what was learnt from notes.
-func obey(words []word, drop []reason) {
+func obey(v *view, drop []reason) {
+	words := v.words
 	o := &obeyed{words: words, drop: drop, clauses: parts(words, clause), starts: []int{0}}
 	for c, words := range o.clauses {
 		o.starts = append(o.starts, o.starts[c]+len(words))
 	}
-	quoted := areQuoted(words)
 	for c, clause := range o.clauses {
-		if len(clause) > maxUnsaid || quoted[o.starts[c]] {
+		if len(clause) > maxUnsaid || v.quoted[o.starts[c]] {
 			continue
 		}
 		text := textOf(withoutEchoes(clause, o.why(c)))
