@@ -22,7 +22,11 @@ func leaveOutAsides(words []word, drop []reason) {
 		switch {
 		case len(s) > maxAside:
 		case says(said, "absent"): // as "I'll be with you" is not
-			mark(why, kept)
+			for i, w := range s {
+				if why[i] == filler && !hesitations[w.low] {
+					why[i] = kept
+				}
+			}
 		case at == 0 && len(clauses) < 4 && len(s) < 6 && onlyNames(s):
 			replace(why, filler, kept) // "Judo, Adam."
 		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):

@@ -64,13 +64,14 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 //
 // It makes up to four attempts after 429, 5xx and broken connections, each of at most a minute, and
 // waits as long as Retry-After requires, for at most two minutes in all. Transcripts of more than
-// 20,000 words are shortened by [Local].
+// 20,000 words are shortened by [Local]; of records for a report those in the middle are left out.
 //
 // The names of the student and the guardian are sent as tokens and restored in the answer: whole
 // names, their parts, the short forms usual in Chinese, names with a Korean particle, and what
 // sounds like a name and was probably meant. Not recognised are parts of a single letter or
-// character, names that are also common words (Will, May) in another case than given, and names
-// that were misheard in several sounds.
+// character, parts that are also words such as Art or Mum, names that have only two letters or are
+// also common words (Bo, Will) in another case than given, and names that were misheard in several
+// sounds.
 //
 // Numbers, weekdays and months of the answer that are not in the input are named in a warning.
 type Chat struct {
@@ -154,7 +155,13 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if err := ctx.Err(); err != nil {
 		return feedback.Summary{}, err
 	}
-	in, left, err := c.input(ctx, normalized(in))
+	in = normalized(in)
+	homework, err := homeworkOf(ctx, in.LastRecord)
+	if err != nil {
+		return feedback.Summary{}, err
+	}
+	in.LastRecord = homework
+	in, left, err := c.input(ctx, in)
 	if err != nil {
 		return feedback.Summary{}, err
 	}
@@ -165,8 +172,10 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	}
 	text, known := n.restore(a.text)
 	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
-	if len(left) > 0 {
-		warnShortened(&out, left)
+	if len(left) > 0 && in.Report {
+		warnShortened(&out, "records", left)
+	} else if len(left) > 0 {
+		warnShortened(&out, "sentences", left)
 	}
 	if a.truncated {
 		warn(&out, feedback.WarningIncomplete)
@@ -181,7 +190,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 }
 
 // input leaves out the lessons without words. If the others are too long, they become one, and the
-// sentences that were left out are returned.
+// sentences that were left out are returned, or of a report the dates of the records.
 func (c *Chat) input(
 	ctx context.Context, in feedback.SummaryInput,
 ) (_ feedback.SummaryInput, left []string, err error) {

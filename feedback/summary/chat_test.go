@@ -139,6 +139,8 @@ func TestAnswers(t *testing.T) {
 				`{"type":"text","text":"drawn."}]}}]}`, "Well drawn.", ""},
 		{"reasoning is left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`,
 			"Well drawn.", ""},
+		{"reasoning without its first tag", `{"choices":[{"message":{"content":"hm\n</think>\n\nWell drawn."}}]}`,
+			"Well drawn.", ""},
 		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`,
 			"Well", "length limit"},
 		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},
@@ -271,12 +273,23 @@ func TestChatReport(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "In March Ming was slow.", s.Text)
 	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened}, s.WarningCodes)
-	require.Contains(t, s.Warning, "2026-05-02")
+	require.Contains(t, s.Warning, "these records were left out (1):\n- 2026-05-02")
 	require.Contains(t, sent, "Tell what changed.")
 	require.NotContains(t, sent, "about lessons")
 	require.Contains(t, sent, `date=\"2026-03-02, Monday\"`)
 	require.Contains(t, sent, "[NAME_1_1] is quick")
 	require.NotContains(t, sent, "other")
+}
+
+// The rules name the tokens that are sent, also where those of a text look like them.
+func TestRulesNameTheTokens(t *testing.T) {
+	t.Parallel()
+	c, _ := newChat(t, ChatConfig{})
+	in := feedback.SummaryInput{Student: "Ming", Lessons: lessonsOf("[NAME_4_1] drew with Ming.")}
+	sent := c.messages(in, newNames([]string{in.Student, ""}, allTexts(in), nil))
+	require.Contains(t, sent[0].Content, "[NAMEX_1_1] is the student")
+	require.NotContains(t, sent[0].Content, "[NAME_")
+	require.Contains(t, sent[1].Content, "[NAME_4_1] drew with [NAMEX_1_1].")
 }
 
 func TestNothingIsSentWithoutWords(t *testing.T) {

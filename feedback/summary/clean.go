@@ -1,16 +1,51 @@
 package summary
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
 
 // clean returns the words of a lesson without what the speaker did not want to say: fillers,
 // repeated words, what was corrected or withdrawn, what was said to others or is not to be written.
-// What only then stands side by side is looked at once more.
-func clean(text string) []word {
+// It fails only if the context ends.
+func clean(ctx context.Context, text string) ([]word, error) {
+	var words []word
+	private := false
+	for _, block := range blocks(parse(text)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rest, withheld := cleanBlock(block)
+		words, private = append(words, rest...), private || withheld
+	}
+	words = withoutRepeatedSentences(withoutOpeningAndClosing(withoutStutters(words)))
+	if len(words) == 0 && !private {
+		return parse(text), nil // "Okay." is all that was said
+	}
+	return words, nil
+}
+
+// maxBlock is the length in words of what is looked at as a whole: a quarter of an hour. Time and
+// memory grow faster than it.
+const maxBlock = 2000
+
+// blocks divides words after sentences, or within one that is too long.
+func blocks(words []word) (out [][]word) {
+	from := 0
+	for i, w := range words {
+		if n := i + 1 - from; n >= maxBlock && w.end >= sentence || n == 2*maxBlock {
+			out = append(out, words[from:i+1])
+			from = i + 1
+		}
+	}
+	return append(out, words[from:])
+}
+
+// cleanBlock cleans a part of a lesson, and reports whether some of it is not to be written. What
+// only after that stands side by side is looked at once more.
+func cleanBlock(words []word) (rest []word, private bool) {
 	w := weights()
-	words, private := parse(text), false
 	for range 2 {
 		words = w.divide(words)
 		joinWords(words)
@@ -19,11 +54,7 @@ func clean(text string) []word {
 		private = private || slices.Contains(drop, unsaid)
 		words = without(words, drop)
 	}
-	words = withoutRepeatedSentences(withoutOpeningAndClosing(withoutStutters(words)))
-	if len(words) == 0 && !private {
-		return parse(text) // "Okay." is all that was said
-	}
-	return words
+	return words, private
 }
 
 // withoutStutters leaves out what is only said twice in a row by mistake, but for the last time.
@@ -36,7 +67,7 @@ func withoutStutters(words []word) []word {
 				continue
 			}
 			text := textOf(first)
-			if text == "在" && i > 0 && words[i-1].low == "现" { // 现在在
+			if i > 0 && endsAlike[words[i-1].low+text] { // 现在在
 				continue
 			}
 			if stutters[text] && textOf(again) == text || pronouns[text] && strings.HasPrefix(again[0].low, text+"'") {
@@ -53,6 +84,9 @@ var (
 		我 你 您 他 她 它 咱 这 那 第 就 在 把 被 跟 但 因 所 如 也 都 没
 		然后 因为 所以 但是 如果 还有 我们 他们 她们 今天`)
 	pronouns = wordSet("i we he she they it you")
+
+	// endsAlike are words of which the last character may be said again: 比如如果.
+	endsAlike = wordSet("现在 正在 实在 存在 比如 例如 其他 其它 吉他 原因 脚跟 后跟 鞋跟 首都")
 )
 
 // joinWords undoes ends where the speaker has set no mark and nothing ends: within numbers, as in
@@ -103,8 +137,8 @@ func unwanted(words []word) []reason {
 		}
 	}
 	leaveOutFalseStarts(words, drop)
-	leaveOutAsides(words, drop)
 	obey(l.view, drop)
+	leaveOutAsides(words, drop)
 	l.keepQuoted(drop)
 	correct(words, drop)
 	for i, why := range drop {
@@ -191,21 +225,30 @@ func wordSet(text string) map[string]bool {
 	return m
 }
 
-// withoutRepeatedSentences leaves out a sentence that was said before in the lesson.
+// withoutRepeatedSentences leaves out a sentence that was said before. One that may be only an
+// amount, such as "ten minutes a day", may belong to what stands before it: it goes only if that is
+// the same as before, or itself.
 func withoutRepeatedSentences(words []word) []word {
 	drop := make([]reason, len(words))
-	seen := map[string]bool{}
-	at := 0
+	seen, last, at := map[string]bool{}, "", 0
 	for _, s := range parts(words, sentence) {
-		text, _ := plainText(s)
-		if seen[text] {
+		text := textOf(s)
+		key := text
+		if len(s) <= maxAmount && slices.ContainsFunc(s, isFigure) && text != last {
+			key = last + "\n" + text
+		}
+		if seen[key] {
 			mark(drop[at:at+len(s)], spoken)
 		}
-		seen[text] = true
+		seen[text], seen[key] = true, true
+		last = text
 		at += len(s)
 	}
 	return without(words, drop)
 }
+
+// maxAmount is the length in words of a sentence that may be only an amount.
+const maxAmount = 8
 
 // reason is why a word is left out.
 type reason byte
@@ -275,8 +318,7 @@ func endsClause(before []word, next word) bool {
 		return false
 	}
 	if last.wide {
-		text, _ := plainText(before[len(before)-n:])
-		return countWords(text) > 1
+		return countWords(textOf(before[len(before)-n:])) > 1
 	}
 	return n >= 3 && clauseStarts[next.low]
 }

@@ -180,8 +180,9 @@ func statusFailure(resp *http.Response, data []byte) *failure {
 	return f
 }
 
-// thinking matches what reasoning models write before their answer.
-var thinking = regexp.MustCompile(`(?s)^\s*<think(?:ing)?>.*?</think(?:ing)?>`)
+// thinking matches what reasoning models write before their answer: the tag at its start may be
+// missing, and all of an answer that was cut off may be reasoning.
+var thinking = regexp.MustCompile(`(?s)^(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)`)
 
 // parseAnswer returns the text of a completion.
 func parseAnswer(data []byte) (answer, *failure) {

@@ -15,7 +15,6 @@ import (
 var warnings = map[feedback.SummaryWarning]string{
 	feedback.WarningFallback: "The summary service could not be used; " +
 		"this text consists of the lesson's own sentences.",
-	feedback.WarningShortened:   "The lessons were too long; sentences were left out.",
 	feedback.WarningIncomplete:  "The text may be incomplete: it reached the length limit of the summary service.",
 	feedback.WarningUnknownName: "The text mentions a person whose name could not be restored.",
 }
@@ -26,11 +25,11 @@ func warn(s *feedback.Summary, code feedback.SummaryWarning) {
 	s.WarningCodes = append(s.WarningCodes, code)
 }
 
-// warnShortened adds a warning that names the sentences that were left out: the starts of some, and
-// how many there are.
-func warnShortened(s *feedback.Summary, left []string) {
+// warnShortened adds a warning that names the sentences or records that were left out: the starts
+// of some, and how many there are.
+func warnShortened(s *feedback.Summary, what string, left []string) {
 	const maxNamed, maxRunes = 20, 60
-	text := fmt.Sprintf("The text was long; %d sentences were left out:", len(left))
+	text := fmt.Sprintf("The text was long; these %s were left out (%d):", what, len(left))
 	for _, l := range left[:min(len(left), maxNamed)] {
 		if r := []rune(l); len(r) > maxRunes {
 			l = string(r[:maxRunes]) + "…"

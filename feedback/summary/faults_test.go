@@ -80,6 +80,7 @@ func TestFaults(t *testing.T) {
 			time.Second},
 		{"no choices", body(`{"choices":[]}`), 4, "no choices", 10 * time.Second},
 		{"no content", body(`{"choices":[{"message":{"content":null}}]}`), 4, "empty", 10 * time.Second},
+		{"only reasoning", body(fmt.Sprintf(replyFmt, "<think>He drew")), 4, "empty", 10 * time.Second},
 		{"no text", body(fmt.Sprintf(replyFmt, " \n.")), 4, "empty", 10 * time.Second},
 		{"content of another kind", body(`{"choices":[{"message":{"content":7}}]}`), 1, "neither text", time.Second},
 		{"declined", body(`{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), 1, "declined",

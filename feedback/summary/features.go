@@ -49,10 +49,11 @@ type view struct {
 	classes   []uint64
 	clause    []int // of each word
 	clauses   [][2]int
-	sentence  []int    // of each clause
-	sentences [][2]int // the clauses of each
-	wide      uint32   // 1 of an unspaced script
-	quoted    []bool   // whether each word is between quotes
+	sentence  []int       // of each clause
+	sentences [][2]int    // the clauses of each
+	wide      uint32      // 1 of an unspaced script
+	quoted    []bool      // whether each word is between quotes
+	values    map[int]int // of the words that were asked for, see value
 }
 
 func hashOf(s string) uint32 {
@@ -86,7 +87,7 @@ func bucket(n int) uint32 {
 }
 
 func newView(words []word) *view {
-	v := &view{words: words, classes: classesOf(words), quoted: areQuoted(words)}
+	v := &view{words: words, classes: classesOf(words), quoted: areQuoted(words), values: make(map[int]int)}
 	wides, from := 0, 0
 	for i, w := range words {
 		v.ids = append(v.ids, hashOf(general(w)))
@@ -330,7 +331,7 @@ func (v *view) clauseFeatures(c int) keys {
 	k.add(66, bit(hasCapital(v.words[from])), size)
 	k.add(67, bit(v.words[from].kind == name), bit(n == 1))
 	if n <= 6 {
-		text, _ := plainText(v.words[from:to])
+		text := textOf(v.words[from:to])
 		h := hashOf(text)
 		k.add(68, h)
 		k.add(69, h, before/4, after/4)

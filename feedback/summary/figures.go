@@ -40,11 +40,12 @@ var (
 
 	figurePattern = func() *regexp.Regexp {
 		number := `(?:` + strings.Join(slices.Sorted(maps.Keys(englishNumbers)), "|") + `)`
+		months := strings.Join(slices.DeleteFunc(slices.Clone(englishMonths), isVerb), "|")
 		return regexp.MustCompile(`\d+(?:,\d{3})*` +
 			`|(?:周|星期|礼拜)([一二三四五六日天])` +
 			`|([零〇一二两三四五六七八九十百千万]+)` +
 			`|(?i:\b(` + strings.Join(englishDays, "|") + `)s?\b)` +
-			`|\b(` + strings.Join(englishMonths, "|") + `)\b` +
+			`|\b(March|May|(?i:` + months + `))\b` +
 			`|(?i:\b(` + number + `(?:(?:[ -]| and )` + number + `)*)\b)`)
 	}()
 )
@@ -63,6 +64,8 @@ func figures(text string) []figure {
 		}
 		add := func(n int) { f.value = strconv.Itoa(n); out = append(out, f) }
 		switch {
+		case group(1) != "" && strings.HasSuffix(text[:m[0]], "每") && isTimes(text[m[1]:]): // 每周三次
+			add(strings.Index("日一二三四五六", group(1)) / 3)
 		case group(1) != "":
 			f.value = "weekday " + strconv.Itoa(strings.Index("日一二三四五六", strings.Replace(group(1), "天", "日", 1))/3)
 			out = append(out, f)
@@ -76,8 +79,8 @@ func figures(text string) []figure {
 			f.value = "weekday " + strconv.Itoa(slices.Index(englishDays, strings.ToLower(group(3))))
 			out = append(out, f)
 		case group(4) != "":
-			f.vague = group(4) == "May" || group(4) == "March"
-			add(slices.Index(englishMonths, group(4)) + 1)
+			f.vague = isVerb(group(4))
+			add(1 + slices.IndexFunc(englishMonths, func(m string) bool { return strings.EqualFold(m, group(4)) }))
 		case group(5) != "":
 			f.vague = slices.Contains([]string{"one", "first", "second"}, strings.ToLower(f.text))
 			for _, n := range wordsToNumbers(f.text) {
@@ -89,6 +92,16 @@ func figures(text string) []figure {
 		}
 	}
 	return out
+}
+
+// isVerb reports whether a month is also a verb, without its capital letter.
+func isVerb(month string) bool { return month == "March" || month == "May" }
+
+// isTimes reports whether a text begins with how often something is done.
+func isTimes(text string) bool {
+	return slices.ContainsFunc([]string{"次", "回", "遍", "节课", "趟"}, func(s string) bool {
+		return strings.HasPrefix(text, s)
+	})
 }
 
 // chineseNumbers returns what a run of numerals means: one number, or some digits, such as 三四

@@ -21,6 +21,8 @@ func TestFiguresOfAnAnswerAreHeldAgainstTheSources(t *testing.T) {
 		{"half past", "on Friday at half past three in the afternoon", "Friday, 3:30 (15:30).", nil},
 		{"the twenty-four hours", "15:30 on Mondays", "Monday at 3:30 pm", nil},
 		{"dates", "on the fifth of December", "5 December; 12月5日", nil},
+		{"months as recognisers write them", "on the fifth of december", "5 December", nil},
+		{"times a week", "每周三次", "每周3次", nil},
 		{"words that are no figures", "练琴", "十分认真，千万别急，一起唱，一一做到。", nil},
 		{"English words that are none", "she plays", "At first she may march, wait a second, one by one.", nil},
 		{"another number", "bars 9 to 24", "Bars 9 to 25.\nGood: twelve.",

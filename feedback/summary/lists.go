@@ -79,19 +79,22 @@ func isPart(low string) bool {
 // six, seven and eight" and 一勺、两勺、三勺.
 func (v *view) countsUp(i, j int) bool {
 	last, n, reached := i, 1, false
-	for k := v.higher(i); k > 0; k = v.higher(k) {
+	for k := v.higher(i); k > 0 && n < longList; k = v.higher(k) {
 		last, n, reached = k, n+1, reached || k == j
 	}
-	for k := i - 1; k >= max(0, i-2); k-- {
+	for k := i - 1; k >= max(0, i-2) && n < longList; k-- {
 		if v.higher(k) == i {
 			n, i = n+1, k
 		}
 	}
-	lists := addsNumbers[v.low(last-1)]
+	lists := n == longList || addsNumbers[v.low(last-1)]
 	return reached && n > 2 && (lists || !slices.ContainsFunc(v.words[i:last], func(w word) bool {
 		return w.mark != "" && w.mark != "、"
 	}))
 }
+
+// longList is how many growing numbers are a list, whatever stands before the last.
+const longList = 30
 
 // pairs reports whether two or more figures of the clause from i on differ from those of the one
 // from j on: 五点七的三条，五点八的两条, "five on Monday, six on Tuesday".
@@ -236,9 +239,12 @@ var addsNumbers = wordSet("and or 和 或")
 
 // value returns the number at i, or 0 if it is not one or there are several.
 func (v *view) value(i int) int {
-	if all := figures(v.words[i].text); len(all) == 1 {
-		n, _ := strconv.Atoi(all[0].value)
-		return n
+	n, known := v.values[i]
+	if !known {
+		if all := figures(v.words[i].text); len(all) == 1 {
+			n, _ = strconv.Atoi(all[0].value)
+		}
+		v.values[i] = n
 	}
-	return 0
+	return n
 }

@@ -53,7 +53,7 @@ func (l Local) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	}
 	s := feedback.Summary{Text: text, Source: feedback.SummaryLocal}
 	if len(left) > 0 {
-		warnShortened(&s, left)
+		warnShortened(&s, "sentences", left)
 	}
 	return s, nil
 }
@@ -62,10 +62,11 @@ func (l Local) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 func (l Local) text(ctx context.Context, transcripts, names []string) (text string, left []string, err error) {
 	var all []piece
 	for i, t := range transcripts {
-		if err := ctx.Err(); err != nil {
+		words, err := clean(ctx, t)
+		if err != nil {
 			return "", nil, err
 		}
-		all = append(all, pieces(clean(t), i)...)
+		all = append(all, pieces(words, i)...)
 	}
 	if len(all) == 0 {
 		return "", nil, errNoWords

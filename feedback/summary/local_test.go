@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -28,6 +29,20 @@ func TestLocal(t *testing.T) {
 		{"marks of the script", "今天画苹果,很好看! 你喜欢吗?", "今天画苹果，很好看！你喜欢吗？"},
 		{"marks are kept", "We draw. Why? It is 3.5 m (or 4/5), and £5!",
 			"We draw. Why? It is 3.5 m (or 4/5), and £5!"},
+		{"words that end alike are no stutters", "比如如果他弹得快，手就紧。脚跟跟着脚尖走。", "比如如果他弹得快，手就紧。脚跟跟着脚尖走。"},
+		{"a stutter", "如如果他弹得快，手就紧。", "如果他弹得快，手就紧。"},
+		{"a hesitation before a date on which someone is away", "I'll be away next Friday, um, the 12th.",
+			"I'll be away next Friday, the 12th."},
+		{"an amount stays with what it belongs to",
+			"For homework, scales. Ten minutes a day. Then sight reading. Ten minutes a day.",
+			"For homework, scales. Ten minutes a day. Then sight reading. Ten minutes a day."},
+		{"an amount said twice", "For homework, scales. Ten minutes a day. Ten minutes a day.",
+			"For homework, scales. Ten minutes a day."},
+		{"trouble of others takes nothing from a request",
+			"Her parents are splitting up, keep that between us. Boys, stop fighting! We did bars 5 to 9.",
+			"We did bars 5 to 9."},
+		{"a request in traditional characters", "他爸爸失業了，這個不要告訴媽媽。音階彈得很好。", "音階彈得很好。"},
+		{"a holiday", "the christmas concert is on monday", "The Christmas concert is on Monday."},
 		{"no comma where a filler was", "Um, we, uh, played, you know, the minuet.", "We played the minuet."},
 		{"a comma where a Chinese filler was", "嗯，今天呢，那个，我们学了音阶，呃，还有练习曲。", "今天，我们学了音阶，还有练习曲。"},
 		{"a correction across sentences", "We saw 12 birds. No wait, 14 birds.", "We saw 14 birds."},
@@ -169,6 +184,36 @@ func TestCancelledContextEndsTheWork(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// Names get their capital letters, but for those that are also other words.
+func TestCapitalsOfNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ student, in, want string }{
+		{"Anna and Ben", "today anna sang and ben's drum was loud", "Today Anna sang and Ben's drum was loud."},
+		{"Will Turner", "today he will practise with turner", "Today he will practise with Turner."},
+		{"He You", "today he drew what you see", "Today he drew what you see."},
+		{"GROẞ", "today groß sang", "Today GROẞ sang."},
+	} {
+		s, err := Local{}.Summarize(t.Context(),
+			feedback.SummaryInput{Student: c.student, Lessons: lessonsOf(c.in)})
+		require.NoError(t, err)
+		require.Equal(t, c.want, s.Text)
+	}
+}
+
+// Counting far takes no more time than other words: it once took hours. Nothing is lost where a
+// long lesson is divided.
+func TestLongCountsStay(t *testing.T) {
+	t.Parallel()
+	var in strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&in, "%d, ", i+1)
+	}
+	words, err := clean(t.Context(), in.String())
+	require.NoError(t, err)
+	require.Len(t, words, 5000)
+	require.Equal(t, "5000", words[4999].text)
+}
+
 func TestLongLessonsLoseOnlyWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	var lesson strings.Builder
@@ -188,7 +233,7 @@ func TestLongLessonsLoseOnlyWhatIsNamed(t *testing.T) {
 		require.Contains(t, s.Text, k)
 	}
 	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened}, s.WarningCodes)
-	require.Contains(t, s.Warning, "were left out:\n- We drew an apple")
+	require.Contains(t, s.Warning, "were left out (16):\n- We drew an apple")
 }
 
 // digits returns the digits of s.

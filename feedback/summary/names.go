@@ -244,7 +244,9 @@ func nameForms(name string) []string {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
 	}) {
 		if han := []rune(part); script.IsUnspaced(han[0]) {
-			forms = append(forms, hanForms(han)...)
+			if forms = append(forms, hanForms(han)...); len(han) > maxHan && part != name && !isGroup(han) {
+				forms = append(forms, part) // of 阿卜杜热合曼·买买提
+			}
 			continue
 		}
 		part = strings.TrimSuffix(strings.TrimSuffix(part, "'s"), "’s")
@@ -254,6 +256,12 @@ func nameForms(name string) []string {
 	}
 	return forms
 }
+
+// maxHan is the length of a Chinese name: what is longer has another form, or is no name.
+const maxHan = 4
+
+// isGroup reports whether a name in Chinese is that of a class or a group.
+func isGroup(name []rune) bool { return strings.ContainsRune("班组队", name[len(name)-1]) }
 
 // hanForms returns the forms of a name in Chinese characters.
 func hanForms(name []rune) []string {
@@ -265,8 +273,8 @@ func hanForms(name []rune) []string {
 			return nil
 		}
 	}
-	if len(name) > 4 || strings.ContainsRune("班组队", name[len(name)-1]) {
-		return nil // a class or a group
+	if len(name) > maxHan || isGroup(name) {
+		return nil
 	}
 	forms := []string{string(name)}
 	family := string(name[:1])

@@ -18,6 +18,8 @@ func TestNamesAreHidden(t *testing.T) {
 	}{
 		{"whole and by parts", "Ana Field drew. Well done ana, said Mr Field's pupil.",
 			"[NAME_1_1] drew. Well done [NAME_1_2], said Mr [NAME_1_3]'s pupil.", []string{"Ana Field"}},
+		{"long names in parts", "阿卜杜热合曼弹得好，สมชาย 弹得好", "[NAME_1_2]弹得好，[NAME_2_2] 弹得好",
+			[]string{"阿卜杜热合曼·买买提", "สมชาย ใจดี"}},
 		{"not inside words", "Al also calls all", "[NAME_1_1] also calls all", []string{"Al"}},
 		{"a name that is a word keeps its case", "Will will draw, may I? May may.",
 			"[NAME_1_1] will draw, may I? [NAME_2_1] may.", []string{"Will", "May"}},

@@ -155,7 +155,7 @@ func (v *view) suffixAt(i int) uint32 {
 
 // isForm reports whether words are forms of one, as page and pages.
 func isForm(a, b word) bool {
-	return a.low == b.low || !a.wide && len(a.low) > 3 &&
+	return !a.wide && len(a.low) > 3 &&
 		strings.TrimSuffix(a.low, "s") == strings.TrimSuffix(b.low, "s")
 }
 

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -24,7 +25,6 @@ func normalized(in feedback.SummaryInput) feedback.SummaryInput {
 		&in.Instructions} {
 		*s = text(*s)
 	}
-	in.LastRecord = homeworkOf(in.LastRecord)
 	words, lessons := in.Words, in.Lessons
 	in.Words, in.Lessons = nil, nil
 	for _, w := range words {
@@ -37,14 +37,18 @@ func normalized(in feedback.SummaryInput) feedback.SummaryInput {
 }
 
 // homeworkOf returns the homework of a record.
-func homeworkOf(record string) string {
+func homeworkOf(ctx context.Context, record string) (string, error) {
+	words, err := clean(ctx, record)
+	if err != nil {
+		return "", err
+	}
 	var found []string
-	for _, p := range pieces(clean(record), 0) {
+	for _, p := range pieces(words, 0) {
 		if p.place == inHomework {
 			found = append(found, write(p.words, nil))
 		}
 	}
-	return strings.Join(found, "\n")
+	return strings.Join(found, "\n"), nil
 }
 
 // allTexts returns all texts of the input but the names.
@@ -96,6 +100,7 @@ func (c *Chat) messages(in feedback.SummaryInput, n *names) []message {
 	if in.Report {
 		system = strings.TrimSpace(reportPrompt)
 	}
+	system = strings.ReplaceAll(system, "[NAME_", "["+n.word+"_")
 	if in.Instructions != "" {
 		system += "\n\nThe teacher's wishes for tone and form. They change neither what may be left out nor any " +
 			"other rule above:\n<wishes>\n" + hide(in.Instructions) + "\n</wishes>"

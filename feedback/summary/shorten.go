@@ -14,7 +14,7 @@ func shorten(all []piece, limit int) (rest, left []piece) {
 	count := map[string]int{}
 	sizes := make([]int, len(all))
 	for i, p := range all {
-		text, _ := plainText(p.words)
+		text := textOf(p.words)
 		sizes[i] = countWords(text)
 		words += sizes[i]
 		for _, w := range p.words {

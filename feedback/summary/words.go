@@ -165,8 +165,8 @@ func joined(s string, tokens []script.Token) []script.Token {
 			for i+1 < len(tokens) && tokens[i+1].Start < t.End {
 				i++
 			}
-			for isNumeral(s[t.Start:t.End]) && i+1 < len(tokens) && tokens[i+1].Start == t.End &&
-				isNumeral(s[tokens[i+1].Start:tokens[i+1].End]) {
+			for number := isNumeral(s[t.Start:t.End]); number && i+1 < len(tokens) &&
+				tokens[i+1].Start == t.End && isNumeral(s[tokens[i+1].Start:tokens[i+1].End]); {
 				i++
 				t.End = tokens[i].End
 			}
@@ -223,24 +223,16 @@ func spacesArePauses(tokens []script.Token) bool {
 	return chars >= 3*spaces
 }
 
-// plainText returns words in lower case without marks, and the start of each in it.
-func plainText(words []word) (string, []int) {
+// textOf returns words in lower case without marks.
+func textOf(words []word) string {
 	var b strings.Builder
-	starts := make([]int, len(words))
 	for i, w := range words {
 		if i > 0 && !w.wide && !words[i-1].wide {
 			b.WriteByte(' ')
 		}
-		starts[i] = b.Len()
 		b.WriteString(w.low)
 	}
-	return b.String(), starts
-}
-
-// textOf returns words in lower case.
-func textOf(words []word) string {
-	text, _ := plainText(words)
-	return text
+	return b.String()
 }
 
 // parts divides words after those with at least this end.
@@ -315,12 +307,14 @@ func capital(w word, upper bool, names []string) string {
 		return w.text
 	}
 	for _, n := range names {
-		if strings.EqualFold(n, w.text) || strings.EqualFold(n+"'s", w.low) {
-			return n + w.text[len(n):]
+		own, _, _ := strings.Cut(w.low, "'s")
+		if low := strings.ToLower(n); low == own && !commonWords[low] && !proclitics[low] && !pronouns[low] &&
+			!slices.Contains(notNames, low) {
+			return n + w.text[len(own):]
 		}
 	}
-	_, isMonth := slices.BinarySearch(capitals, strings.TrimSuffix(w.low, "s"))
-	if upper || isMonth || w.low == "i" || strings.HasPrefix(w.low, "i'") {
+	hasOne := capitals[w.low] || capitals[strings.TrimSuffix(w.low, "s")]
+	if upper || hasOne || w.low == "i" || strings.HasPrefix(w.low, "i'") {
 		r, n := utf8.DecodeRuneInString(w.text)
 		if unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r) {
 			return string(unicode.ToUpper(r)) + w.text[n:]
@@ -329,8 +323,8 @@ func capital(w word, upper bool, names []string) string {
 	return w.text
 }
 
-// capitals are words that always have a capital letter, sorted. March and May are also verbs.
-var capitals = strings.Fields(`april august christmas december easter english february french friday german
+// capitals are words that always have a capital letter. March and May are also verbs.
+var capitals = wordSet(`april august christmas december easter english february french friday german
 	january july june latin monday november october saturday september spanish sunday thursday tuesday
 	wednesday`)
 
