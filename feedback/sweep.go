@@ -15,11 +15,15 @@ const (
 	sweepBatch = 500
 	// maxSweepErrors is after how many errors a sweep ends: the store is out of order then.
 	maxSweepErrors = 10
+	// fewOrphans is how many orphans may be in a batch in any case. More of them may be a quarter
+	// of it: an orphan is rare, unless the database is not that of the audio store.
+	fewOrphans = 10
 )
 
 // Sweep queues segments again that have been transcribing for longer than any worker may, and
-// deletes expired idempotency keys and audio that no segment refers to. Call it every hour or so,
-// for example as a periodic job. Concurrent calls do no harm.
+// deletes expired idempotency keys and audio that no segment refers to. It fails, and deletes no
+// more audio, if that is much of the audio, since the database may be another one. Call it every
+// hour or so, for example as a periodic job. Concurrent calls do no harm.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.now()
 	if err := s.store.DeleteIdempotencyKeys(ctx, now.Add(-keyLifetime)); err != nil {
@@ -33,33 +37,43 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.cfg.Logger.WarnContext(ctx, "segment was stuck and is queued again", "segment_id", seg.ID)
 		s.broker.notify(seg.SessionID)
 	}
+	return s.sweepAudio(ctx, now.Add(-orphanAge))
+}
+
+// sweepAudio goes on after audio that cannot be deleted, so that it keeps no other.
+func (s *Service) sweepAudio(ctx context.Context, before time.Time) error {
 	var batch []string
 	var failed []error
-	for key, err := range s.cfg.Audio.Keys(ctx, now.Add(-orphanAge)) {
+	for key, err := range s.cfg.Audio.Keys(ctx, before) {
 		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
-		if batch = append(batch, key); len(batch) == sweepBatch {
-			failed = append(failed, s.deleteOrphans(ctx, batch)...)
-			if len(failed) >= maxSweepErrors {
-				return errors.Join(failed...)
-			}
-			batch = batch[:0]
-		}
-	}
-	return errors.Join(append(failed, s.deleteOrphans(ctx, batch)...)...)
-}
-
-// deleteOrphans goes on after an error, so that a file that cannot be deleted keeps no other.
-func (s *Service) deleteOrphans(ctx context.Context, keys []string) (failed []error) {
-	used, err := s.store.AudioInUse(ctx, keys)
-	if err != nil {
-		return []error{err}
-	}
-	for _, key := range keys {
-		if slices.Contains(used, key) {
+		if batch = append(batch, key); len(batch) < sweepBatch {
 			continue
 		}
+		more, err := s.deleteOrphans(ctx, batch)
+		failed = append(failed, more...)
+		if err != nil || len(failed) >= maxSweepErrors {
+			return errors.Join(append(failed, err)...)
+		}
+		batch = batch[:0]
+	}
+	more, err := s.deleteOrphans(ctx, batch)
+	return errors.Join(append(append(failed, more...), err)...)
+}
+
+// deleteOrphans returns what could not be deleted, and why nothing was.
+func (s *Service) deleteOrphans(ctx context.Context, keys []string) (failed []error, err error) {
+	used, err := s.store.AudioInUse(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	orphans := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(used, key) })
+	if n := len(orphans); n > fewOrphans && n > len(keys)/4 {
+		return nil, fmt.Errorf("feedback: sweep: the database does not know %d of %d recordings, so they are not "+
+			"deleted: is it the database of this audio store?", n, len(keys))
+	}
+	for _, key := range orphans {
 		if err := s.cfg.Audio.Delete(ctx, key); err != nil {
 			failed = append(failed, fmt.Errorf("audio %s: %w", key, err))
 			if len(failed) == maxSweepErrors {
@@ -69,5 +83,5 @@ func (s *Service) deleteOrphans(ctx context.Context, keys []string) (failed []er
 		}
 		s.cfg.Logger.InfoContext(ctx, "deleted audio without a segment", "audio_key", key)
 	}
-	return failed
+	return failed, nil
 }

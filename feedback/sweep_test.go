@@ -78,15 +78,18 @@ func (s *undeletable) Delete(ctx context.Context, key string) error {
 
 func TestSweepGoesOnAfterAudioThatCannotBeDeleted(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ orphans, fails, calls, left int }{
-		"one":  {3, 1, 3, 1},
-		"many": {12, 12, 10, 12},
+	for name, test := range map[string]struct{ used, orphans, fails, calls, left int }{
+		"one":  {0, 3, 1, 3, 1},
+		"many": {36, 12, 12, 10, 48},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			e.clock.Add(time.Since(e.clock.Now())) // files have the real time
 			l := e.lesson()
+			for i := range test.used {
+				e.add(l, strconv.Itoa(i))
+			}
 			var audio *undeletable
 			s := e.service(func(c *feedback.Config) {
 				audio = &undeletable{AudioStore: c.Audio, fails: test.fails}
@@ -102,6 +105,41 @@ func TestSweepGoesOnAfterAudioThatCannotBeDeleted(t *testing.T) {
 			e.clock.Add(2 * time.Hour)
 			require.ErrorContains(t, s.Sweep(t.Context()), "permission denied")
 			require.Equal(t, test.calls, audio.calls)
+			require.Len(t, e.files(), test.left)
+		})
+	}
+}
+
+func TestSweepDeletesNothingOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ours, others, left int
+		want               string
+	}{
+		"a few orphans":          {0, 10, 0, ""},
+		"another database":       {0, 11, 11, "does not know 11 of 11"},
+		"two of the same size":   {12, 12, 24, "does not know 12 of 24"},
+		"orphans of a large one": {36, 12, 36, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, other := newEnv(t), newEnv(t)
+			other.audioDir = e.audioDir
+			other.Service = other.service()
+			e.clock.Add(time.Since(e.clock.Now())) // files have the real time
+			l, otherLesson := e.lesson(), other.lesson()
+			for i := range test.ours {
+				e.add(l, strconv.Itoa(i))
+			}
+			for i := range test.others {
+				other.add(otherLesson, strconv.Itoa(i))
+			}
+			e.clock.Add(2 * time.Hour)
+			if err := e.Sweep(t.Context()); test.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, test.want)
+			}
 			require.Len(t, e.files(), test.left)
 		})
 	}
