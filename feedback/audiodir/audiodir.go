@@ -18,6 +18,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"lessonkit.example/feedback"
@@ -194,8 +195,12 @@ func olderThan(e fs.DirEntry, t time.Time) bool {
 
 func storageError(op string, err error) error { return recording.StorageError("audiodir: "+op, err) }
 
-// syncDir makes the entries of a directory durable.
+// syncDir makes the entries of a directory durable. On Windows, which does not flush directories,
+// that is left to the journal of NTFS.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

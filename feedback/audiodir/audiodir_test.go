@@ -120,3 +120,22 @@ func TestMissingDirectoryIsAStorageError(t *testing.T) {
 	require.NotContains(t, e.Message, dir, "paths are for the log")
 	require.Positive(t, e.RetryAfter())
 }
+
+func TestAudioThatCannotBeKeptLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := audiodir.New(dir)
+	require.NoError(t, err)
+	a, err := s.Stage(t.Context(), strings.NewReader(string(feedbacktest.MP3("x"))), 1<<20)
+	require.NoError(t, err)
+	subdirs, err := filepath.Glob(filepath.Join(dir, "[0-9a-f][0-9a-f]"))
+	require.NoError(t, err)
+	require.Len(t, subdirs, 256)
+	for _, sub := range subdirs {
+		require.NoError(t, os.Remove(sub))
+	}
+	_, err = a.Keep(t.Context(), nil)
+	require.ErrorIs(t, err, feedback.ErrStorage)
+	require.NoError(t, a.Discard())
+	require.Empty(t, files(t, dir))
+}

@@ -116,12 +116,16 @@ func (a *staged) moveTo(path string) error {
 	if err := a.f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Rename(a.f.Name(), path); err != nil {
-		return err
-	}
 	f := a.f
 	a.f = nil
-	if err := errors.Join(f.Close(), syncDir(filepath.Dir(path))); err != nil {
+	err := f.Close() // Windows does not rename an open file
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil
