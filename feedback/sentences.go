@@ -82,9 +82,10 @@ func (s Segment) Sentences() []Sentence {
 		}
 		changed = Sentence{}
 	}
-	for _, was := range s.recognised() {
+	recognised := s.recognised()
+	for i, was := range recognised {
 		before, after, same := strings.Cut(rest, was.Text)
-		if !same {
+		if !same || isLater(before, after, recognised[i:]) {
 			if changed.End == 0 {
 				changed.Start = was.Start
 			}
@@ -97,6 +98,21 @@ func (s Segment) Sentences() []Sentence {
 	}
 	add(rest)
 	return out
+}
+
+// isLater reports whether what is between before and after is not the first of the recognised
+// sentences but a later one with the same text, since before has one of those in between.
+func isLater(before, after string, recognised []Sentence) bool {
+	skipped := 0
+	for i := 1; i < min(len(recognised), 20); i++ {
+		skipped += len(recognised[i-1].Text)
+		if next := recognised[i].Text; strings.Contains(before, next) &&
+			// Otherwise the teacher has written a sentence that is said again later.
+			(skipped <= len(before) || !strings.Contains(after, next)) {
+			return true
+		}
+	}
+	return false
 }
 
 // recognised returns the sentences of Text.

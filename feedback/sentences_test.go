@@ -109,6 +109,40 @@ func TestEditedTextsCount(t *testing.T) {
 	require.Equal(t, []string{"Kathryn"}, words)
 }
 
+// TestSentencesThatAreSaidAgainKeepTheirTimes when the teacher deletes or changes others. Each
+// recognised sentence lasts a second.
+func TestSentencesThatAreSaidAgainKeepTheirTimes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ recognised, edited, times string }{
+		{"好。|先弹音阶。|好。|再弹曲子。", "先弹音阶。好。再弹曲子。", "1 先弹音阶。2 好。3 再弹曲子。"},
+		{"好。|先弹音阶。|好。|再弹曲子。", "好。先弹音阶。再弹曲子。", "0 好。1 先弹音阶。3 再弹曲子。"},
+		{"好。|弹音阶。|好。|弹音阶。|好。", "弹音阶。好。弹音阶。好。", "1 弹音阶。2 好。3 弹音阶。4 好。"},
+		{"好的，老师。|嗯。|好的，老师。|再见。", "嗯。好的，老师。再见。", "1 嗯。2 好的，老师。3 再见。"},
+		{"嗯好。|先弹音阶。|好。", "好。先弹音阶。好。", "0 好。1 先弹音阶。2 好。"},
+		{"好。|先弹音阶。|好。", "今天学新曲子。好。先弹音阶。好。", "0 好。1 先弹音阶。2 好。"},
+	} {
+		var transcript feedback.Transcript
+		for i, s := range strings.Split(test.recognised, "|") {
+			at := time.Duration(i) * time.Second
+			transcript.Text += s
+			transcript.Sentences = append(transcript.Sentences,
+				feedback.Sentence{Text: s, Start: at, End: at + time.Second})
+		}
+		e := newEnv(t)
+		seg, task := e.add(e.lesson(), "a")
+		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) { return transcript, nil }
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+		seg, err := e.EditSegment(t.Context(), e.teacher, seg.ID, feedback.SegmentEdit{Text: &test.edited})
+		require.NoError(t, err)
+		got := ""
+		for _, s := range seg.Sentences() {
+			got += fmt.Sprint(s.Start.Seconds(), " ", s.Text)
+			require.Equal(t, s.Start+time.Second, s.End, got)
+		}
+		require.Equal(t, test.times, got)
+	}
+}
+
 func TestARecordingThatIsCutOffSaysSo(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
