@@ -142,6 +142,16 @@ func TestConventions(t *testing.T) {
 				"feedback_session_id": session}).want(201)
 			e.do("PUT", "/feedback-sessions/"+session, whole).want(409, "session_completed")
 		},
+		"a PUT may send back a session with long texts": func(t *testing.T, e *env) {
+			session := e.session(e.profile("Ming"))
+			lesson := e.lesson(session)
+			for _, marker := range []string{"a", "b", "c", "d"} {
+				segment := e.upload(lesson, recording(marker)).want(202).str("segment_id")
+				e.do("PUT", "/audio-segments/"+segment+"/text", object{"text": strings.Repeat("音", 20_000)}).want(200)
+			}
+			whole := e.do("GET", "/feedback-sessions/"+session, nil).json
+			e.do("PUT", "/feedback-sessions/"+session, whole).want(200)
+		},
 		"400 malformed JSON or multipart": func(t *testing.T, e *env) {
 			e.do("POST", "/profiles", `{"name":`).want(400)
 			e.do("POST", "/profiles", ``).want(400)
@@ -161,7 +171,8 @@ func TestConventions(t *testing.T) {
 		"413 too large, 415 another type": func(t *testing.T, e *env) {
 			path, longest := "/feedback-sessions/"+e.session(e.profile("Ming")), strings.Repeat(`\ud83d\ude00`, 20_000)
 			e.do("PUT", path, `{"feedback_text":"`+longest+`"}`).want(200)
-			e.do("PUT", path, `{"feedback_text":"`+strings.Repeat("x", 300<<10)+`"}`).want(413, "too_large")
+			e.do("PUT", path, `{"feedback_text":"`+strings.Repeat("x", 3<<20)+`"}`).want(413, "too_large")
+			e.do("POST", "/profiles", `{"name":"`+strings.Repeat("x", 300<<10)+`"}`).want(413, "too_large")
 			e.do("POST", "/profiles", "name=Ming", "Content-Type", "application/x-www-form-urlencoded").want(415)
 		},
 		"paths and methods that are not there are problems too": func(t *testing.T, e *env) {

@@ -164,7 +164,7 @@ func (s *server) registerSessions(api huma.API) {
 		return &output[messageText]{messageText{text}}, problem("path", err)
 	})
 
-	huma.Register(api, s.operation(huma.Operation{
+	save := s.operation(huma.Operation{
 		Method: http.MethodPut, Path: "/feedback-sessions/{session_id}", OperationID: "save-session",
 		Tags: []string{sessionsTag}, Summary: "Save a session's text and date",
 		Description: "Saves the fields that are sent. With If-Match, an edit of a version that has changed since is " +
@@ -172,7 +172,9 @@ func (s *server) registerSessions(api huma.API) {
 			"were read.",
 		Errors: slices.Concat(jsonBody,
 			[]int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}),
-	}), func(ctx context.Context, in *struct {
+	})
+	save.MaxBodyBytes = 2 << 20 // the session may be sent back as it was read: see Config.MaxRequestsInAll
+	huma.Register(api, save, func(ctx context.Context, in *struct {
 		ID      wire.ID `path:"session_id"`
 		IfMatch string  `header:"If-Match" doc:"The ETag of the session as it was read."`
 		Body    sessionEdit
