@@ -138,9 +138,20 @@ func TestConventions(t *testing.T) {
 			whole["generated_text"], whole["state"] = "mine", "completed"
 			a = e.do("PUT", "/feedback-sessions/"+session, whole).want(422, "invalid_fields")
 			require.Equal(t, []string{"body.state", "body.generated_text"}, locations(a))
-			e.do("POST", "/feedback-records", object{"profile_id": id, "feedback_date": "2026-05-31", "content": "x",
-				"feedback_session_id": session}).want(201)
+			record := e.do("POST", "/feedback-records", object{"profile_id": id, "feedback_date": "2026-05-31",
+				"content": "x", "feedback_session_id": session}).want(201).json
 			e.do("PUT", "/feedback-sessions/"+session, whole).want(409, "session_completed")
+
+			path := "/feedback-records/" + record["record_id"].(string)
+			record["content"] = "y"
+			require.Equal(t, record, e.do("PUT", path, record).want(200).json)
+			record["feedback_session_id"], record["academic_year"] = uuid.NewString(), 2000
+			a = e.do("PUT", path, record).want(422, "invalid_fields")
+			require.Equal(t, []string{"body.feedback_session_id", "body.academic_year"}, locations(a))
+			record = e.do("POST", "/feedback-records", object{"profile_id": id, "feedback_date": "2026-05-31",
+				"content": "of no session"}).want(201).json
+			path = "/feedback-records/" + record["record_id"].(string)
+			require.Equal(t, record, e.do("PUT", path, record).want(200).json)
 		},
 		"a PUT may send back a session with long texts": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))

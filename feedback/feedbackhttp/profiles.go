@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
@@ -45,22 +44,6 @@ type profileReplacement struct {
 	ProfileID *string `json:"profile_id,omitempty" readOnly:"true" doc:"Read-only."`
 	CreatedAt *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
 	UpdatedAt *string `json:"updated_at,omitempty" readOnly:"true" doc:"Read-only."`
-}
-
-// checkReadOnly refuses read-only fields of a profile that differ from the current ones.
-func (r profileReplacement) checkReadOnly(ctx context.Context, svc *feedback.Service, id uuid.UUID) error {
-	if r.ProfileID == nil && r.CreatedAt == nil && r.UpdatedAt == nil {
-		return nil
-	}
-	p, err := svc.Profile(ctx, teacher(ctx), id)
-	if err != nil {
-		return problem("path", err)
-	}
-	var fields readOnlyFields
-	fields.compare("profile_id", r.ProfileID, p.ID.String())
-	fields.compareTime("created_at", r.CreatedAt, p.CreatedAt)
-	fields.compareTime("updated_at", r.UpdatedAt, p.UpdatedAt)
-	return fields.problem()
 }
 
 // profilePath is the path parameter of a profile.
@@ -118,7 +101,11 @@ func (s *server) registerProfiles(api huma.API) {
 		ID   wire.ID `path:"profile_id"`
 		Body profileReplacement
 	}) (*output[studentProfile], error) {
-		if err := in.Body.checkReadOnly(ctx, s.svc, in.ID.UUID); err != nil {
+		read := func() (studentProfile, error) {
+			p, err := s.svc.Profile(ctx, teacher(ctx), in.ID.UUID)
+			return profileOut(p), err
+		}
+		if err := checkReadOnly(in.Body, read, "profile_id", "created_at", "updated_at"); err != nil {
 			return nil, err
 		}
 		p, err := s.svc.ReplaceProfile(ctx, teacher(ctx), in.ID.UUID, in.Body.Input())

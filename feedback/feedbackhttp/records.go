@@ -63,6 +63,14 @@ func (recordFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 type recordEdit struct {
 	FeedbackDate string `json:"feedback_date" format:"date" example:"2026-05-31"`
 	Content      string `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
+
+	RecordID     *string `json:"record_id,omitempty" readOnly:"true" doc:"Read-only."`
+	ProfileID    *string `json:"profile_id,omitempty" readOnly:"true" doc:"Read-only."`
+	AcademicYear *int    `json:"academic_year,omitempty" readOnly:"true" doc:"Read-only."`
+	Term         *string `json:"term,omitempty" readOnly:"true" doc:"Read-only."`
+	CreatedAt    *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
+
+	FeedbackSessionID *string `json:"feedback_session_id,omitempty" readOnly:"true" nullable:"true" doc:"Read-only."`
 }
 
 // recordPath is the path parameter of a record.
@@ -134,13 +142,22 @@ func (s *server) registerRecords(api huma.API) {
 		Method: http.MethodPut, Path: "/feedback-records/{record_id}", OperationID: "save-record",
 		Tags: []string{recordsTag}, Summary: "Change a feedback record",
 		Description: "Replaces date and content. With If-Match, an edit of a version that has changed since is " +
-			"refused (412).",
+			"refused (412). Read-only fields may be sent back as they were read.",
 		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusPreconditionFailed}),
 	}), func(ctx context.Context, in *struct {
 		ID      wire.ID `path:"record_id"`
 		IfMatch string  `header:"If-Match" doc:"The ETag of the record as it was read."`
 		Body    recordEdit
 	}) (*recordOutput, error) {
+		read := func() (feedbackRecord, error) {
+			record, err := s.svc.Record(ctx, teacher(ctx), in.ID.UUID)
+			return recordOut(record), err
+		}
+		err := checkReadOnly(in.Body, read, "record_id", "profile_id", "feedback_session_id", "academic_year", "term",
+			"created_at")
+		if err != nil {
+			return nil, err
+		}
 		record, err := s.svc.EditRecord(ctx, teacher(ctx), in.ID.UUID, feedback.RecordEdit{
 			Date: in.Body.FeedbackDate, Content: in.Body.Content, IfVersion: versions(in.IfMatch)})
 		return recordAnswer(http.StatusOK, record), problem("body", err)

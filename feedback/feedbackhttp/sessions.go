@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
@@ -82,24 +81,6 @@ type sessionEdit struct {
 	// The service itself changes these at any time, so they are not compared.
 	UpdatedAt *string               `json:"updated_at,omitempty" readOnly:"true" doc:"Ignored."`
 	Lessons   []wire.FeedbackLesson `json:"lessons,omitempty" readOnly:"true" doc:"Ignored."`
-}
-
-// checkReadOnly refuses read-only fields of a session that differ from the current ones.
-func (e sessionEdit) checkReadOnly(ctx context.Context, svc *feedback.Service, id uuid.UUID) error {
-	if e.SessionID == nil && e.ProfileID == nil && e.State == nil && e.GeneratedText == nil && e.CreatedAt == nil {
-		return nil
-	}
-	s, err := svc.Session(ctx, teacher(ctx), id)
-	if err != nil || s.State == feedback.SessionCompleted { // which EditSession refuses
-		return problem("path", err)
-	}
-	var fields readOnlyFields
-	fields.compare("session_id", e.SessionID, s.ID.String())
-	fields.compare("profile_id", e.ProfileID, s.ProfileID.String())
-	fields.compare("state", e.State, string(s.State))
-	fields.compare("generated_text", e.GeneratedText, s.GeneratedText)
-	fields.compareTime("created_at", e.CreatedAt, s.CreatedAt)
-	return fields.problem()
 }
 
 func (s *server) registerSessions(api huma.API) {
@@ -179,7 +160,16 @@ func (s *server) registerSessions(api huma.API) {
 		IfMatch string  `header:"If-Match" doc:"The ETag of the session as it was read."`
 		Body    sessionEdit
 	}) (*sessionOutput, error) {
-		if err := in.Body.checkReadOnly(ctx, s.svc, in.ID.UUID); err != nil {
+		read := func() (wire.FeedbackSession, error) {
+			session, err := s.svc.Session(ctx, teacher(ctx), in.ID.UUID)
+			if err == nil && session.State == feedback.SessionCompleted {
+				err = feedback.ErrSessionCompleted
+			}
+			return wire.SessionOf(session), err
+		}
+		in.Body.Lessons = nil
+		err := checkReadOnly(in.Body, read, "session_id", "profile_id", "state", "generated_text", "created_at")
+		if err != nil {
 			return nil, err
 		}
 		session, err := s.svc.EditSession(ctx, teacher(ctx), in.ID.UUID, feedback.SessionEdit{
