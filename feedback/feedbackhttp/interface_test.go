@@ -342,9 +342,9 @@ func TestRecords(t *testing.T) {
 			require.NotEqual(t, first.json, post("b").want(201).json)
 			require.NotEqual(t, first.json, e.do("POST", "/feedback-records", body).want(201).json)
 			body["content"] = "y"
-			post("a").want(422, "idempotency_key_reused")
+			post("a").want(409, "idempotency_key_reused")
 			e.now.Add(24*time.Hour - time.Second)
-			post("a").want(422, "idempotency_key_reused")
+			post("a").want(409, "idempotency_key_reused")
 			e.now.Add(2 * time.Second)
 			post("a").want(201)
 			require.Equal(t, 4, e.count("feedback_records"))

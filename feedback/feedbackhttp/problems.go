@@ -30,7 +30,7 @@ var answers = []struct {
 	{feedback.ErrAudioDeleted, http.StatusConflict, "recording_deleted"},
 	{feedback.ErrNothingTranscribed, http.StatusConflict, "nothing_transcribed"},
 	{feedback.ErrNothingToReport, http.StatusUnprocessableEntity, "nothing_to_report"},
-	{feedback.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
+	{feedback.ErrKeyReused, http.StatusConflict, "idempotency_key_reused"},
 	{feedback.ErrStale, http.StatusPreconditionFailed, "stale_version"},
 	{feedback.ErrAudioTooLarge, http.StatusRequestEntityTooLarge, "audio_too_large"},
 	{feedback.ErrAudioType, http.StatusUnsupportedMediaType, "not_audio"},

@@ -103,9 +103,9 @@ func (s *server) registerRecords(api huma.API) {
 		Tags: []string{recordsTag}, Summary: "Create a feedback record",
 		Description: "Naming a voice session completes it; if the session has a record of this date and content, " +
 			"that is the answer (200). A request that is repeated with the same Idempotency-Key is answered as the " +
-			"first one was.",
+			"first one was; another request with it is refused (409).",
 		DefaultStatus: http.StatusCreated,
-		Errors:        jsonBody,
+		Errors:        slices.Concat(jsonBody, []int{http.StatusConflict}),
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The session has this record already",
 			Headers:     map[string]*huma.Param{"ETag": textHeader("The version of the record, for If-Match.")},

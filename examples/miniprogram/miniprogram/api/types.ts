@@ -573,8 +573,32 @@ export type Readiness = {
 };
 
 export type RecordEdit = {
+    /**
+     * Read-only.
+     */
+    readonly academic_year?: number;
     content: string;
+    /**
+     * Read-only.
+     */
+    readonly created_at?: string;
     feedback_date: string;
+    /**
+     * Read-only.
+     */
+    readonly feedback_session_id?: string | null;
+    /**
+     * Read-only.
+     */
+    readonly profile_id?: string;
+    /**
+     * Read-only.
+     */
+    readonly record_id?: string;
+    /**
+     * Read-only.
+     */
+    readonly term?: string;
 };
 
 export type RecordFields = {
@@ -954,6 +978,11 @@ export type ProfileReplacementWritable = {
      */
     subject?: string;
     term?: string;
+};
+
+export type RecordEditWritable = {
+    content: string;
+    feedback_date: string;
 };
 
 export type SessionEditWritable = {
@@ -3219,6 +3248,10 @@ export type CreateRecordErrors = {
      */
     408: Problem;
     /**
+     * Conflict
+     */
+    409: Problem;
+    /**
      * Request Entity Too Large
      */
     413: Problem;
@@ -3366,7 +3399,7 @@ export type GetRecordResponses = {
 export type GetRecordResponse = GetRecordResponses[keyof GetRecordResponses];
 
 export type SaveRecordData = {
-    body: RecordEdit;
+    body: RecordEditWritable;
     headers?: {
         /**
          * The ETag of the record as it was read.
