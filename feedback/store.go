@@ -52,7 +52,8 @@ type Store interface {
 		_ []Profile, more bool, err error)
 	// DeleteProfile deletes a profile with its records, sessions, lessons and segments and those of
 	// the teacher's words that its name contains, and gives the outbox a [TaskDeleteAudio] for each
-	// recording.
+	// recording. On a disk that is full, it may delete records before all else, as may
+	// EraseTeacher.
 	DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error
 
 	// EraseTeacher deletes everything of a teacher, and gives the outbox a [TaskDeleteAudio] for

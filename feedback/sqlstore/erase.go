@@ -12,16 +12,24 @@ import (
 	"lessonkit.example/internal/db"
 )
 
-// deleteRecords deletes the records of a teacher or a student, some at a time, so that the log
-// needs little space on a disk that is full.
-func (s *Store) deleteRecords(ctx context.Context, where string, args ...any) error {
+// erase runs a transaction that deletes the records that where selects, and more. On a disk without
+// space for SQLite's log of that, the records are deleted before, some at a time.
+func (s *Store) erase(
+	ctx context.Context, op string, fn func(ctx context.Context, tx *sql.Tx) error, where string, args ...any,
+) error {
+	if s.CheckSpace(ctx) == nil {
+		err := s.update(ctx, op, fn)
+		if s.db.Engine == db.Postgres || !errors.Is(err, feedback.ErrUnavailable) {
+			return err
+		}
+	}
 	for {
 		s.makeRoom(ctx)
-		err := s.exec(ctx, "delete records", errRecord, `
+		err := s.exec(ctx, op, errRecord, `
 			delete from feedback_records where record_id in (
 				select record_id from feedback_records where `+where+` limit 50)`, args...)
 		if errors.Is(err, feedback.ErrNotFound) {
-			return nil
+			return s.update(ctx, op, fn)
 		}
 		if err != nil {
 			return err
@@ -31,10 +39,7 @@ func (s *Store) deleteRecords(ctx context.Context, where string, args ...any) er
 
 // EraseTeacher implements [feedback.Store].
 func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error {
-	if err := s.deleteRecords(ctx, `teacher_id = $1`, teacher); err != nil {
-		return wrap("erase teacher", err)
-	}
-	err := s.update(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
+	err := s.erase(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
 		profiles, err := all(ctx, tx, scanValue[uuid.UUID],
 			`select profile_id from feedback_profiles where teacher_id = $1 order by profile_id`+s.forUpdate(),
 			teacher)
@@ -55,7 +60,7 @@ func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.
 			return nil
 		}
 		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskEraseTeacher, TeacherID: teacher, Turn: again})
-	})
+	}, `teacher_id = $1`, teacher)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,11 @@ import (
 )
 
 func teacherErased(t *testing.T, f *fixture) {
+	var record uuid.UUID
 	fill := func() (feedback.Profile, feedback.Segment) {
 		p := f.profile("Ming")
-		require.NoError(t, f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+		record = newID()
+		require.NoError(t, f.insert(feedback.Record{ID: record, TeacherID: f.teacher, ProfileID: p.ID,
 			Date: "2026-05-31", Content: "x", CreatedAt: f.tick()}))
 		require.NoError(t, f.Store.SaveDefaults(t.Context(), f.teacher,
 			feedback.Defaults{Grade: "3", Subject: "Art", LessonDurationMinutes: 90}, f.tick()))
@@ -37,6 +39,8 @@ func teacherErased(t *testing.T, f *fixture) {
 	f.FailOutbox(errOutbox)
 	require.ErrorIs(t, f.Store.EraseTeacher(t.Context(), f.teacher, again), errOutbox)
 	_, err := f.Store.Segment(t.Context(), f.teacher, firstSegment.ID)
+	require.NoError(t, err, "nothing is deleted without a task")
+	_, err = f.Store.Record(t.Context(), f.teacher, record)
 	require.NoError(t, err, "nothing is deleted without a task")
 	f.FailOutbox(nil)
 	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, again))

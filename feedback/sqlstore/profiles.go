@@ -124,12 +124,9 @@ func textOfProfile(p feedback.Profile) int {
 
 // DeleteProfile implements [feedback.Store].
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
-	if err := s.deleteRecords(ctx, `teacher_id = $1 and profile_id = $2`, teacher, id); err != nil {
-		return wrap("delete profile", err)
-	}
-	return s.update(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
+	return s.erase(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
 		return s.deleteProfile(ctx, tx, teacher, id)
-	})
+	}, `teacher_id = $1 and profile_id = $2`, teacher, id)
 }
 
 // deleteProfile deletes a profile with what belongs to it. The locks prevent that a segment is

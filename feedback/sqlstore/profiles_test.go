@@ -101,6 +101,7 @@ func profileDeletion(t *testing.T, f *fixture) {
 	r := f.record(p, "2026-05-31", f.tick())
 	keptLesson := f.lesson(f.session(kept))
 	keptSegment := f.segment(keptLesson, 0)
+	keptRecord := f.record(kept, "2026-05-31", f.tick())
 	require.Len(t, f.Tasks(t), 3)
 
 	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
@@ -123,6 +124,8 @@ func profileDeletion(t *testing.T, f *fixture) {
 	f.FailOutbox(errOutbox)
 	require.ErrorIs(t, f.Store.DeleteProfile(t.Context(), f.teacher, kept.ID), errOutbox)
 	_, err = f.Store.Segment(t.Context(), f.teacher, keptSegment.ID)
+	require.NoError(t, err, "nothing is deleted without a task")
+	_, err = f.Store.Record(t.Context(), f.teacher, keptRecord.ID)
 	require.NoError(t, err, "nothing is deleted without a task")
 }
 
