@@ -28,9 +28,8 @@ type AudioStore interface {
 	// Delete deletes kept audio. A missing key is not an error.
 	Delete(ctx context.Context, key string) error
 
-	// Keys yields the keys of audio last written before a time on this process's clock, however
-	// far that is from the clock of the storage, and deletes what Stage has received before and a
-	// process that died has left. The sequence ends after its first error.
+	// Keys yields the keys of audio last written before a time, and deletes what Stage has received
+	// before and a process that died has left. The sequence ends after its first error.
 	Keys(ctx context.Context, before time.Time) iter.Seq2[string, error]
 }
 

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// orphanAge is how old audio must be before it counts as an orphan. Uploads take less.
-	orphanAge = time.Hour
+	// orphanAge is how old audio must be before it counts as an orphan. Uploads take less, and the
+	// clock of the storage differs by less.
+	orphanAge = 24 * time.Hour
 	// sweepBatch is how many keys are looked up at once.
 	sweepBatch = 500
 	// maxSweepErrors is after how many errors a sweep ends: the store is out of order then.

@@ -114,7 +114,6 @@ func (s *Store) Delete(_ context.Context, key string) error {
 // Keys implements [feedback.AudioStore].
 func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		before := s.fileTime(before)
 		if err := s.discardLeftovers(before); err != nil {
 			yield("", err)
 			return
@@ -130,23 +129,6 @@ func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, er
 			}
 		}
 	}
-}
-
-// fileTime converts a time of this process's clock to the clock of the file system, which may be on
-// another machine: a difference must not make an upload in progress look old. If no file can be
-// created to compare the clocks, it assumes a difference of a day.
-func (s *Store) fileTime(t time.Time) time.Time {
-	probe, err := os.CreateTemp(filepath.Join(s.dir, incoming), "*")
-	if err != nil {
-		return t.AddDate(0, 0, -1)
-	}
-	defer os.Remove(probe.Name())
-	defer probe.Close()
-	info, err := probe.Stat()
-	if err != nil {
-		return t.AddDate(0, 0, -1)
-	}
-	return t.Add(time.Until(info.ModTime()))
 }
 
 // listIn yields the keys in a subdirectory. It reports whether to continue.

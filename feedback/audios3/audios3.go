@@ -61,9 +61,6 @@ const (
 	tries = 3
 	// idleTimeout is how long a connection to the storage may transfer nothing during a request.
 	idleTimeout = 30 * time.Second
-	// maxClockDifference is more than the difference between the clocks of a client and the storage
-	// at which S3 still accepts a request, 15 minutes.
-	maxClockDifference = 20 * time.Minute
 )
 
 // Store implements [feedback.AudioStore]. It is safe for concurrent use.
@@ -189,7 +186,6 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // Keys implements [feedback.AudioStore]. A process that died has left nothing else.
 func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		before := before.Add(-maxClockDifference)
 		options := minio.ListObjectsOptions{Prefix: s.prefix, Recursive: true}
 		for object := range s.client.ListObjectsIter(ctx, s.bucket, options) {
 			if object.Err != nil {

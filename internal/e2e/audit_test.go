@@ -38,7 +38,7 @@ func auditFiles(t *testing.T, s *service) {
 	// The sweep skips recent files, which may be uploads in progress. None is, so make all of them
 	// old.
 	require.NoError(t, s.process.stop(t))
-	old := time.Now().Add(-2 * time.Hour)
+	old := time.Now().Add(-25 * time.Hour)
 	for _, key := range s.files(t) {
 		require.NoError(t, os.Chtimes(filepath.Join(s.audioDir(t), filepath.FromSlash(key)), old, old))
 	}
