@@ -62,8 +62,9 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	b.requireOnly(n.url)
 }
 
-// A text that was begun while the server was away does not replace one that was there.
-func TestTextOfBeforeIsNotReplacedByOneWithoutANetwork(t *testing.T) {
+// A text that was begun while the server was away does not replace one that was there, and is still
+// there when its student is opened again.
+func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.acceptDialogs()
@@ -75,16 +76,41 @@ func TestTextOfBeforeIsNotReplacedByOneWithoutANetwork(t *testing.T) {
 	require.NoError(t, err)
 	b.do(chromedp.Navigate(n.url + "/#sign-in=anna"))
 	b.waitText("Ming")
+	open := func(text string) {
+		t.Helper()
+		b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
+		b.until(`(text) => document.querySelector("textarea")?.value === text`, text)
+	}
+	write := func(text string) {
+		t.Helper()
+		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), text))
+		b.eval(`location.hash = "#/"; ""`)
+		b.waitText("All students")
+	}
+	stored := func(text string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			s, err := c.ActiveSession(t.Context(), p.ID)
+			require.NoError(t, err)
+			return s.FeedbackText == text
+		}, timeout, 100*time.Millisecond)
+	}
 	n.away.Store(true)
-	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
-	b.until(`() => Boolean(document.querySelector("textarea"))`, "")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+	open("")
+	write("Mine")
+	open("Mine")
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", more"))
 	n.away.Store(false)
 	b.waitText("The text was changed on another device")
 	b.clickButton("Keep mine")
-	require.Eventually(t, func() bool {
-		s, err := c.ActiveSession(t.Context(), p.ID)
-		require.NoError(t, err)
-		return s.FeedbackText == "Mine"
-	}, timeout, 100*time.Millisecond)
+	stored("Mine, more")
+
+	b.waitText("Saved.")
+	n.away.Store(true) // of a text that the server has, its version is kept too
+	write(", again")
+	open("Mine, more, again")
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), " and again"))
+	n.away.Store(false)
+	stored("Mine, more, again and again")
+	require.NotContains(t, b.eval(`document.body.innerText`), "changed on another device")
 }

@@ -4,6 +4,9 @@ import { account, messageOf, request, requestKey } from "../api.js";
 import { announce, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
+/** What saves a draft later, also when its section was left. @type {Record<string, number>} */
+const timers = {};
+
 /** @param {Generated} made */
 export function warningsOf({ warning = "", warning_codes }) {
 	const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
@@ -34,8 +37,8 @@ export function feedbackSection(work, saved) {
 	let conflict = false;
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
-	let timer = 0;
 	let saving = Promise.resolve();
+	const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
 
 	editor.addEventListener("input", edited);
 	date.addEventListener("change", () => {
@@ -61,8 +64,8 @@ export function feedbackSection(work, saved) {
 
 	/** @param {number} ms */
 	function schedule(ms) {
-		clearTimeout(timer);
-		timer = setTimeout(() => {
+		clearTimeout(timers[draft]);
+		timers[draft] = setTimeout(() => {
 			saving = saving.then(autosave);
 		}, ms);
 	}
@@ -168,7 +171,7 @@ export function feedbackSection(work, saved) {
 
 	async function saveRecord() {
 		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), save, true);
-		clearTimeout(timer);
+		clearTimeout(timers[draft]);
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
 		const { body: record } = await saving.then(() => request("POST", "feedback-records", {
 			headers: { "Idempotency-Key": key },
@@ -192,15 +195,19 @@ export function feedbackSection(work, saved) {
 		state.textContent = "";
 	}
 
+	if (kept) {
+		[work.etag, editor.value] = [kept.etag, kept.text];
+		edited();
+	}
 	work.addEventListener("session", () => {
+		const mine = editor.value;
 		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
 		made = work.session?.generated_text.trim() ?? "";
-		const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
-		if (!kept || kept.text === editor.value) return;
-		// The draft's version tells whether the text has changed elsewhere since. One that was begun
-		// without the server has none: a conflict.
-		work.etag = kept.etag || (work.session?.feedback_text ? '"-1"' : work.etag);
-		editor.value = kept.text;
+		if (!dirty || mine === editor.value) return;
+		// The draft's version tells of changes elsewhere. One that was begun without the server has
+		// none: a conflict.
+		work.etag = kept?.etag || (work.session?.feedback_text ? '"-1"' : work.etag);
+		editor.value = mine;
 		edited();
 	}, { once: true });
 	work.addEventListener("opened", () => {
@@ -217,7 +224,7 @@ export function feedbackSection(work, saved) {
 	return {
 		element, save,
 		async leave() {
-			clearTimeout(timer);
+			clearTimeout(timers[draft]);
 			await saving;
 			await once(element, autosave);
 		},
