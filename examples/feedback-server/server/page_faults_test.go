@@ -205,6 +205,40 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	b.waitText("was a very good lesson")
 }
 
+// Saving ends the session: a recording that the server does not have yet would be in no lesson. One
+// that it refuses for good never gets there.
+func TestSavingWaitsForRecordings(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	b.openStudent(n.url, p.ID)
+	var count atomic.Int32
+	refuse := func() {
+		b.clickButton("Save")
+		b.waitText("A recording of this lesson is not sent yet.")
+		for range c.Records(t.Context(), p.ID) {
+			t.Fatal("a record was saved")
+		}
+	}
+	b.enter("textarea", "Mine.")
+	b.waitText("Saved.")
+	b.clickButton("Record")
+	b.waitRecorded(1)
+	refuse()
+	n.fail(uploads(http.StatusInsufficientStorage, `{"code":"storage_full","retry_after_seconds":60}`, &count))
+	b.clickButton("Stop")
+	b.waitText("not sent yet: 1")
+	refuse()
+	b.screenshot("refused")
+	n.fail(uploads(http.StatusUnsupportedMediaType, `{"code":"not_audio"}`, &count))
+	b.clickButton("Send now")
+	b.waitText("The server did not accept it")
+	b.clickButton("Save")
+	b.waitText("The record is saved")
+}
+
 // A reload in the middle of a recording, as after a crash: what was spoken until then arrives, and
 // the lesson continues.
 func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {

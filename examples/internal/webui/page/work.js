@@ -2,6 +2,7 @@
 
 import { account, all, credentials, request } from "./api.js";
 import { happens, today } from "./dom.js";
+import { newLesson } from "./outbox.js";
 
 /** @param {Segment} segment */
 export const isWaiting = ({ state }) => state === "queued" || state === "transcribing";
@@ -64,6 +65,11 @@ export class Work extends EventTarget {
 	/** @param {string | undefined} id */
 	lesson(id) {
 		return this.session?.lessons.find((l) => l.lesson_id === id);
+	}
+
+	/** Whether a recording of this device belongs to the session, or will. @param {Recording} r */
+	has(r) {
+		return this.lesson((r.to ?? r).lesson) || r.lesson.startsWith(newLesson(this.profile.profile_id, ""));
 	}
 
 	/** Takes a segment as it is now, and reports whether it is known. @param {Segment} segment */

@@ -2,7 +2,7 @@
 
 import { account, messageOf, request, requestKey } from "../api.js";
 import { announce, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
-import { draftKey } from "../outbox.js";
+import { draftKey, own } from "../outbox.js";
 
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
 const timers = {};
@@ -171,6 +171,7 @@ export function feedbackSection(work, saved) {
 
 	async function saveRecord() {
 		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), save, true);
+		if ((await own().catch(() => [])).some((r) => !r.refused && work.has(r))) return say(t("lessonNotSent"), save, true);
 		clearTimeout(timers[draft]);
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
 		const { body: record } = await saving.then(() => request("POST", "feedback-records", {

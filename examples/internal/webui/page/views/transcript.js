@@ -3,7 +3,7 @@
 
 import { account, credentials, request } from "../api.js";
 import { arrange, button, byId, explain, h, minutes, t, words, write } from "../dom.js";
-import { draftKey, nameOf, newLesson } from "../outbox.js";
+import { draftKey, nameOf } from "../outbox.js";
 import { languages } from "./settings.js";
 
 /** @param {Work} work */
@@ -26,7 +26,7 @@ export function transcript(work) {
 		const lessons = [...work.session?.lessons ?? []];
 		/** The lesson of a recording, "" for one that the server does not have yet. @param {Recording} r */
 		const lessonOf = (r) => r.to?.lesson ?? (r.lesson.startsWith("new ") ? work.openLesson()?.lesson_id ?? "" : r.lesson);
-		const mine = unsent.filter((r) => work.lesson(lessonOf(r)) || r.lesson.startsWith(newLesson(work.profile.profile_id, "")));
+		const mine = unsent.filter((r) => work.has(r));
 		if (mine.some((r) => !work.lesson(lessonOf(r)))) {
 			lessons.push({ lesson_id: "", number: lessons.length + 1, state: "recording", applied: false, truncated: false, segments: [] });
 		}
