@@ -122,8 +122,8 @@ func (s *Service) DeleteUser(ctx context.Context, userID uuid.UUID) error {
 	return nil
 }
 
-// LogoutAll ends all sessions of a user, as when a phone is lost or a user leaves, and
-// returns how many there were.
+// LogoutAll ends all sessions of a user, as when a phone is lost or a user leaves, and returns how
+// many there were. Devices that the user has confirmed can no longer sign in either.
 func (s *Service) LogoutAll(ctx context.Context, userID uuid.UUID) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -88,7 +88,9 @@ type Store interface {
 	// DeleteSession deletes a session. Deleting one that does not exist is not an error.
 	DeleteSession(ctx context.Context, hash TokenHash) error
 
-	// DeleteSessions deletes all sessions of a user and returns their number.
+	// DeleteSessions deletes all sessions of a user and the devices that the user has confirmed,
+	// atomically, and returns the number of the sessions. A CreateDeviceSession at the same time
+	// fails, or its session is deleted too.
 	DeleteSessions(ctx context.Context, userID uuid.UUID) (int, error)
 
 	// DeleteUser deletes a user and all its sessions. Deleting one that does not exist is not

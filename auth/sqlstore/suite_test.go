@@ -32,6 +32,7 @@ func storeSuite(t *testing.T, open func(t *testing.T) auth.Store) {
 		"concurrent sign-ins keep the limit":         concurrentLimit,
 		"a deleted session is gone":                  deleteSession,
 		"all sessions of one user end, no others do": deleteSessions,
+		"a device that signs in meanwhile ends too":  deleteSessionsMeanwhile,
 		"a deleted user is gone with its sessions":   deleteUser,
 		"expired sessions are deleted in batches":    deleteExpired,
 		"a canceled context ends the call":           canceled,
@@ -276,16 +277,47 @@ func deleteSession(t *testing.T, b *bench) {
 func deleteSessions(t *testing.T, b *bench) {
 	user, first := b.signIn(t, anna)
 	_, second := b.signIn(t, anna)
-	_, bens := b.signIn(t, ben)
+	other, bens := b.signIn(t, ben)
 	require.True(t, b.has(t, first) && b.has(t, second))
+	confirmed, bensConfirmed := b.confirmDevice(t, "BCDFGH", user), b.confirmDevice(t, "CDFGHJ", other)
 	n, err := b.DeleteSessions(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.False(t, b.has(t, first) || b.has(t, second))
 	require.True(t, b.has(t, bens))
+	_, err = b.CreateDeviceSession(t.Context(), confirmed, b.newSession(auth.Identity{}))
+	require.ErrorIs(t, err, auth.ErrDeviceCode, "a confirmed device would sign in again")
+	_, err = b.CreateDeviceSession(t.Context(), bensConfirmed, b.newSession(auth.Identity{}))
+	require.NoError(t, err)
 	n, err = b.DeleteSessions(t.Context(), uuid.New())
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+func deleteSessionsMeanwhile(t *testing.T, b *bench) {
+	user, _ := b.signIn(t, anna)
+	for range 20 {
+		secret, n := b.confirmDevice(t, "BCDFGH", user), b.newSession(auth.Identity{})
+		require.NoError(t, concurrently(2, func(i int) (err error) {
+			if i == 0 {
+				_, err = b.DeleteSessions(t.Context(), user)
+			} else if _, err = b.CreateDeviceSession(t.Context(), secret, n); errors.Is(err, auth.ErrDeviceCode) {
+				err = nil
+			}
+			return err
+		}))
+		require.False(t, b.has(t, n.TokenHash))
+	}
+}
+
+// confirmDevice creates a device that the user has confirmed, and returns the hash of its secret.
+func (b *bench) confirmDevice(t *testing.T, code string, user uuid.UUID) auth.TokenHash {
+	t.Helper()
+	d := auth.Device{Code: code, CreatedAt: b.now, ExpiresAt: b.now.Add(time.Minute)}
+	n := auth.NewDevice{Device: d, SecretHash: hash()}
+	require.NoError(t, b.CreateDevice(t.Context(), n, 2))
+	require.NoError(t, b.ConfirmDevice(t.Context(), code, user, b.now))
+	return n.SecretHash
 }
 
 func deleteUser(t *testing.T, b *bench) {
