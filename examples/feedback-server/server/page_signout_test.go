@@ -103,6 +103,39 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	require.ErrorContains(t, err, "401", "it is told as soon as it is reached")
 }
 
+// While the server is not told of a sign-out nobody signs in: it would end that session instead.
+func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
+	t.Parallel()
+	n, login := signedIn(t)
+	token, c := login()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.do(chromedp.Navigate(n.url))
+	b.signIn(token)
+	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		fails := strings.HasSuffix(r.URL.Path, "/logout")
+		if fails {
+			http.Error(w, "", http.StatusServiceUnavailable)
+		}
+		return fails
+	})
+	b.clickButton("Sign out")
+	b.waitText("Your session there ends when")
+	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.waitText("The server has a problem: HTTP 503")
+	n.recover()
+	b.clickButton("Try again")
+	b.waitText("Waiting for the confirmation")
+	_, err := c.Me(t.Context())
+	require.ErrorContains(t, err, "401")
+	token, c = login()
+	b.signIn(token)
+	b.waitText("There are no students yet")
+	b.eval(`location.hash = "#/settings"; ""`)
+	b.waitText("this device")
+	_, err = c.Me(t.Context())
+	require.NoError(t, err)
+}
+
 // The account is taken along as a file, and deleted with everything after a question.
 func TestAccountIsExportedAndDeleted(t *testing.T) {
 	t.Parallel()

@@ -6,17 +6,24 @@ import { button, explain, fields, form, h, t, write } from "../dom.js";
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
 
+/** Tells the server of a sign-out that it does not know of. Later that would end another session. */
+async function tellSignOut() {
+	const problem = localStorage.getItem(signOutKey) && await account.logout();
+	if (problem) throw problem;
+	localStorage.removeItem(signOutKey);
+}
+
 /** Signs in as the address says: by a name, or by the cookie that an OAuth 2 server's answer has set. Returns why not. */
 export async function signInByAddress() {
-	if (localStorage.getItem(signOutKey) && !await account.logout()) localStorage.removeItem(signOutKey);
 	const [wanted, code, name, path = "/"] = /^#sign-in(?:-failed=(\w+)|=([\w.@+-]+))?(\/.*)?$/.exec(location.hash) ?? [];
 	if (!wanted) return;
 	history.replaceState(null, "", "#" + path);
-	return (code ? Promise.reject({ code, retryAfter: 60 }) : name ? byName(name) : account.signIn({})).catch(explain);
+	return (code ? Promise.reject({ code, retryAfter: 60 }) : name ? byName(name) : tellSignOut().then(() => account.signIn({}))).catch(explain);
 }
 
 /** @type {View} */
 export async function signInView(root) {
+	await tellSignOut();
 	root.append(h("h1", {}, t("signIn")));
 	return signInWays(root);
 }
