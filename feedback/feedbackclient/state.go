@@ -40,6 +40,7 @@ type Health struct {
 	StorageAvailable       bool `json:"storage_available"`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured"`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled"`
+	DeviceAuthEnabled      bool `json:"device_auth_enabled"`
 
 	OAuthName string `json:"oauth_name"` // where teachers sign in to the page, or ""
 }

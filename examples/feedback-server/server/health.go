@@ -31,6 +31,7 @@ type Report struct {
 	StorageAvailable       bool `json:"storage_available" doc:"Recordings and texts have space; a bucket answers."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
+	DeviceAuthEnabled      bool `json:"device_auth_enabled" doc:"Teachers sign in to the page by a code."`
 
 	OAuthName string `json:"oauth_name,omitempty" doc:"The OAuth 2 server at which teachers sign in to the page."`
 }
@@ -127,6 +128,7 @@ func (h *health) report(ctx context.Context) Report {
 		SpeechAvailable:        speech.Available,
 		MiniappAuthConfigured:  h.config.MiniappConfigured(),
 		DevelopmentAuthEnabled: h.config.DevelopmentSignIn(),
+		DeviceAuthEnabled:      h.config.MiniappConfigured(),
 		OAuthName:              h.config.oauthName(),
 	}
 	if h.db == nil {

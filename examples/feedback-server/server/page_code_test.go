@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -9,6 +10,49 @@ import (
 
 	"lessonkit.example/examples/internal/nodetest"
 )
+
+// A server that does not answer for a while has its ways to sign in all the same, on the page and
+// where it asks for a new sign-in. A code signs in although an answer is lost.
+func TestSigningInOutlivesFailures(t *testing.T) {
+	t.Parallel()
+	n, login := signedIn(t)
+	_, c := login()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	failOnce := func(path string) {
+		var failed atomic.Bool
+		n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != path || failed.Swap(true) {
+				return false
+			}
+			http.Error(w, "", http.StatusBadGateway)
+			return true
+		})
+	}
+	confirm := func() {
+		b.waitText("Waiting for the confirmation")
+		code := map[string]any{"code": b.eval(`document.querySelector(".code").textContent`)}
+		require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/confirm", code, nil))
+	}
+	failOnce("/health")
+	b.do(chromedp.Navigate(n.url))
+	b.waitText("The server has a problem: HTTP 502")
+	b.screenshot("away")
+	b.clickButton("Try again")
+	failOnce("/api/v1/auth/me")
+	confirm()
+	b.waitText("There are no students yet")
+
+	require.NoError(t, c.LogoutAll(t.Context()))
+	_, c = login()
+	failOnce("/health")
+	b.eval(`location.hash = "#/settings"; ""`)
+	b.waitText("Your sign-in has expired.")
+	b.waitText("The server has a problem: HTTP 502")
+	b.screenshot("expired")
+	b.clickButton("Try again")
+	confirm()
+	b.waitText("this device")
+}
 
 // The page is signed in by its code alone: it stays so over a reload, until the session is ended
 // elsewhere.

@@ -56,7 +56,7 @@ func newFaultyNetwork(t *testing.T, backend string) *faultyNetwork {
 			panic(http.ErrAbortHandler)
 		}
 		fault := n.fault.Load()
-		if fault == nil || !strings.HasPrefix(r.URL.Path, "/api/") || !(*fault)(w, r) {
+		if fault == nil || !strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/health" || !(*fault)(w, r) {
 			proxy.ServeHTTP(w, r)
 		}
 	}))

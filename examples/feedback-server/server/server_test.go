@@ -128,8 +128,19 @@ func TestHealthReportsWhatIsConfigured(t *testing.T) {
 	working := server.DatabaseReport{Configured: true, Reachable: true, Migrated: true, Engine: "sqlite"}
 	require.Equal(t, working, r.Database)
 	require.True(t, r.DevelopmentAuthEnabled)
-	require.False(t, r.MiniappAuthConfigured)
+	require.False(t, r.MiniappAuthConfigured || r.DeviceAuthEnabled)
 	require.Equal(t, "test", r.Version)
+
+	// Where the platform refuses the credentials, teachers still sign in to the page by a code.
+	platform := authtest.NewPlatform(t)
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "MINIAPP_APP_ID": platform.AppID,
+		"MINIAPP_APP_SECRET": "wrong", "MINIAPP_API_URL": platform.QueryEndpoint(),
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	require.Equal(t, http.StatusServiceUnavailable, logIn(s.Handler(), platform).Code)
+	r = health(t, s.Handler())
+	require.Equal(t, []bool{false, true}, []bool{r.MiniappAuthConfigured, r.DeviceAuthEnabled})
 }
 
 func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {
@@ -227,13 +238,18 @@ func TestMetricsAreLabeledByRouteNotByResource(t *testing.T) {
 // signIn returns the token of a teacher who signs in through the platform.
 func signIn(t *testing.T, h http.Handler, platform *authtest.Platform) string {
 	t.Helper()
+	w := logIn(h, platform)
+	require.Equal(t, http.StatusOK, w.Code)
+	var answer struct{ Token string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+	return answer.Token
+}
+
+func logIn(h http.Handler, platform *authtest.Platform) *httptest.ResponseRecorder {
 	body := strings.NewReader(`{"code":"` + platform.Code(authtest.User{OpenID: "someone"}) + `"}`)
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/auth/miniapp/login", body)
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	require.Equal(t, http.StatusOK, w.Code)
-	var answer struct{ Token string }
-	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
-	return answer.Token
+	return w
 }

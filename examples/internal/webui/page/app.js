@@ -78,7 +78,10 @@ function drawBanner() {
 		if (banner.querySelector("section")) return; // nothing that is filled in is replaced
 		const section = h("section.notice", { "aria-label": t("signIn") }, h("p", { role: "alert" }, t("expired")));
 		banner.replaceChildren(section);
-		void signInWays(section);
+		signInWays(section).catch((error) => section.append(h("p.error", {}, explain(error)), button(t("tryAgain"), () => {
+			section.remove();
+			drawBanner();
+		})));
 		return;
 	}
 	const { unsent, refused, others, problem } = outbox.state;

@@ -626,6 +626,10 @@ export type Report = {
      */
     development_auth_enabled: boolean;
     /**
+     * Teachers sign in to the page by a code.
+     */
+    device_auth_enabled: boolean;
+    /**
      * Production sign-in is ready.
      */
     miniapp_auth_configured: boolean;

@@ -30,14 +30,13 @@ export async function signInView(root) {
 
 /** Appends the ways to sign in that the server has. @type {View} */
 export async function signInWays(root) {
-	/** @type {any} */
-	const { development_auth_enabled, miniapp_auth_configured, oauth_name: name } =
-		await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
+	const { development_auth_enabled, device_auth_enabled, oauth_name: name } =
+		(await request("GET", "../../health", { anonymous: true })).body;
 	if (development_auth_enabled) {
 		root.append(form(({ name = "" }) => byName(name), { class: "card" }, ...fields("teacher")));
 	}
 	if (name) root.append(h("section.card.sign-in", {}, h("a.button.primary", { href: "api/v1/auth/oauth" }, t("signInAt", { name }))));
-	if (miniapp_auth_configured) return codeView(root);
+	if (device_auth_enabled) return codeView(root);
 	if (!name && !development_auth_enabled) root.append(h("p", {}, t("noSignIn")));
 }
 
@@ -58,14 +57,15 @@ async function codeView(root) {
 
 	/** @param {any} started @param {HTMLElement} state */
 	const wait = async (started, state) => {
+		let confirmed = false;
 		// By this device's clock: the server's may be another.
 		for (const end = Date.now() + 120_000; Date.now() < end;) {
 			await new Promise((resolve) => setTimeout(resolve, started.interval_seconds * 1000));
 			if (left || !root.isConnected) return;
 			try {
-				const { response } = await request("POST", "auth/device/session",
-					{ body: { device_code: started.device_code }, anonymous: true });
-				if (response.status === 200) return await account.signIn({});
+				confirmed ||= (await request("POST", "auth/device/session",
+					{ body: { device_code: started.device_code }, anonymous: true })).response.status === 200;
+				if (confirmed) return await account.signIn({});
 				write(state, t("codeWaiting"));
 			} catch (/** @type {any} */ problem) {
 				if (!problem.temporary || problem.status === 401) break;
