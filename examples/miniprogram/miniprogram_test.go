@@ -173,19 +173,21 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	var result struct {
 		Transcript, Generated, Note, Token string
 
-		Day                        string // of the phone, which is not the server's
-		Kept, Left, Toasts, Copied []string
-		Before, Uploads            int
-		Shared, Device             string
-		Statuses                   []int // of a page that waits, was confirmed, was signed out
-		Listed                     []string
-		Played                     [][]float64 // the sizes of recordings, and from where
-		Found                      struct {
+		Day                                 string // of the phone, which is not the server's
+		Kept, Left, Toasts, Copied, Expired []string
+		Before, Uploads                     int
+		Shared, Device                      string
+		Statuses                            []int // of a page that waits, was confirmed, was signed out
+		Listed                              []string
+		Played                              [][]float64 // the sizes of recordings, and from where
+		Found                               struct {
 			Name, Content, Day, Shared string
 			Unfound                    int
 		}
 	}
 	url := inVM(t, "pages", &result, nil)
+	require.Len(t, result.Expired, 2, "is told, and does not end the recording")
+	require.Contains(t, result.Expired[0], "Sign in again")
 	require.Equal(t, 2, result.Before, "uploads before the network went away")
 	require.Equal(t, 5, result.Uploads, "every recording is uploaded once")
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")

@@ -95,9 +95,9 @@ export function warningsOf({ warning = "", warning_codes }: Pick<Generated, "war
   return [...warning_codes.map((code) => texts.problems[code] ?? warning), ...named];
 }
 
-/** Tells the user what went wrong; if the session has ended, the user signs in again. */
+/** Tells the user what went wrong. If the session has ended, the user signs in again, but not while recording. */
 export function report(error: unknown): void {
-  if (error instanceof Problem && error.code.startsWith("token_") && isSignedIn()) {
+  if (error instanceof Problem && error.code.startsWith("token_") && isSignedIn() && !recorder.isWanted) {
     wx.removeStorageSync("token");
     void wx.reLaunch({ url: "/pages/signin/signin" });
     return;

@@ -17,6 +17,11 @@ export default async function pages(phone, server, recordings) {
   phone.recorder.on.interruptionEnd(); // a call has ended
   await lesson((data) => data.seconds === 10 && phone.uploads === 2);
   const before = phone.uploads;
+  const { token } = phone.storage;
+  phone.storage.token = "expired"; // which both pages are told
+  await Promise.all([phone.page.refresh(), phone.pages[0].onShow()]);
+  const expired = phone.toasts.splice(0);
+  phone.storage.token = token;
   phone.online = false;
   phone.tap("stop");
   await lesson((data) => !data.recording && data.waiting === 1 && data.offline);
@@ -99,7 +104,7 @@ export default async function pages(phone, server, recordings) {
   const ended = (await fetch(server + "/api/v1/auth/me", { headers: { Cookie: cookie } })).status;
   return {
     day: new Date().toLocaleDateString("sv"),
-    transcript, generated, note, copied, found, played: phone.played, kept, uploads: phone.uploads, before,
+    transcript, generated, expired, note, copied, found, played: phone.played, kept, uploads: phone.uploads, before,
     token: phone.storage.token, left: phone.outbox(), toasts: phone.toasts, shared, device: asking.device,
     statuses: [pending, confirmed.status, ended], listed,
   };

@@ -15,7 +15,7 @@ const segmentMS = 60_000; // the platform allows ten minutes
  */
 export class Recorder {
   private readonly manager = wx.getRecorderManager();
-  private wanted = false;
+  isWanted = false; // from start until stop
   private running = false; // until the platform tells the end
   private events: Events = { segment() {}, state() {} };
   private following = this.events; // of what was started last
@@ -25,30 +25,30 @@ export class Recorder {
     this.manager.onStop((result) => {
       const { events } = this;
       this.running = false;
-      if (this.wanted) this.next(); // before anything else: what is said meanwhile is lost
+      if (this.isWanted) this.next(); // before anything else: what is said meanwhile is lost
       events.segment(result.tempFilePath, Math.round(result.duration));
       if (!this.running || events !== this.events) events.state(false, "");
     });
     this.manager.onError((failure) => {
-      this.wanted = this.running = false;
+      this.isWanted = this.running = false;
       this.events.state(false, failure.errMsg);
     });
     // After a call the platform has paused the recording. What was said before is delivered.
-    this.manager.onInterruptionEnd(() => { if (this.wanted) this.manager.stop(); });
+    this.manager.onInterruptionEnd(() => { if (this.isWanted) this.manager.stop(); });
   }
 
   /** Starts recording, unless it has been started. The events of this recording go to events. */
   start(events: Events): void {
-    if (this.wanted) return; // the button was tapped twice
+    if (this.isWanted) return; // the button was tapped twice
     this.following = events;
-    this.wanted = true;
+    this.isWanted = true;
     if (!this.running) this.next(); // else after the end of the recording before
   }
 
   /** Ends recording. The last segment follows. */
   stop(): void {
-    if (!this.wanted) return;
-    this.wanted = false;
+    if (!this.isWanted) return;
+    this.isWanted = false;
     this.manager.stop();
   }
 
