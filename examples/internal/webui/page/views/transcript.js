@@ -155,8 +155,12 @@ export function transcript(work) {
 		const path = "audio-segments/" + id;
 		const key = draftKey(id);
 		let { etag, body } = await request("GET", path);
+		/** What was typed before and not saved, with the version that it is of. */
+		const kept = { etag, text: body.edited_text ?? body.text, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
+		etag = kept.etag;
+		const keep = () => localStorage.setItem(key, JSON.stringify({ etag, text: editor.value }));
 		const editor = h("textarea", { rows: 4, maxlength: 100000, lang: "", "aria-label": label });
-		editor.value = localStorage.getItem(key) ?? body.edited_text ?? body.text;
+		editor.value = kept.text;
 		const state = h("p.hint", { role: "status" });
 		let timer = 0;
 		let saving = Promise.resolve();
@@ -165,7 +169,7 @@ export function transcript(work) {
 			try {
 				({ etag, body } = await request("PUT", path + "/text", { body: { text }, headers: { "If-Match": etag } }));
 				work.replace(body);
-				if (text !== null && editor.value !== text) return;
+				if (text !== null && editor.value !== text) return keep();
 				localStorage.removeItem(key);
 				write(state, t("saved"));
 			} catch (/** @type {any} */ error) {
@@ -177,7 +181,7 @@ export function transcript(work) {
 			}
 		});
 		editor.addEventListener("input", () => {
-			localStorage.setItem(key, editor.value);
+			keep();
 			write(state, t("unsaved"));
 			clearTimeout(timer);
 			timer = setTimeout(() => save(editor.value), 800);
@@ -186,7 +190,7 @@ export function transcript(work) {
 			const done = async (/** @type {string | null} */ text) => {
 				clearTimeout(timer);
 				if (text === null || localStorage.getItem(key) !== null) await save(text);
-				if (text !== null && localStorage.getItem(key) !== null) return;
+				if (localStorage.getItem(key) !== null) return;
 				box.remove();
 				resolve();
 			};
