@@ -11,14 +11,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr/asrtest"
@@ -126,44 +123,6 @@ func TestContractInABareVM(t *testing.T) {
 	var result struct{ Uploads int }
 	inVM(t, "contract", &result, nil)
 	require.Equal(t, 5, result.Uploads)
-}
-
-func TestContractByFetchInABrowser(t *testing.T) {
-	longtest.Only(t)
-	t.Parallel()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("Chromium is not installed")
-	}
-	s, _, platform := start(t, nil)
-	files := t.TempDir()
-	nodetest.Run(t, ".", []string{"OUT=" + files}, "test/compile.mjs", "browser")
-	const page = `<!DOCTYPE html><title>running</title><script type="module" src="main.js"></script>`
-	require.NoError(t, os.WriteFile(filepath.Join(files, "browser", "test.html"), []byte(page), 0o600))
-	for i, path := range recordings(t)[:2] {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(files, "browser", strconv.Itoa(i)+".mp3"), data, 0o600))
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", s.Handler())
-	mux.Handle("/test/", http.StripPrefix("/test/", http.FileServer(http.Dir(files))))
-	web := httptest.NewServer(mux) // one origin for both
-	defer web.Close()
-
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(),
-		append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU)...)
-	defer cancel()
-	tab, cancel := chromedp.NewContext(allocator)
-	defer cancel()
-	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
-	defer cancel()
-	require.NoError(t, chromedp.Do(tab,
-		chromedp.Navigate(web.URL+"/test/browser/test.html?code="+platform.Code(authtest.User{OpenID: "ann"}))))
-	_, err := chromedp.Run(tab, chromedp.PollFunction[bool](`() => document.title !== "running"`))
-	require.NoError(t, err)
-	title, err := chromedp.Run(tab, chromedp.Evaluate[string]("document.title"))
-	require.NoError(t, err)
-	require.Equal(t, "done", title)
 }
 
 // A teacher's way through all pages: two segments are uploaded, the third is recorded without a

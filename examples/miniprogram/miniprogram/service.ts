@@ -13,7 +13,7 @@ import { texts } from "./texts.js";
 
 export const teacher = (): string => String(wx.getStorageSync("teacher") || "");
 
-export const client = new Client<string>(server, wxTransport, {
+export const client = new Client(server, wxTransport, {
   get: () => String(wx.getStorageSync("token") || ""),
   set: (token, of) => {
     if (of !== teacher()) wx.removeStorageSync("students"); // of another teacher

@@ -19,10 +19,10 @@ export type Tagged<T> = T & { etag: string };
 type Call = [method: Request["method"], path: string, body?: object, header?: Record<string, string>];
 
 /** Calls the service. Every method throws a Problem if the server refuses or does not answer. */
-export class Client<File> {
+export class Client {
   constructor(
     private readonly server: string,
-    private readonly transport: Transport<File>,
+    private readonly transport: Transport,
     private readonly tokens: Tokens,
   ) {}
 
@@ -140,11 +140,11 @@ export class Client<File> {
   }
 
   /** Uploads a recording. The same one may be uploaded again: there is one segment of it. */
-  async upload(lessonID: string, file: File, sequence: number, durationMS: number): Promise<AudioSegment> {
+  async upload(lessonID: string, path: string, sequence: number, durationMS: number): Promise<AudioSegment> {
     return parse(await this.answered(this.transport.upload({
       url: this.server + `/api/v1/feedback-lessons/${lessonID}/segments`,
       header: this.header(),
-      file,
+      path,
       fields: { sequence: String(sequence), duration_ms: String(durationMS) },
     })));
   }

@@ -7,10 +7,10 @@ export interface Request {
 }
 
 /** A form with a file in the part "file" and text in the other parts. */
-export interface Upload<File> {
+export interface Upload {
   url: string;
   header: Record<string, string>;
-  file: File;
+  path: string;
   fields: Record<string, string>;
 }
 
@@ -22,11 +22,8 @@ export interface Answer {
   etag: string;
 }
 
-/**
- * Sends requests. A promise is rejected if there is no answer. File is what an upload takes: a path
- * in a mini program, a Blob in a browser.
- */
-export interface Transport<File> {
+/** Sends requests. A promise is rejected if there is no answer. */
+export interface Transport {
   send(request: Request): Promise<Answer>;
-  upload(upload: Upload<File>): Promise<Answer>;
+  upload(upload: Upload): Promise<Answer>;
 }

@@ -2,8 +2,8 @@ import type { Answer, Transport } from "./transport.js";
 
 const timeout = 60_000; // ms
 
-/** The transport of a mini program. Files are paths. */
-export const wxTransport: Transport<string> = {
+/** The transport of a mini program. */
+export const wxTransport: Transport = {
   send: (request) => new Promise<Answer>((resolve, reject) => {
     wx.request({
       url: request.url,
@@ -22,7 +22,7 @@ export const wxTransport: Transport<string> = {
     wx.uploadFile({
       url: upload.url,
       header: upload.header,
-      filePath: upload.file,
+      filePath: upload.path,
       name: "file",
       formData: upload.fields,
       timeout: 10 * timeout,

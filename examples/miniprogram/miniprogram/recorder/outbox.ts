@@ -47,7 +47,7 @@ export class Outbox {
   private listener: (recordings: Recording[], problem: Problem | undefined) => void = () => {};
 
   constructor(
-    private readonly client: Pick<Client<string>, "upload" | "openSession" | "startLesson" | "segments">,
+    private readonly client: Pick<Client, "upload" | "openSession" | "startLesson" | "segments">,
     private readonly files: Files,
     private readonly teacher: () => string,
   ) {}
