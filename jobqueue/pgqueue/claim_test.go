@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -35,6 +36,39 @@ func TestLargeClaimWaitsForAnother(t *testing.T) {
 	require.Len(t, res.Lost, 1, "results are recorded once")
 	require.True(t, pgqueue.ExclusiveAgain(store).After(began.Add(10*time.Second)),
 		"the next claims do not wait again for a while")
+}
+
+// An exchange that has waited in vain for the row of a rate returns no job that was claimed before,
+// because that was rolled back.
+func TestLargeClaimThatIsRolledBackReturnsNoJobs(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	load(t, store, 600, 0, 0)
+	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Queue: "rated", Kind: "work"})
+	require.NoError(t, err)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `insert into jobqueue_rate (queue, at) values ('rated', now())`)
+	require.NoError(t, err)
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `select from jobqueue_rate for update`)
+	require.NoError(t, err)
+	x := claimRequest(worker, 600)
+	x.Claims = append(x.Claims, driver.ClaimRequest{
+		Queue: "rated", Limit: 1, Rate: driver.Rate{Every: time.Second, Burst: 1}})
+	var res driver.ExchangeResponse
+	exchanged := make(chan error, 1)
+	go func() {
+		var err error
+		res, err = store.Exchange(t.Context(), x)
+		exchanged <- err
+	}()
+	eventually(t, "the first attempt is rolled back", func() bool { return !pgqueue.ClaimsExclusively(store, x) })
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-exchanged)
+	require.Len(t, res.Jobs, 601)
+	require.Equal(t, 601, number(t, pool, `select count(*) from jobqueue_job where worker = $1`, worker))
 }
 
 func TestLargeClaimsExcludeOneAnother(t *testing.T) {

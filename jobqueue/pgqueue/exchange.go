@@ -124,6 +124,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 func (s *Store) exchange(
 	ctx context.Context, x driver.ExchangeRequest, res *driver.ExchangeResponse,
 ) (again bool, err error) {
+	before := *res
 	var b pgx.Batch
 	b.Queue(planSQL+limitSQL, limit(ctx))
 	var promoted []driver.Signal
@@ -152,6 +153,7 @@ func (s *Store) exchange(
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
 		if c.exclusive && code(err) == lockNotAvailable {
 			s.pauseLock()
+			*res = before // what was read by then was rolled back
 			return s.exchange(ctx, x, res)
 		}
 		s.resetIfSilent(err)
