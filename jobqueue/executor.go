@@ -401,9 +401,7 @@ func (w *Worker) work(q *queue) {
 		a := q.buffer[0]
 		q.buffer[0], q.buffer = nil, q.buffer[1:]
 		more := w.startable(q)
-		if a.handler.timeout > 0 {
-			a.stuckAt = start.Add(a.handler.timeout + stuckThreshold)
-		}
+		a.started(start)
 		w.mu.Unlock()
 		if more {
 			go w.work(q)

@@ -136,6 +136,13 @@ func (a *attempt) cancel() {
 	a.ctx.end(ErrCancelled)
 }
 
+// started records when the handler or the callback of a started. Worker.mu is held.
+func (a *attempt) started(start time.Time) {
+	if a.handler.timeout > 0 {
+		a.stuckAt = start.Add(a.handler.timeout + stuckThreshold)
+	}
+}
+
 // perform runs the handler of a job and returns the result.
 func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
 	job, h := &a.job, a.handler
@@ -253,7 +260,11 @@ func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r 
 			return r, event // it has succeeded, and report will find out
 		}
 	}
-	limited := h.limit(ctx, time.Now()) // anew: the timeout of the attempt may have passed
+	start := time.Now() // anew: the timeout of the attempt may have passed
+	w.mu.Lock()
+	job.attempt.started(start)
+	w.mu.Unlock()
+	limited := h.limit(ctx, start)
 	defer limited.end(nil)
 	err := protect(func() error { return h.onFailed(limited, job, cause) })
 	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxFailedCalls {

@@ -83,6 +83,31 @@ func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 	})
 }
 
+// The callback of a job that has failed by its timeout has as much time again as the handler.
+func TestCallbackIsNotStuckBeforeItsOwnTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		j.MaxAttempts = 1
+		calls := 0
+		_, stop := run(t, m, WorkerConfig{Timeout: 5 * time.Minute},
+			func(ctx context.Context, _ *Job) error {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			},
+			OnFailed(func(context.Context, *Job, error) error {
+				calls++
+				time.Sleep(4 * time.Minute)
+				return nil
+			}))
+		time.Sleep(20 * time.Minute)
+		stop()
+		require.Equal(t, 1, calls)
+		require.Equal(t, driver.Fail, m.done[j.ID].action)
+	})
+}
+
 // The jobs of a worker that died are rescued within half a lease of the end of its own: within one
 // and a half leases of its death.
 func TestRescuesAreLessThanHalfALeaseApart(t *testing.T) {
