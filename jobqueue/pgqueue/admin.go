@@ -195,8 +195,11 @@ func (s *Store) change(ctx context.Context, query string, args ...any) (p driver
 const nextCancelledSQL = `
 update jobqueue_done set callback_at = now() + $2::bigint * interval '1 microsecond'
 where id = (
-  select id from jobqueue_done where callback_at <= now() and kind = any ($1)
-  order by callback_at limit 1 for update skip locked)
+  select d.id
+  from unnest($1::text[]) k (kind), lateral (
+    select id, callback_at from jobqueue_done where kind = k.kind and callback_at <= now()
+    order by callback_at limit 1 for update skip locked) d
+  order by d.callback_at limit 1)
 returning id`
 
 // NextCancelled implements driver.Store.

@@ -22,12 +22,14 @@ var size = flag.String("size", "", "full: with five million jobs, and limits of 
 
 // seedSQL adds $1 unfinished jobs. The first quarter has a kind that nobody handles, each tenth job
 // is scheduled for tomorrow at a higher priority, and the last tenth has $1 / 50 limit keys with
-// one job that may start and four that are held. A fifth as many are in the history.
+// one job that may start and four that are held. A fifth as many are in the history, a tenth of
+// them cancelled and of a kind without callback.
 const seedSQL = `
 with done as (
-  insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority,
+  insert into jobqueue_done (id, state, callback_at, run_at, created_at, fence, attempt, max_attempts, priority,
     queue, kind, args)
-  select -n, case when n % 100 = 0 then 5 else 4 end, now(), now(), 1, 1, 10, 2, 'default', 'work', '{"n":1}'
+  select -n, case when n % 10 = 1 then 6 when n % 100 = 0 then 5 else 4 end, case when n % 10 = 1 then now() end,
+    now(), now(), 1, 1, 10, 2, 'default', case when n % 10 = 1 then 'nobody''s' else 'work' end, '{"n":1}'
   from generate_series(1, $1::int / 5) n)
 insert into jobqueue_job (run_at, queue, kind, priority, max_attempts, args, limit_key, worker)
 select now() - interval '1 hour' + n * interval '1 microsecond'
@@ -185,6 +187,11 @@ func sizeSteps(t *testing.T, store *pgqueue.Store, jobs int) []sizeStep {
 		{"rescue of 50 jobs, upkeep of keys", rescue(false, 50), keys + 120, 50 * ms},
 		{"rescue of orphans, upkeep of keys", rescue(true, 0), keys + 120, 50 * ms},
 		{"readiness", store.Check, 20, 50 * ms},
+		{"callbacks of cancelled jobs", func(ctx context.Context) error {
+			id, err := store.NextCancelled(ctx, []string{"work", "none"}, 0)
+			require.Zero(t, id)
+			return err
+		}, 10, 10 * ms},
 		{"stats", func(ctx context.Context) error { _, err := store.Stats(ctx); return err }, 80_000, 250 * ms},
 	}
 	for state := driver.StateWaiting; state <= driver.StateHeld; state++ {

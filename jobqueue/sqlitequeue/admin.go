@@ -126,8 +126,10 @@ func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 }
 
 const nextCancelledSQL = `
-select id from jobqueue_done where callback_at <= ?1 and kind in (select value from json_each(?2))
-order by callback_at limit 1`
+select d.id from json_each(?2) k cross join jobqueue_done d
+where d.id = (
+  select id from jobqueue_done where kind = k.value and callback_at <= ?1 order by callback_at limit 1)
+order by d.callback_at limit 1`
 
 const callbackSQL = `update jobqueue_done set callback_at = ?2 where id = ?1`
 

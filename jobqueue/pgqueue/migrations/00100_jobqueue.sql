@@ -80,7 +80,7 @@ create table jobqueue_done (
 
 create index jobqueue_done_time on jobqueue_done using brin (finished_at) with (pages_per_range = 32);
 create index jobqueue_done_bad on jobqueue_done (state, id) where state <> 4;
-create index jobqueue_done_callback on jobqueue_done (callback_at) where callback_at is not null;
+create index jobqueue_done_callback on jobqueue_done (kind, callback_at) where callback_at is not null;
 create index jobqueue_done_group on jobqueue_done (in_group, state) where in_group is not null;
 
 create table jobqueue_schedule (

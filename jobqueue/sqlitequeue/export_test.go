@@ -1,0 +1,3 @@
+package sqlitequeue
+
+const NextCancelledSQL = nextCancelledSQL

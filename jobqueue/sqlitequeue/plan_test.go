@@ -1,0 +1,41 @@
+package sqlitequeue_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/db"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// What workers look for again and again is found by an index, whatever the history is like.
+func TestStatementsUseTheirIndexes(t *testing.T) {
+	t.Parallel()
+	file, err := db.OpenSQLite(filepath.Join(t.TempDir(), "queue.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { file.Close() })
+	require.NoError(t, sqlitequeue.New(file.W, file.R, sqlitequeue.Config{}).Migrate(t.Context()))
+	for name, c := range map[string]struct{ query, want string }{
+		"the next callback of each kind": {sqlitequeue.NextCancelledSQL,
+			"SEARCH jobqueue_done USING COVERING INDEX jobqueue_done_callback (kind=? AND callback_at<?)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows, err := file.R.QueryContext(t.Context(), "explain query plan "+c.query, 0, `["work"]`)
+			require.NoError(t, err)
+			defer rows.Close()
+			var plan []string
+			for rows.Next() {
+				var id, parent, unused int
+				var step string
+				require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+				plan = append(plan, step)
+			}
+			require.NoError(t, rows.Err())
+			require.Contains(t, plan, c.want)
+			require.NotContains(t, strings.Join(plan, "\n"), "SCAN jobqueue_done")
+		})
+	}
+}
