@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -173,6 +174,24 @@ func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
 	}
 }
 
+// A purge goes on where the last one ended, and begins with the first job again after a day.
+func TestPurgeGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.old = 12_000
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(23 * time.Hour)
+		m.mu.Lock()
+		require.Equal(t, []int64{0, 5000, 10_000, 12_000, 12_000}, m.purged[:5])
+		require.EqualValues(t, 12_000, slices.Min(m.purged[3:]))
+		m.mu.Unlock()
+		time.Sleep(2 * time.Hour)
+		stop()
+		require.Zero(t, slices.Min(m.purged[3:]))
+	})
+}
+
 // A purge of a long history lets others write, and ends when the worker stops.
 func TestLongPurgeLetsOthersWrite(t *testing.T) {
 	t.Parallel()
@@ -281,8 +300,8 @@ func (s *silent) call(ctx context.Context, method string) error {
 
 func (s *silent) Rescue(ctx context.Context, _ bool) (int, error) { return 0, s.call(ctx, "Rescue") }
 
-func (s *silent) Purge(ctx context.Context, _ driver.PurgeFilter) (int, error) {
-	return 0, s.call(ctx, "Purge")
+func (s *silent) Purge(ctx context.Context, _ driver.PurgeFilter) (int, int64, error) {
+	return 0, 0, s.call(ctx, "Purge")
 }
 
 func (s *silent) Schedules(ctx context.Context) ([]driver.Schedule, time.Time, error) {

@@ -41,15 +41,33 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 }
 
 // purgeLoop deletes history older than the retention of each queue: first soon, for processes that
-// do not live long, then seldom, because an engine may have to read the whole history for it.
+// do not live long, then seldom.
 func (w *Worker) purgeLoop(ctx context.Context) {
-	for pause := minPurgePause; sleep(ctx, jitter(pause)); pause = w.purgePause() {
-		for _, q := range w.byName { // not w.queues: its order changes
-			w.purge(ctx, q.name, driver.StateSucceeded, q.retention)
-			w.purge(ctx, q.name, driver.StateFailed, q.retentionFailed)
-			w.purge(ctx, q.name, driver.StateCancelled, max(q.retentionFailed, minCancelled))
+	var purges []*purge
+	for _, q := range w.byName { // not w.queues: its order changes
+		for state, age := range map[driver.State]time.Duration{
+			driver.StateSucceeded: q.retention,
+			driver.StateFailed:    q.retentionFailed,
+			driver.StateCancelled: max(q.retentionFailed, minCancelled),
+		} {
+			if age != KeepForever {
+				purges = append(purges, &purge{f: driver.PurgeFilter{State: state, Queue: q.name, Age: max(age, 0)}})
+			}
 		}
 	}
+	for pause := minPurgePause; sleep(ctx, jitter(pause)); pause = w.purgePause() {
+		for _, p := range purges {
+			w.purge(ctx, p)
+		}
+	}
+}
+
+// purge is how far the jobs of a queue and state have been purged. It goes on there, because the
+// history of other queues may be long, and begins again after fullPurgeEvery for jobs that took
+// longer than their retention.
+type purge struct {
+	f     driver.PurgeFilter
+	began time.Time // with the first job
 }
 
 // minCancelled is how long cancelled jobs stay in the history at least, so that their callbacks can
@@ -69,27 +87,30 @@ func (w *Worker) purgePause() time.Duration {
 	return max(pause, minPurgePause)
 }
 
-// purge deletes the jobs of one queue and state that are older than age, batch by batch. Others may
-// write at least half of the time.
-func (w *Worker) purge(ctx context.Context, queue string, state driver.State, age time.Duration) {
-	if age == KeepForever {
-		return
+// purge deletes the old jobs of one queue and state, batch by batch. Others may write at least half
+// of the time.
+func (w *Worker) purge(ctx context.Context, p *purge) {
+	if time.Since(p.began) >= fullPurgeEvery {
+		p.f.After, p.began = 0, time.Now()
 	}
-	f := driver.PurgeFilter{State: state, Queue: queue, Age: max(age, 0)}
 	for total := 0; ; {
 		begin := time.Now()
 		io, cancel := context.WithTimeout(ctx, longIOTimeout)
-		n, err := w.store.Purge(io, f)
+		n, last, err := w.store.Purge(io, p.f)
 		cancel()
 		total += n
-		if err == nil && n > 0 && sleep(ctx, max(time.Since(begin), 10*time.Millisecond)) {
+		more := err == nil && last > p.f.After
+		if more {
+			p.f.After = last
+		}
+		if more && sleep(ctx, max(time.Since(begin), 10*time.Millisecond)) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil {
-			w.cfg.Logger.Warn("purge history", "queue", queue, "error", err)
+			w.cfg.Logger.Warn("purge history", "queue", p.f.Queue, "error", err)
 		}
 		if total > 0 {
-			w.cfg.Logger.Debug("history purged", "queue", queue, "state", state, "count", total)
+			w.cfg.Logger.Debug("history purged", "queue", p.f.Queue, "state", p.f.State, "count", total)
 		}
 		return
 	}

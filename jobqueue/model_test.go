@@ -39,7 +39,8 @@ type model struct {
 	rescues    []time.Time
 	largest    int // bytes of the results of one exchange, or of the states of one Save
 	purges     map[driver.PurgeFilter]int
-	old        int // succeeded jobs older than any retention
+	old        int     // succeeded jobs older than any retention
+	purged     []int64 // after which the succeeded jobs were purged
 }
 
 type modelJob struct {
@@ -296,19 +297,21 @@ func (m *model) NextCancelled(context.Context, []string, time.Duration) (int64, 
 
 func (m *model) AddMinutes(context.Context, []driver.Minute) error { return nil }
 
-func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (int, error) {
+func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (n int, last int64, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer unlock()
-	m.purges[f]++
-	n := 0
 	if f.State == driver.StateSucceeded {
 		n = min(m.old, 5000)
 		m.old -= n
+		m.purged = append(m.purged, f.After)
 	}
-	return n, nil
+	last = f.After + int64(n)
+	f.After = 0
+	m.purges[f]++
+	return n, last, nil
 }
 
 func (m *model) Listen(ctx context.Context, up func(), f func(driver.Signal) bool) error {

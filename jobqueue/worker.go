@@ -80,7 +80,8 @@ type QueueConfig struct {
 	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone
 	// deletes a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are
 	// deleted every 15 minutes, or as often as the shortest retention of the worker's queues where
-	// that is less, but not more than once a minute.
+	// that is less, but not more than once a minute; a job that took longer than Retention may stay
+	// for a day more.
 	Retention time.Duration
 	// RetentionFailed is how long failed and cancelled jobs stay. Defaults to 30 days; KeepNone and
 	// KeepForever as above. Cancelled jobs stay for an hour at least, for their OnFailed callbacks.
@@ -122,6 +123,7 @@ const (
 	stuckThreshold = time.Minute // how long a handler may run after its timeout
 	minPurgePause  = time.Minute
 	maxPurgePause  = 15 * time.Minute
+	fullPurgeEvery = 24 * time.Hour
 	minListenPause = 100 * time.Millisecond
 	maxListenPause = 10 * time.Second
 

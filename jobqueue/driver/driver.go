@@ -121,9 +121,11 @@ type Store interface {
 	RetryMany(ctx context.Context, f Filter) (Page, error)
 	CancelMany(ctx context.Context, f Filter) (Page, error)
 
-	// Purge deletes finished jobs, at most a few thousand, and returns how many; 0 means that no
-	// more match.
-	Purge(ctx context.Context, f PurgeFilter) (int, error)
+	// Purge looks at a few thousand finished jobs in the order of their ids, and deletes those that
+	// f selects. It returns how many it has deleted, and the last id that was old enough when its
+	// job was created; f.After means that no more follow. It has not found jobs with ids up to last
+	// that finish, or become old enough, later.
+	Purge(ctx context.Context, f PurgeFilter) (deleted int, last int64, err error)
 }
 
 // Listener is a [Store] that can tell a worker about new jobs sooner than its next poll.

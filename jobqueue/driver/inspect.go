@@ -32,6 +32,7 @@ type PurgeFilter struct {
 	State State         // StateSucceeded, StateFailed or StateCancelled
 	Queue string        // required
 	Age   time.Duration // at least this long since they finished
+	After int64         // only jobs with ids greater than this
 }
 
 // StatsLimit is where Stats stops counting: StatsLimit+1 means "more".

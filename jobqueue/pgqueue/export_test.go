@@ -13,7 +13,6 @@ var (
 	LargeClaimSQL = claimSQL(plainClaim(requestedQueues, 2, true, false))
 	KeyedClaimSQL = claimSQL(keyedClaim(requestedQueues, 2, false))
 	Parse         = parse
-	PurgeSQL      = purgeSQL
 	CheckServer   = checkServer
 )
 

@@ -111,40 +111,56 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	t.Logf("buffers with the watermark %d, without %d", with, without)
 }
 
-// A purge does not read all of a long history.
-func TestPurgeReadsOnlyWhatIsOld(t *testing.T) {
+// Purges read a part of a long history of another queue at a time and each part once, also when the
+// table has been emptied and filled again.
+func TestPurgeReadsWhatIsNew(t *testing.T) {
 	t.Parallel()
-	pool, store := migrated(t)
-	began := time.Now()
-	_, err := pool.Exec(t.Context(), `
+	pool, plans := explained(t)
+	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
+	require.NoError(t, store.Migrate(t.Context()))
+	const n, batch = 20_000, 5000
+	fill := func(from int) { // one job a second until now, every other one in another queue
+		_, err := pool.Exec(t.Context(), `
 insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, args)
-select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(),
-  1, 1, 1, 2, 'default', 'work', 'null'
-from generate_series(1, 100000) n`)
-	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
-	require.NoError(t, err)
-	for _, state := range []driver.State{driver.StateSucceeded, driver.StateFailed} {
-		query, args := pgqueue.PurgeSQL(driver.PurgeFilter{State: state, Queue: "default", Age: 48 * time.Hour})
-		tx, err := pool.Begin(t.Context())
+select n, 4, at, at, at, 1, 1, 1, 2, case when n % 2 = 0 then 'short' else 'long' end, 'work', 'null'
+from generate_series($1::int, $1::int + $2::int - 1) n, lateral (
+  select clock_timestamp() - ($1::int + $2::int - n) * interval '1 second' as at) t`, from, n)
 		require.NoError(t, err)
-		_, err = tx.Exec(t.Context(), "set local enable_seqscan = off")
-		require.NoError(t, err)
-		var text string
-		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+query,
-			args...).Scan(&text))
-		require.NoError(t, tx.Rollback(t.Context()))
-		n := nodes(t, text)[0]
-		require.Less(t, n.Hit+n.Read, 300, "%v: %s", state, text)
-	}
-	total, n := 0, 1
-	for ; n > 0; total += n {
-		f := driver.PurgeFilter{State: driver.StateSucceeded, Queue: "default", Age: 50_000 * time.Second}
-		n, err = store.Purge(t.Context(), f)
+		_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
 		require.NoError(t, err)
 	}
-	// A job became old enough in each second that the test took; one in a thousand failed.
-	require.GreaterOrEqual(t, total, 50_000-50-1)
-	require.LessOrEqual(t, total, 50_000-50+1+int(time.Since(began).Seconds()))
+	purge := func(f driver.PurgeFilter) (deleted int, end int64, reads float64) {
+		for {
+			*plans = nil
+			n, last, err := store.Purge(t.Context(), f)
+			require.NoError(t, err)
+			rows := 0.0
+			for _, plan := range *plans {
+				rows += rowsRead(t, plan)
+			}
+			require.LessOrEqual(t, rows, 3.0*batch)
+			deleted, reads = deleted+n, reads+rows
+			if last == f.After {
+				return deleted, last, reads
+			}
+			f.After = last
+		}
+	}
+	short := driver.PurgeFilter{State: driver.StateSucceeded, Queue: "short", Age: time.Minute}
+	long := driver.PurgeFilter{State: driver.StateSucceeded, Queue: "long", Age: 48 * time.Hour}
+	for round := range 3 {
+		fill(1 + round*n)
+		deleted, end, reads := purge(short)
+		require.InDelta(t, n/2, deleted, 60)
+		require.LessOrEqual(t, reads, 2.0*n+2*batch, "each job once, and those that are deleted twice more")
+		short.After = end
+		if round == 1 {
+			_, err := pool.Exec(t.Context(), `delete from jobqueue_done where id <= $1`, n)
+			require.NoError(t, err)
+		}
+		deleted, _, reads = purge(long)
+		require.Zero(t, deleted)
+		require.LessOrEqual(t, reads, 1.0*batch)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -170,20 +171,56 @@ func (s *Store) CallbackDone(ctx context.Context, id int64) error {
 
 const purgeBatch = 5000
 
+// purgePageSQL returns the statement that looks at jobs for a purge of those of a state. No index
+// has their times, which would slow down the end of every job: they are created in the order of
+// their ids, and finish later.
+func purgePageSQL(state driver.State) string {
+	states := ""
+	if state != driver.StateSucceeded {
+		states = " and state <> 4 and state = ?3" // the index's condition
+	}
+	return `
+select id, created_at <= ?1, queue = ?2 and state = ?3 and finished_at <= ?1
+from jobqueue_done where id > ?4` + states + ` order by id limit ` + strconv.Itoa(purgeBatch)
+}
+
 const purgeSQL = `
-delete from jobqueue_done where id in (
-  select id from jobqueue_done where finished_at <= ?1 and state = ?2 and queue = ?3 limit ?4)`
+delete from jobqueue_done
+where id in (select value from json_each(?4)) and queue = ?2 and state = ?3 and finished_at <= ?1`
 
 // Purge implements driver.Store.
-func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (n int, err error) {
-	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
-		res, err := tx.Exec(purgeSQL, now-f.Age.Microseconds(), f.State, f.Queue, purgeBatch)
+func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (deleted int, last int64, err error) {
+	before := s.now() - f.Age.Microseconds()
+	last = f.After
+	var old []int64
+	rows, err := s.db.R.QueryContext(ctx, purgePageSQL(f.State), before, f.Queue, f.State, f.After)
+	err = each(rows, err, func() error {
+		var id int64
+		var passed, isOld bool
+		err := rows.Scan(&id, &passed, &isOld)
+		if passed {
+			last = id
+		}
+		if isOld {
+			old = append(old, id)
+		}
+		return err
+	})
+	if err != nil || len(old) == 0 {
+		return 0, last, err
+	}
+	ids, err := json.Marshal(old)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = s.update(ctx, func(tx *sql.Tx, _ int64) error {
+		res, err := tx.Exec(purgeSQL, before, f.Queue, f.State, string(ids))
 		if err != nil {
 			return err
 		}
-		deleted, err := res.RowsAffected()
-		n = int(deleted)
+		n, err := res.RowsAffected()
+		deleted = int(n)
 		return err
 	})
-	return n, err
+	return deleted, last, err
 }

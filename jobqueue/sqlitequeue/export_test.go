@@ -1,3 +1,5 @@
 package sqlitequeue
 
 const NextCancelledSQL = nextCancelledSQL
+
+var PurgePageSQL = purgePageSQL

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/internal/db"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -21,9 +22,13 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 	for name, c := range map[string]struct{ query, want string }{
 		"the next callback of each kind": {sqlitequeue.NextCancelledSQL,
 			"SEARCH jobqueue_done USING COVERING INDEX jobqueue_done_callback (kind=? AND callback_at<?)"},
+		"purge of succeeded jobs": {sqlitequeue.PurgePageSQL(driver.StateSucceeded),
+			"SEARCH jobqueue_done USING INTEGER PRIMARY KEY (rowid>?)"},
+		"purge of failed jobs": {sqlitequeue.PurgePageSQL(driver.StateFailed),
+			"SEARCH jobqueue_done USING INDEX jobqueue_done_bad (state=? AND id>?)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows, err := file.R.QueryContext(t.Context(), "explain query plan "+c.query, 0, `["work"]`)
+			rows, err := file.R.QueryContext(t.Context(), "explain query plan "+c.query, 0, `["work"]`, 5, 0)
 			require.NoError(t, err)
 			defer rows.Close()
 			var plan []string

@@ -302,23 +302,34 @@ func cancelByHand(t *testing.T, h Harness) {
 }
 
 func purgeByAgeAndState(t *testing.T, h Harness) {
-	fill(t, h.Store, 3)
-	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
+	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "a" })
+	ids := fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
 	w := register(t, h.Store, time.Minute)
-	for _, queue := range []string{"default", "b"} {
+	for _, queue := range []string{"a", "b"} {
 		jobs := claim(t, h.Store, w, queue, 3)
 		require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 			result(jobs[2], driver.Cancel)))
 	}
-	purge := func(f driver.PurgeFilter) int {
-		n, err := h.Store.Purge(t.Context(), f)
+	purge := func(f driver.PurgeFilter) (deleted int, last int64) {
+		deleted, last, err := h.Store.Purge(t.Context(), f)
 		require.NoError(t, err)
-		return n
+		return deleted, last
 	}
 	for _, state := range []driver.State{driver.StateSucceeded, driver.StateFailed, driver.StateCancelled} {
-		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b", Age: time.Hour}))
-		require.Equal(t, 1, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)
-		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)
-		require.Equal(t, 1, purge(driver.PurgeFilter{State: state, Queue: "default"}), state)
+		for _, c := range []struct {
+			f    driver.PurgeFilter
+			want int
+			goOn bool // jobs were looked at that were created long enough ago
+		}{
+			{driver.PurgeFilter{State: state, Queue: "b", Age: time.Hour}, 0, false},
+			{driver.PurgeFilter{State: state, Queue: "b", After: ids[2]}, 0, false},
+			{driver.PurgeFilter{State: state, Queue: "a"}, 1, true},
+			{driver.PurgeFilter{State: state, Queue: "a"}, 0, true},
+			{driver.PurgeFilter{State: state, Queue: "b", After: ids[0] - 1}, 1, true},
+		} {
+			deleted, last := purge(c.f)
+			require.Equal(t, c.want, deleted, c)
+			require.Equal(t, c.goOn, last > c.f.After, c)
+		}
 	}
 }

@@ -76,7 +76,6 @@ create table jobqueue_done (
     callback_at   integer           -- when to call the callback of a cancelled job; null: no more
 ) strict;
 
-create index jobqueue_done_time on jobqueue_done (finished_at);
 create index jobqueue_done_bad on jobqueue_done (state, id) where state <> 4;
 create index jobqueue_done_callback on jobqueue_done (kind, callback_at) where callback_at is not null;
 create index jobqueue_done_group on jobqueue_done (in_group, state) where in_group is not null;
