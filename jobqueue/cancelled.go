@@ -10,8 +10,9 @@ import (
 const callbackTimeout = time.Minute
 
 // cancelledLoop calls the OnFailed callbacks of jobs that have ended by cancelling, whether or not
-// they had started. The history remembers which callbacks have returned.
-func (w *Worker) cancelledLoop(ctx context.Context) {
+// they had started, until ctx ends; their contexts are derived from base. The history remembers
+// which callbacks have returned.
+func (w *Worker) cancelledLoop(ctx, base context.Context) {
 	var kinds []string
 	for kind, h := range w.handlers {
 		if h.onFailed != nil {
@@ -24,7 +25,7 @@ func (w *Worker) cancelledLoop(ctx context.Context) {
 	for {
 		for found := true; found; {
 			var err error
-			if found, err = w.callCancelled(ctx, kinds); err != nil && ctx.Err() == nil {
+			if found, err = w.callCancelled(ctx, base, kinds); err != nil && ctx.Err() == nil {
 				w.cfg.Logger.Warn("callback for a cancelled job, trying again", "error", err)
 			}
 		}
@@ -35,9 +36,7 @@ func (w *Worker) cancelledLoop(ctx context.Context) {
 }
 
 // callCancelled calls one callback that is due, and reports whether there was one.
-func (w *Worker) callCancelled(ctx context.Context, kinds []string) (found bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callbackTimeout)
-	defer cancel()
+func (w *Worker) callCancelled(ctx, base context.Context, kinds []string) (found bool, err error) {
 	looking, stop := context.WithTimeout(ctx, ioTimeout)
 	defer stop()
 	id, err := w.store.NextCancelled(looking, kinds, callbackTimeout)
@@ -51,20 +50,42 @@ func (w *Worker) callCancelled(ctx context.Context, kinds []string) (found bool,
 	if err != nil {
 		return true, err
 	}
-	jobCtx, _ := w.contextOf(ctx, job)
+	call, end := context.WithCancelCause(base)
+	defer end(nil)
+	call, cancel := context.WithTimeout(call, callbackTimeout)
+	defer cancel()
+	w.mu.Lock()
+	if w.stopping {
+		w.mu.Unlock()
+		return false, nil
+	}
+	w.running++
+	w.endCallback = end
+	w.mu.Unlock()
 	returned := make(chan error, 1)
-	go func() {
-		returned <- protect(func() error { return w.handlers[job.Kind].onFailed(jobCtx, job, ErrCancelled) })
-	}()
+	go func() { returned <- w.callback(call, base, job) }()
 	select {
 	case err = <-returned:
-	case <-ctx.Done():
-		err = ctx.Err()
+	case <-call.Done():
+		err = context.Cause(call)
 	}
+	return true, err
+}
+
+// callback calls the callback of a cancelled job and records that it has returned.
+func (w *Worker) callback(ctx, base context.Context, job *Job) error {
+	defer func() {
+		w.mu.Lock()
+		w.running--
+		w.cond.Broadcast()
+		w.mu.Unlock()
+	}()
+	ctx, _ = w.contextOf(ctx, job)
+	err := protect(func() error { return w.handlers[job.Kind].onFailed(ctx, job, ErrCancelled) })
 	if err != nil {
-		return true, err
+		return err
 	}
-	ending, stop := context.WithTimeout(ctx, ioTimeout)
-	defer stop()
-	return true, w.store.CallbackDone(ending, id)
+	io, cancel := context.WithTimeout(base, ioTimeout)
+	defer cancel()
+	return w.store.CallbackDone(io, job.ID)
 }

@@ -40,6 +40,8 @@ type model struct {
 	largest    int // bytes of the results of one exchange, or of the states of one Save
 	purges     map[driver.PurgeFilter]int
 	old        int     // succeeded jobs older than any retention
+	callbacks  []int64 // of cancelled jobs, that are due
+	called     []int64 // … and have returned
 	purged     []int64 // after which the succeeded jobs were purged
 }
 
@@ -279,7 +281,11 @@ func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	}
 	defer unlock()
 	if j := m.done[id]; j != nil {
-		return &driver.Job{ID: id, Fence: j.Fence, State: driver.StateSucceeded}, nil
+		state := driver.StateSucceeded
+		if j.action == driver.Cancel {
+			state = driver.StateCancelled
+		}
+		return &driver.Job{ID: id, Kind: j.Kind, Fence: j.Fence, State: state}, nil
 	}
 	if j := m.jobs[id]; j != nil {
 		state := driver.StateWaiting
@@ -291,8 +297,26 @@ func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	return nil, ErrNotFound
 }
 
-func (m *model) NextCancelled(context.Context, []string, time.Duration) (int64, error) {
-	return 0, nil
+func (m *model) NextCancelled(ctx context.Context, _ []string, _ time.Duration) (id int64, err error) {
+	unlock, err := m.call(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	if len(m.callbacks) > 0 {
+		id, m.callbacks = m.callbacks[0], m.callbacks[1:]
+	}
+	return id, nil
+}
+
+func (m *model) CallbackDone(ctx context.Context, id int64) error {
+	unlock, err := m.call(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	m.called = append(m.called, id)
+	return nil
 }
 
 func (m *model) AddMinutes(context.Context, []driver.Minute) error { return nil }

@@ -33,9 +33,10 @@ type WorkerConfig struct {
 	// has failed and the job is tried again, while the handler occupies one of MaxWorkers until
 	// it returns. Defaults to 1 h; negative means no timeout.
 	Timeout time.Duration
-	// ShutdownTimeout is how long handlers may keep running after the context of Run has ended.
-	// Then their contexts end with cause ErrStopped, and Run returns within 5 s, unless the store
-	// ignores the end of its contexts: see package sqlitequeue. Defaults to 10 s; negative means 0.
+	// ShutdownTimeout is how long handlers and callbacks may keep running after the context of Run
+	// has ended. Then their contexts end with cause ErrStopped, and Run returns within 5 s, unless
+	// the store ignores the end of its contexts: see package sqlitequeue. Defaults to 10 s;
+	// negative means 0.
 	ShutdownTimeout time.Duration
 	// PollInterval is how often an idle queue is polled. Defaults to 1 s while the store notifies
 	// workers of new jobs, to 200 ms while it does not, and to less for a moment after there were
@@ -180,11 +181,13 @@ type Worker struct {
 	claims     int                   // those of them that claim jobs
 	uncertain  bool                  // the database may hold jobs for us that we do not know of
 	recheck    bool                  // … and may still commit some until the next heartbeat
-	running    int                   // handlers running
+	running    int                   // handlers running, and callbacks of cancelled jobs
 	stopping   bool                  // claim no jobs
 	closed     bool                  // executors return once finished is empty
 	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
-	polling    polling
+	// endCallback ends the context of the last callback of a cancelled job; nil: there was none.
+	endCallback context.CancelCauseFunc
+	polling     polling
 
 	wake wakeups
 }
@@ -266,7 +269,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { w.pollLoop(base) })
 	loops.Go(func() { w.listenLoop(base) })
 	loops.Go(func() { w.scheduleLoop(ctx) })
-	loops.Go(func() { w.cancelledLoop(ctx) })
+	loops.Go(func() { w.cancelledLoop(ctx, base) })
 	loops.Go(func() { w.slotLoop(base) })
 	loops.Go(func() { w.saveLoop(base) })
 	loops.Go(func() { w.figuresLoop(base) })
@@ -309,6 +312,9 @@ func (w *Worker) stop(base context.Context, cancel context.CancelFunc, exchangin
 		w.mu.Lock()
 		if w.lease != nil {
 			w.lease.end(ErrStopped)
+		}
+		if w.endCallback != nil {
+			w.endCallback(ErrStopped)
 		}
 		w.mu.Unlock()
 		w.settledWithin(settleTimeout)

@@ -282,6 +282,52 @@ func TestRunReturnsInTime(t *testing.T) {
 	}
 }
 
+// A callback of a cancelled job has as long as a handler when Run ends.
+func TestRunWaitsForCallbacksOfCancelledJobs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		callback time.Duration
+		ignores  bool
+		called   []int64
+		cause    error
+		took     time.Duration
+	}{
+		"in time":             {3 * time.Second, false, []int64{1}, nil, 2 * time.Second},
+		"too late":            {40 * time.Second, false, nil, ErrStopped, 10 * time.Second},
+		"ignores its context": {40 * time.Second, true, nil, nil, 10*time.Second + settleTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				j := m.add(time.Now(), time.Now(), 2)
+				delete(m.jobs, j.ID)
+				j.action, m.done[j.ID], m.callbacks = driver.Cancel, j, []int64{j.ID}
+				var cause error
+				callback := func(ctx context.Context, _ *Job, _ error) error {
+					if c.ignores {
+						time.Sleep(c.callback)
+						return nil
+					}
+					select {
+					case <-time.After(c.callback):
+					case <-ctx.Done():
+					}
+					cause = context.Cause(ctx)
+					return cause
+				}
+				_, stop := run(t, m, WorkerConfig{}, succeed, OnFailed(callback))
+				time.Sleep(time.Second)
+				took := stop()
+				require.InDelta(t, c.took, took, float64(100*time.Millisecond))
+				require.Equal(t, c.called, m.called)
+				require.Equal(t, c.cause, cause)
+				time.Sleep(time.Minute) // a callback that ignores its context
+			})
+		})
+	}
+}
+
 func TestPrefetchFollowsTheHandlersTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
