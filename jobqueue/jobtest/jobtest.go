@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"lessonkit.example/jobqueue"
 )
@@ -31,8 +32,8 @@ type Result struct {
 
 // Run enqueues p in a store, whose tables it creates, and runs it as a worker does: it decodes the
 // arguments, calls the middleware and the handler, tries again after errors, and calls the OnFailed
-// callback. It returns when the job has succeeded, failed or been cancelled. Jobs that the handler
-// enqueues do not run.
+// callback. It returns when the job has succeeded, failed or been cancelled. Other jobs, such as
+// those that the handler enqueues, do not run and have no events.
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
 // register adds, one of which must be for the kind of p. Run does not wait between attempts. The
@@ -55,10 +56,18 @@ func Run(
 	defer cancel(nil)
 	var mu sync.Mutex
 	var events []jobqueue.Event
+	var others []int64 // ids of jobs that were put off
 	var again sync.WaitGroup
 	onEvent := cfg.OnEvent
 	cfg.OnEvent = func(e jobqueue.Event) {
 		mu.Lock()
+		if e.Job.ID != enqueued.ID {
+			if e.Type == jobqueue.EventSnoozed {
+				others = append(others, e.Job.ID)
+			}
+			mu.Unlock()
+			return
+		}
 		events = append(events, e)
 		n := len(events)
 		mu.Unlock()
@@ -66,7 +75,7 @@ func Run(
 			onEvent(e)
 		}
 		switch {
-		case e.Type != jobqueue.EventRetried && e.Type != jobqueue.EventSnoozed || e.Job.ID != enqueued.ID:
+		case e.Type != jobqueue.EventRetried && e.Type != jobqueue.EventSnoozed:
 		case n >= 2*maxAttempts: // claimed and ended
 			cancel(fmt.Errorf("it has not ended after %d attempts", maxAttempts))
 		default:
@@ -78,6 +87,15 @@ func Run(
 	}
 	cfg.Queues = map[string]jobqueue.QueueConfig{p.Queue: {MaxWorkers: 1}}
 	cfg.Schedules = nil
+	putOff := func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+		return func(ctx context.Context, job *jobqueue.Job) error {
+			if job.ID != enqueued.ID {
+				return jobqueue.Snooze(time.Hour)
+			}
+			return next(ctx, job)
+		}
+	}
+	cfg.Middleware = append([]func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{putOff}, cfg.Middleware...)
 	w := jobqueue.NewWorker(store, cfg)
 	register(w)
 	if !handles(w, p.Kind) {
@@ -93,6 +111,9 @@ func Run(
 		err = runErr
 	}
 	again.Wait()
+	for _, id := range others {
+		_ = client.Retry(context.WithoutCancel(ctx), id) // it waits again
+	}
 	if err != nil {
 		t.Fatalf("jobtest: job of kind %q: %v", p.Kind, err)
 	}

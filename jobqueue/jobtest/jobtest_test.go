@@ -66,6 +66,36 @@ func TestRunDecodesAndCallsTheMiddleware(t *testing.T) {
 	require.Equal(t, jobqueue.EventSucceeded, r.Events[1].Type)
 }
 
+func TestRunRunsNoOtherJob(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	client := jobqueue.NewClient(store)
+	p := jobqueue.Params{Kind: "welcome", Args: welcome{"ann@mail.example"}}
+	var ran, others []int64
+	r := jobtest.Run(t, store, p, jobqueue.WorkerConfig{Prefetch: 10},
+		handler(func(ctx context.Context, job *jobqueue.Job, _ welcome) error {
+			ran = append(ran, job.ID)
+			rs, err := client.EnqueueMany(ctx, []jobqueue.Params{p, p})
+			if err != nil {
+				return err
+			}
+			others = append(others, rs[0].ID, rs[1].ID)
+			if job.Attempt < 3 {
+				return errMail
+			}
+			return nil
+		}))
+	require.Equal(t, []int64{r.Job.ID, r.Job.ID, r.Job.ID}, ran)
+	require.Len(t, r.Events, 6)
+	require.Len(t, others, 6)
+	for _, id := range others {
+		job, err := client.Get(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, jobqueue.StateWaiting, job.State)
+		require.Zero(t, job.Attempt)
+	}
+}
+
 // failing is a test that can fail without failing this one.
 type failing struct {
 	testing.TB
