@@ -63,7 +63,8 @@ type Store interface {
 	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
 	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
 	// worker that claims one calls its OnFailed callback. With orphans it also rescues jobs whose
-	// worker does not exist, which reads every running job.
+	// worker does not exist, which reads every running job, and lets those start whose group has
+	// ended unnoticed.
 	Rescue(ctx context.Context, orphans bool) (rescued int, err error)
 
 	// Get returns ErrNotFound for an unknown id.

@@ -3,6 +3,8 @@ package sqlitequeue_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,22 +13,43 @@ import (
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-// Enqueuing a job executes one statement, which the connection keeps prepared: what it prepares
-// anew is not traced.
-func TestCostOfEnqueuing(t *testing.T) {
-	t.Parallel()
-	var statements []string
+// traced returns a store, and the statements that it executes.
+func traced(t *testing.T) (*sqlitequeue.Store, *[]string) {
+	t.Helper()
+	statements := new([]string)
 	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{
 		Trace: func(ctx context.Context, statement string) (context.Context, func(error)) {
-			statements = append(statements, statement)
+			*statements = append(*statements, statement)
 			return ctx, nil
 		}})
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	statements = nil
-	_, err = jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+	*statements = nil
+	return store, statements
+}
+
+// Enqueuing a job executes one statement, which the connection keeps prepared: what it prepares
+// anew is not traced.
+func TestCostOfEnqueuing(t *testing.T) {
+	t.Parallel()
+	store, statements := traced(t)
+	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
 	require.NoError(t, err)
-	require.Len(t, statements, 1)
-	require.Contains(t, statements[0], "insert into jobqueue_job")
+	require.Len(t, *statements, 1)
+	require.Contains(t, (*statements)[0], "insert into jobqueue_job")
+}
+
+// Rescue looks at all groups seldom, and never while others cannot write.
+func TestRescueLooksAtGroupsSeldom(t *testing.T) {
+	t.Parallel()
+	store, statements := traced(t)
+	looked := func(orphans bool) int {
+		*statements = nil
+		_, err := store.Rescue(t.Context(), orphans)
+		require.NoError(t, err)
+		return slices.IndexFunc(*statements, func(s string) bool { return strings.Contains(s, "after_group") })
+	}
+	require.Equal(t, -1, looked(false))
+	require.Zero(t, looked(true), "before the transaction: %q", *statements)
 }

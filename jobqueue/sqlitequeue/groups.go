@@ -34,6 +34,20 @@ select name from groups g
 where name is not null and not exists (select 1 from jobqueue_job m where m.in_group = g.name)
 limit 1000`
 
+// idleGroups looks at all groups, so it does not do so while others cannot write. There are only
+// groups that a process has left that died before promoteRest. Keys have no idle jobs: what ends or
+// adds a job of a key promotes in the same transaction.
+func (s *Store) idleGroups(ctx context.Context) (groups []string, err error) {
+	rows, err := s.db.R.QueryContext(ctx, idleGroupsSQL)
+	err = each(rows, err, func() error {
+		var group string
+		err := rows.Scan(&group)
+		groups = append(groups, group)
+		return err
+	})
+	return groups, err
+}
+
 const groupStatsSQL = `
 select 1, (select count(*) from (select 1 from jobqueue_job where in_group = ?1 limit ?2))
 union all

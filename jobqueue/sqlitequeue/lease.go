@@ -128,6 +128,12 @@ const (
 
 // Rescue implements driver.Store.
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+	var idle []string
+	if orphans {
+		if idle, err = s.idleGroups(ctx); err != nil {
+			return 0, err
+		}
+	}
 	var promoted []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		rescued = 0
@@ -161,7 +167,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		if _, err := tx.Exec(freeSlotsSQL); err != nil {
 			return err
 		}
-		promoted, err = s.promoteIdle(context.WithoutCancel(ctx), tx, now)
+		promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, nil, idle)
 		return err
 	})
 	if err == nil {

@@ -50,7 +50,7 @@ func (s *Store) promote(
 	return promoted, err
 }
 
-// promoteRest continues where promote has stopped. What fails here, promoteIdle finds.
+// promoteRest continues where promote has stopped. What fails here, Rescue finds.
 func (s *Store) promoteRest(signals []driver.Signal) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -87,23 +87,6 @@ func promoteBy(
 		return err
 	})
 	return promoted, rules.Names(keys...), err
-}
-
-// promoteIdle does the same for all groups. Keys have no idle jobs: what ends or adds a job of a
-// key promotes in the same transaction.
-func (s *Store) promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, error) {
-	var groups []string
-	rows, err := tx.QueryContext(ctx, idleGroupsSQL)
-	err = each(rows, err, func() error {
-		var group string
-		err := rows.Scan(&group)
-		groups = append(groups, group)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.promote(ctx, tx, now, nil, groups)
 }
 
 func (s *Store) emit(signals []driver.Signal) {

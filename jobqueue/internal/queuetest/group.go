@@ -159,7 +159,7 @@ func groupIsRepairedByRescue(t *testing.T, h Harness) {
 	waits := fill(t, h.Store, 1, afterGroup("h"))[0]
 	require.NoError(t, h.Exec(t.Context(), `delete from jobqueue_job where in_group = 'g'`))
 	require.Equal(t, driver.StateHeld, get(t, h.Store, ended).State)
-	_, err := h.Store.Rescue(t.Context(), false)
+	_, err := h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, driver.StateWaiting, get(t, h.Store, ended).State)
 	require.Equal(t, driver.StateHeld, get(t, h.Store, waits).State)
