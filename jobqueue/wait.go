@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ func (c *Client) Wait(ctx context.Context, id int64) (*Job, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, failed(context.Cause(ctx), "wait for job %d", id)
+		case errors.Is(err, ErrUnavailable): // look again
 		case err != nil || job.State.Finished():
 			return job, err
 		}
