@@ -231,6 +231,9 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		q.full = got[q.name] == claim.Limit
 		if !q.full && q.wakes == x.wakes[i] {
 			q.ready = false
+			if q.scanned.Before(q.changed) { // the new job may be behind the watermark
+				w.alarmAt(q.scanned.Add(fullScanEvery))
+			}
 		}
 	}
 	var starting []*queue

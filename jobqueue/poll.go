@@ -13,7 +13,7 @@ type polling struct {
 	listening  bool          // the store notifies us
 	lookAhead  bool          // request the time of the next scheduled job
 	eagerPause time.Duration // until the next poll, after jobs were found
-	alarmAt    time.Time     // when a scheduled job is due; zero: none known
+	alarmAt    time.Time     // when a scheduled job is due, or a late one may be found; zero: none known
 }
 
 // wakeAll makes the next claims try every queue; with full, from the beginning. Worker.mu is held.
@@ -27,10 +27,14 @@ func (w *Worker) wakeAll(full bool) {
 	w.cond.Broadcast()
 }
 
-// alarm has the queues polled when a scheduled job is due, after in. Only the earliest time is
-// kept: when it has come, the database returns the next one. Worker.mu is held.
+// alarm has the queues polled when a scheduled job is due, after in. Worker.mu is held.
 func (w *Worker) alarm(in time.Duration) {
-	at := time.Now().Add(in).Add(time.Millisecond) // in may be the longest Duration
+	w.alarmAt(time.Now().Add(in).Add(time.Millisecond)) // in may be the longest Duration
+}
+
+// alarmAt has the queues polled then. Only the earliest time is kept: when it has come, the
+// database returns the next one at which a scheduled job is due. Worker.mu is held.
+func (w *Worker) alarmAt(at time.Time) {
 	if !w.polling.alarmAt.IsZero() && !at.Before(w.polling.alarmAt) {
 		return
 	}

@@ -110,6 +110,40 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 	})
 }
 
+// A job that is committed behind the watermark does not wait for the next poll.
+func TestLateCommitDoesNotWaitForAPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{PollInterval: time.Hour}, succeed)
+		time.Sleep(5 * time.Second)
+		const commit = 300 * time.Millisecond
+		late := m.add(time.Now(), time.Now().Add(commit), 2)
+		for range 2 { // the second is claimed with the watermark of the first
+			time.Sleep(commit / 3)
+			m.add(time.Now(), time.Now(), 2)
+			m.signal(driver.Signal{Queue: DefaultQueue})
+		}
+		time.Sleep(commit / 3)
+		m.signal(driver.Signal{Queue: DefaultQueue}) // of the late job
+		state := func() (found bool, claims int) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return !late.claimed.IsZero(), m.claims
+		}
+		time.Sleep(10 * time.Millisecond)
+		found, _ := state()
+		require.False(t, found, "it is behind the watermark")
+		time.Sleep(time.Second)
+		found, claims := state()
+		require.True(t, found)
+		time.Sleep(30 * time.Minute)
+		_, after := state()
+		require.Equal(t, claims, after)
+		stop()
+	})
+}
+
 func TestIdleWorkerPollsSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
