@@ -72,7 +72,7 @@ func (d *Document) Fixed(found Diagnostics) (source string, fixes int) {
 func overlap(edits, more []Edit) bool {
 	for _, a := range edits {
 		for _, b := range more {
-			if a.Start < b.End && b.Start < a.End {
+			if a == b || a.Start < b.End && b.Start < a.End {
 				return true
 			}
 		}

@@ -125,7 +125,8 @@ func TestModulesInACircle(t *testing.T) {
 	require.Len(t, findings(t, files, "call-denied"), 4)
 }
 
-// A finding says which permission grants the command, in which file, and its fix writes just that.
+// A finding says which permission grants the command, in which file, and its fix writes just that,
+// once for several calls.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	const lines = "{\"identifier\": \"m\", \"windows\": [\"ma*\"], \"permissions\": [\n\t\"core:event:default\""
@@ -145,7 +146,7 @@ func TestFixes(t *testing.T) {
 			t.Parallel()
 			fsys := frontend(map[string]string{"src-tauri/capabilities/main.json": "",
 				"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n" +
-					"invoke('plugin:fs|stat'); invoke('plugin:window|close')"})
+					"invoke('plugin:fs|stat'); invoke('plugin:window|close'); invoke('plugin:fs|stat')"})
 			file := "src-tauri/capabilities/" + c.file
 			fsys[file] = &fstest.MapFile{Data: []byte(c.was)}
 			for range 3 {
