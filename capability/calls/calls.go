@@ -190,18 +190,18 @@ func (c *checker) allowed(p *capability.Policy, one call) bool {
 	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() {
 		return true
 	}
+	key := keyOf(command)
 	for _, g := range p.Unknown() {
-		plugin, _ := capability.SplitIdentifier(g.Entry().Identifier)
-		if plugin == command.Plugin() || plugin == "" || strings.TrimPrefix(plugin, "core:") == command.Plugin() {
+		if plugin, _ := capability.SplitIdentifier(g.Entry().Identifier); strings.TrimPrefix(plugin, "core:") == key {
 			return true
 		}
 	}
 	if len(p.Denials(command)) > 0 {
 		return false
 	}
-	plugin := command.Plugin()
-	if plugin != "" && c.app.Manifests.Get(plugin) == nil && c.app.Manifests.Get("core:"+plugin) == nil &&
-		slices.ContainsFunc(p.Commands(), func(other capability.Command) bool { return other.Plugin() == plugin }) {
+	sameKey := func(other capability.Command) bool { return keyOf(other) == key }
+	if c.app.Manifests.Get(key) == nil && c.app.Manifests.Get("core:"+key) == nil &&
+		slices.ContainsFunc(p.Commands(), sameKey) {
 		return true // one of its permissions may allow more than its name says
 	}
 	return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
@@ -211,9 +211,14 @@ func (c *checker) allowed(p *capability.Policy, one call) bool {
 	})
 }
 
+// keyOf returns the key of the manifest that a command is in, without "core:".
+func keyOf(command capability.Command) string {
+	return cmp.Or(command.Plugin(), capability.AppManifest)
+}
+
 // grant returns the smallest change that grants a command, and the sentence that tells of it.
 func (c *checker) grant(one call) (*capability.Fix, string) {
-	plugin := one.command.Plugin()
+	plugin := keyOf(one.command)
 	if c.app.Manifests.Get("core:"+plugin) == nil && c.app.Manifests.Absent(plugin) {
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}

@@ -330,6 +330,38 @@ func TestOtherFindings(t *testing.T) {
 	require.Len(t, calls.Rules(), 6)
 }
 
+// The application's own permissions are judged as those of plugins are, if they are known.
+func TestOwnPermissions(t *testing.T) {
+	t.Parallel()
+	const listed = `fn main() { AppManifest::new().commands(&["greet", "log"]) }`
+	for name, c := range map[string]struct{ script, file, permissions, denied, unused string }{
+		"granted": {listed, "", `"allow-greet", "allow-log"`, "", ""},
+		"missing": {listed, "", `"allow-greet"`, `src/a.ts:2:25 log is called, but no capability grants it; ` +
+			`add "allow-log" to the capability "m" in src-tauri/capabilities/main.json.`, ""},
+		"unused": {listed, "leave", `"allow-greet", "allow-log", "allow-leave"`, "",
+			"No source of the frontend calls a command that allow-leave allows; if nothing else does, remove it."},
+		"folder":                {"", "log", `"allow-log", "greeting"`, "", ""},
+		"a set that is unknown": {"", "", `"all-of-it"`, "", ""},
+		"a list that is unknown": {"fn main() { AppManifest::new().commands(commands::ALL) }", "", `"allow-greet"`,
+			"", ""},
+		"a folder that is unknown": {"", "", `"allow-greet"`, "", ""},
+	} {
+		files := map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core';\n" +
+			"invoke('greet'); invoke('log'); f('')", "src-tauri/build.rs": c.script,
+			"src-tauri/Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.12.0\"\n",
+			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["main"], "permissions": [` +
+				c.permissions + "]}"}
+		if c.file != "" {
+			files["src-tauri/permissions/x.toml"] = "[[permission]]\nidentifier = \"allow-" + c.file +
+				"\"\ncommands.allow = [\"" + c.file + "\"]\n[[permission]]\nidentifier = \"greeting\"\n" +
+				"commands.allow = [\"greet\"]\n"
+		}
+		require.Equal(t, c.denied, strings.Join(findings(t, files, "call-denied"), "\n"), name)
+		_, unused, _ := strings.Cut(strings.Join(findings(t, files, "grant-unused"), "\n"), " ")
+		require.Equal(t, c.unused, unused, name)
+	}
+}
+
 // One source that takes too long ends the reading, however many there are, and so does the context.
 func TestReadingEnds(t *testing.T) {
 	files := map[string]string{}

@@ -51,7 +51,7 @@ func (c *checker) unused(identifier string) bool {
 		}
 		allows = allows || len(x.Allow) > 0
 	}
-	return complete && allows && (plugin == "" || packages().plugins[plugin])
+	return complete && allows && (plugin == capability.AppManifest || packages().plugins[plugin])
 }
 
 // What pages use without a function of a plugin that calls its commands: what the plugin replaces,
@@ -66,7 +66,7 @@ var (
 // mayBeCalled reports whether something in the frontend may call a command.
 func (c *checker) mayBeCalled(command capability.Command) bool {
 	used := func(name string) bool { return c.words[name] }
-	_, short, _ := strings.Cut(command.String(), "|")
+	short := command.String()[strings.IndexByte(command.String(), '|')+1:]
 	imported := used("plugin-" + command.Plugin())
 	return used("'"+command.String()) || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
