@@ -330,6 +330,20 @@ func TestOtherFindings(t *testing.T) {
 	require.Len(t, calls.Rules(), 6)
 }
 
+// A window handles the events about its own creation without a command.
+func TestEventsWithoutCommands(t *testing.T) {
+	t.Parallel()
+	got := findings(t, map[string]string{"src/a.ts": "import {WebviewWindow} from '@tauri-apps/api/webviewWindow';\n" +
+		"import {getCurrentWindow} from '@tauri-apps/api/window'; import {listen} from '@tauri-apps/api/event'\n" +
+		"const w = new WebviewWindow('x'); w.once('tauri://created', f); const e = 'tauri://error'; w.listen(e, f)\n" +
+		"getCurrentWindow().emit(`tauri://error`)\nw.once('a', f)\nlisten('tauri://error', f)",
+		"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["main"],
+  "permissions": ["core:webview:allow-create-webview-window"]}`}, "call-denied")
+	require.Len(t, got, 2)
+	require.Contains(t, got[0], "src/a.ts:5:3 once, which is plugin:event|listen,")
+	require.Contains(t, got[1], "src/a.ts:6:1 listen, which is plugin:event|listen,")
+}
+
 // The application's own permissions are judged as those of plugins are, if they are known.
 func TestOwnPermissions(t *testing.T) {
 	t.Parallel()

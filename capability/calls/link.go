@@ -94,11 +94,19 @@ func (r *reader) isPackage(spec string) bool {
 	return r.packages[part[0]] || len(part) > 1 && r.packages[part[0]+"/"+part[1]]
 }
 
+// localEvents are those that the methods of windows and webviews handle without a command.
+var localEvents = []string{"tauri://created", "tauri://error"}
+
 // call keeps a call that is one of a command.
 func (r *reader) call(m *script.Module, c script.Call, one call) {
 	t := r.graph.Resolve(m, c.Function)
 	function := packages().functions[t]
 	if function == nil || len(function.certain) == 0 && t != script.Invoke {
+		return
+	}
+	names := m.Argument(c)
+	isLocal := func(event string) bool { return slices.Contains(localEvents, event) }
+	if strings.Contains(t.Name, "#") && slices.ContainsFunc(names, isLocal) {
 		return
 	}
 	one.name, one.offset, one.length = t.Name, m.Offset(c.At), len(last(t.Name))
@@ -108,7 +116,6 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if t != script.Invoke {
 		return
 	}
-	names := m.Argument(c)
 	if names == nil {
 		one.composed = c.Composed
 		r.calls = append(r.calls, one)
