@@ -61,6 +61,9 @@ type parsed struct {
 func (w *workspace) Check(file string, open map[string]string, fresh bool) (capability.Diagnostics,
 	*capability.Manifests, error) {
 	root := appOf(file)
+	if root == "" {
+		return nil, nil, nil
+	}
 	p := w.projects[root]
 	if p == nil || fresh {
 		projects, err := w.load([]string{root})
@@ -88,7 +91,8 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 		saved = saved || absolute(d.Name()) == file
 		now.Documents[i] = w.current(d, open, capability.Parse)
 	}
-	if text, ok := open[file]; ok && !saved && appAbove(nameOnDisk(file)) != "" { // a new file
+	isCapability := slices.Contains([]string{".json", ".json5", ".toml"}, filepath.Ext(file))
+	if text, ok := open[file]; ok && !saved && isCapability && appAbove(nameOnDisk(file)) != "" { // a new file
 		now.Documents = append(now.Documents, w.parse(file, text, 0, capability.Parse))
 	}
 	if p.Config != nil {
@@ -131,17 +135,19 @@ func (w *workspace) parse(name, text string, format capability.Format,
 	return known.doc
 }
 
-// appOf returns the folder of the application that a file belongs to, or the file.
+// appOf returns the folder of the application that a file belongs to. Without one it returns the
+// file, or "" for a script.
 func appOf(file string) string {
-	if app := appAbove(nameOnDisk(file)); app != "" {
-		return systemName(app)
-	}
 	if slices.Contains(calls.Extensions(), filepath.Ext(file)) {
 		for dir := filepath.Dir(file); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			if app := capability.AppIn(&disk{}, nameOnDisk(dir)); app != "" {
 				return systemName(app)
 			}
 		}
+		return ""
+	}
+	if app := appAbove(nameOnDisk(file)); app != "" {
+		return systemName(app)
 	}
 	if dir := filepath.Dir(file); capability.AppIn(&disk{}, nameOnDisk(dir)) == nameOnDisk(dir) {
 		return dir
