@@ -395,6 +395,10 @@ func TestReadingEnds(t *testing.T) {
 	}
 	_, err = calls.Read(context.Background(), fsys, app, calls.Options{})
 	require.ErrorContains(t, err, "the files of the application have more than 67108864 bytes")
+	alone, err := capability.LoadApp(fsys, capability.AppOptions{Files: []string{"src-tauri/capabilities/main.json"}})
+	require.NoError(t, err)
+	_, err = calls.Read(context.Background(), fsys, alone, calls.Options{})
+	require.ErrorContains(t, err, "belong to no application")
 	_, err = calls.Read(context.Background(), fsys, app, calls.Options{Folders: []string{"none"}})
 	require.ErrorContains(t, err, "none: file does not exist")
 

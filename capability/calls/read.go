@@ -47,9 +47,14 @@ type Options struct {
 // Read reads the sources of an application's frontend, as far as they are scripts of at most 1 MiB:
 // .js, .ts, .jsx, .tsx, .mjs, .cjs, .mts and .cts, and those in .vue, .svelte and .html. It leaves
 // out packages, build results, tests and what is hidden, and follows no links. The file system is
-// the one that the application was loaded from. It fails if a folder cannot be read, if there is
-// too much (more than 100,000 files and folders, or 64 MiB), and if the context ends.
+// the one that the application was loaded from. It fails if that has no folder, if a folder cannot
+// be read, if there is too much (more than 100,000 files and folders, or 64 MiB), and if the
+// context ends.
 func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Frontend, error) {
+	if app.Dir() == "" {
+		return nil, limit.Permanentf("the capability files belong to no application, whose calls could be compared; " +
+			"name the folder of one")
+	}
 	r := &reader{Frontend: &Frontend{words: make(map[string]bool)}, Reader: limit.Reader{FS: fsys, Name: o.Name},
 		app: app, root: app.Dir(), folders: o.Folders, sources: make(map[string]*capability.Source),
 		graph:    &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns},

@@ -78,3 +78,19 @@ func TestCalls(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "mistakes that must be corrected first")
 }
+
+// Files that belong to no application have no frontend: nothing is searched for one, neither by the
+// language server.
+func TestCallsNeedAnApplication(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(project(t, map[string]string{"main.json": sound, "a.ts": "f()"}), "main.json")
+	code, out, errs := run("calls", file)
+	require.Equal(t, cli.ExitUsage, code, out)
+	require.Contains(t, errs, "the capability files belong to no application")
+	e := newEditor(t)
+	require.Equal(t, []string{"duplicate-permission"}, lspCodes(e.open(file, fixable)))
+	e.call("shutdown", nil, nil)
+	e.notify("exit", nil)
+	require.Equal(t, cli.ExitClean, <-e.stopped)
+	require.Empty(t, e.notes.String())
+}

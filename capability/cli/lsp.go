@@ -77,7 +77,8 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 			}
 		}
 		w.projects[root] = p
-		if f, known := w.frontends[root]; !known || f != nil { // one that could not be read is not tried again
+		f, known := w.frontends[root]
+		if p.Dir() != "" && (!known || f != nil) { // one that could not be read is not tried again
 			w.frontends[root], err = w.frontend(p)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -38,6 +39,7 @@ type editor struct {
 	*jsonrpc2.Conn
 	shown   chan shown
 	stopped chan int
+	notes   *bytes.Buffer // to be read when it has stopped
 }
 
 type shown struct {
@@ -55,10 +57,10 @@ func newEditor(t testing.TB, flags ...string) *editor {
 	t.Helper()
 	fromEditor, toServer := io.Pipe()
 	fromServer, toEditor := io.Pipe()
-	e := &editor{TB: t, shown: make(chan shown, 100), stopped: make(chan int, 1)}
+	e := &editor{TB: t, shown: make(chan shown, 100), stopped: make(chan int, 1), notes: &bytes.Buffer{}}
 	go func() {
 		e.stopped <- cli.Run(append([]string{"lsp"}, flags...), cli.Env{Stdin: fromEditor, Stdout: toEditor,
-			Stderr: io.Discard})
+			Stderr: e.notes})
 	}()
 	handler := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 		var s shown
