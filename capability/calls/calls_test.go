@@ -1,10 +1,12 @@
 package calls_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -240,6 +242,20 @@ func TestUnused(t *testing.T) {
 		"<template><p @click=\"stat('x')\" data-command='leave' target='_blank'/></template>"
 	require.Empty(t, findings(t, vue, "grant-unused"))
 	require.Empty(t, findings(t, vue, "command-unused"))
+
+	// A module that is left out by its name, or by its folder, is a part that is not known.
+	for file, unread := range map[string]string{"src/gen/more.ts": "src/gen/more", "src/app.config.ts": "",
+		"app.config.ts": "app.config", "src/out/x.ts": "src/out/x.js", "src/a.css": "", "src/d.min.js": "src/d.min"} {
+		left := files("invoke('greet')")
+		spec := cmp.Or(unread, strings.TrimSuffix(file, ".ts"))
+		left["src/b.ts"], left[file] = "import '../"+spec+"'", "f('leave'); f('plugin:fs|stat')"
+		app, f := load(t, frontend(left))
+		require.Equal(t, unread != "", len(f.Unread) == 1, file)
+		if unread != "" {
+			require.Equal(t, unread+" is imported, and is not found or left out", f.Unread[0])
+		}
+		require.Equal(t, path.Ext(file) == ".css", len(calls.Check(app, f, nil)) > 1, file)
+	}
 
 	foreign := files("invoke('greet')")
 	foreign["package.json"] = `{"dependencies": {"@a/b": "workspace:*"}}`

@@ -40,8 +40,15 @@ func (r *reader) link() {
 		for spec := range m.Imports {
 			found := r.find(file, spec)
 			m.Imports[spec] = found
-			ext := path.Ext(spec)
-			if _, isScript := script.Extensions[ext]; found == "" && (isScript || ext == "") && !r.isPackage(spec) {
+			name, _, _ := strings.Cut(spec, "?")
+			ext := path.Ext(name)
+			_, isScript := script.Extensions[ext]
+			switch {
+			case found != "" || ext != "" && !isScript && !slices.Contains(leftOut, ext) || r.isPackage(spec):
+			case strings.HasPrefix(spec, "."):
+				r.Unread = append(r.Unread, r.Shown(path.Join(path.Dir(file), name))+
+					" is imported, and is not found or left out")
+			default:
 				m.Open = true // it may lead to any module
 			}
 		}
@@ -52,6 +59,8 @@ func (r *reader) link() {
 			}
 		}
 	}
+	slices.Sort(r.Unread)
+	r.Unread = slices.Compact(r.Unread)
 	windows := r.windows()
 	for file, m := range r.graph.Modules {
 		for _, function := range m.Functions {

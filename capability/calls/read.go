@@ -24,8 +24,8 @@ import (
 type Frontend struct {
 	// Files are the scripts, components and pages that were read.
 	Files []string
-	// Unread are files that were not, and packages of the repository and folders that are not, each
-	// with the reason.
+	// Unread are files that were not, and packages of the repository, folders and modules by a
+	// relative path that are not, each with the reason.
 	Unread []string
 
 	calls  []call
@@ -71,7 +71,7 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 			switch {
 			case name != folder && entry.IsDir() && r.isOther(name):
 				return fs.SkipDir
-			case entry.Type().IsRegular() && isScript(entry.Name()):
+			case entry.Type().IsRegular() && isScript(name):
 				files = append(files, name)
 			}
 			return nil
@@ -110,10 +110,14 @@ func (r *reader) isOther(folder string) bool {
 			"__tests__", "__mocks__", "tests", "test", "e2e", "gen"}, path.Base(folder))
 }
 
-func isScript(base string) bool {
-	_, known := script.Extensions[path.Ext(base)]
-	return known && !slices.ContainsFunc([]string{".d.ts", ".d.mts", ".test.", ".spec.", ".stories.", ".config.",
-		".example.", ".min.js"}, func(part string) bool { return strings.Contains(base, part) })
+// leftOut are what the names of other scripts than the frontend's have before the extension.
+var leftOut = []string{".d", ".test", ".spec", ".stories", ".config", ".example", ".min"}
+
+func isScript(name string) bool {
+	ext := path.Ext(name)
+	_, known := script.Extensions[ext]
+	kind := path.Ext(strings.TrimSuffix(name, ext))
+	return known && (!slices.Contains(leftOut, kind) || kind == ".config" && strings.Contains("/"+name, "/src/"))
 }
 
 // findUnread finds the packages that the application has, and says what of the frontend is not
@@ -158,7 +162,6 @@ func (r *reader) parse(ctx context.Context, files []string) error {
 	}
 	err := group.Wait()
 	slices.Sort(r.Files)
-	slices.Sort(r.Unread)
 	return cmp.Or(err, ctx.Err())
 }
 
