@@ -51,25 +51,26 @@ func Rules() []capability.Rule {
 // Extensions returns those of the files that [Read] reads.
 func Extensions() []string { return slices.Sorted(maps.Keys(script.Extensions)) }
 
-// Check reports how the calls of a frontend and what its application grants differ, sorted by file
-// and position. Severities replaces the severities of rules, Off silences one.
-func Check(app *capability.App, f *Frontend, severities map[capability.Code]capability.Severity,
-) capability.Diagnostics {
-	c := &checker{app: app, Frontend: f, severities: severities}
-	for _, target := range app.Targets("") {
-		policy, _ := app.Resolve(capability.ResolveOptions{Platform: target})
-		c.policies = append(c.policies, policy)
-	}
-	if app.Err("") != nil || slices.ContainsFunc(c.policies, (*capability.Policy).TooLarge) {
-		return nil // check reports it
-	}
+// Check reports how the calls of a frontend and what its application grants on a platform, or with
+// "" on any, differ, sorted by file and position. Severities replaces the severities of rules, Off
+// silences one.
+func Check(app *capability.App, f *Frontend, platform capability.Platform,
+	severities map[capability.Code]capability.Severity) capability.Diagnostics {
+	c := &checker{app: app, Frontend: f, platform: platform, severities: severities}
 	// A list that a build is given may activate others, so what those grant that are not active
 	// counts.
 	all := *app
 	all.Config, all.PlatformConfigs = nil, nil
-	inactive, _ := all.Resolve(capability.ResolveOptions{})
-	c.policies = append(c.policies, inactive)
-	c.desktop, _ = app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
+	for _, one := range capability.Platforms() {
+		if platform == "" || platform == one {
+			active, _ := app.Resolve(capability.ResolveOptions{Platform: one})
+			inactive, _ := all.Resolve(capability.ResolveOptions{Platform: one})
+			c.active, c.policies = append(c.active, active), append(c.policies, active, inactive)
+		}
+	}
+	if app.Err(platform) != nil || slices.ContainsFunc(c.policies, (*capability.Policy).TooLarge) {
+		return nil // check reports it
+	}
 	c.calledCommands()
 	c.localServers()
 	composed := func(one call) bool { return one.composed }
@@ -90,8 +91,9 @@ type checker struct {
 	*Frontend
 	app        *capability.App
 	severities map[capability.Code]capability.Severity
-	policies   []*capability.Policy // of each target, and of all capability files
-	desktop    *capability.Policy
+	platform   capability.Platform
+	active     []*capability.Policy // one for each platform
+	policies   []*capability.Policy // also those with all capability files
 	found      capability.Diagnostics
 	limit      limit.Findings[capability.Diagnostic]
 }
@@ -163,13 +165,15 @@ func (c *checker) denied(one call) (d capability.Diagnostic) {
 	if one.command == (capability.Command{}) || slices.ContainsFunc(c.policies, allowed) {
 		return d
 	}
-	if denials := c.policies[0].Denials(one.command); len(denials) > 0 {
-		entry := denials[0].Entry()
-		d.Message = fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", one,
-			entry.Identifier, denials[0].Capability().Identifier)
-		d.Related = []capability.Place{{File: entry.Value().File(), Start: entry.Value().Position(),
-			Message: "It is denied here."}}
-		return d
+	for _, p := range c.active {
+		if denials := p.Denials(one.command); len(denials) > 0 {
+			entry := denials[0].Entry()
+			d.Message = fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", one,
+				entry.Identifier, denials[0].Capability().Identifier)
+			d.Related = []capability.Place{{File: entry.Value().File(), Start: entry.Value().Position(),
+				Message: "It is denied here."}}
+			return d
+		}
 	}
 	fix, advice := c.grant(one)
 	where := ""
@@ -231,15 +235,17 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 			break
 		}
 	}
-	x := c.policies[0].Explain(one.command, caller)
-	if other := c.desktop.Explain(one.command, caller); other.AddTo != "" {
-		x = other // rather than to a capability for phones
+	x := c.active[0].Explain(one.command, caller)
+	for _, p := range c.active[1:] {
+		if x.AddTo == "" {
+			x = p.Explain(one.command, caller)
+		}
 	}
 	if len(x.Offers) == 0 {
 		return nil, "; no permission that is known allows it."
 	}
 	offer := x.Offers[0]
-	capabilities, _ := c.app.Capabilities("")
+	capabilities, _ := c.app.Capabilities(x.Platform)
 	i := slices.IndexFunc(capabilities, func(other capability.Capability) bool {
 		return x.AddTo != "" && other.Identifier == x.AddTo
 	})
@@ -266,7 +272,7 @@ func (c *checker) localServers() {
 		[]int{2, 11, 1}) < 0 {
 		return
 	}
-	for _, target := range c.app.Targets("") {
+	for _, target := range c.app.Targets(c.platform) {
 		capabilities, _ := c.app.Capabilities(target)
 		for _, one := range capabilities {
 			if slices.ContainsFunc(one.Remote, localServer.MatchString) {
@@ -278,7 +284,7 @@ func (c *checker) localServers() {
 		c.report(localhost, capability.NewDiagnostic(v, "", 0, what+` a remote page, and no capability names it, so `+
 			`it may call no command; add it to "remote": {"urls": […]} of the capability for its window.`))
 	}
-	for _, config := range c.app.Configs("") {
+	for _, config := range c.app.Configs(c.platform) {
 		build := config.Root().Get("build")
 		for w := range config.Root().Get("app").Get("windows").Items() {
 			address := w.Get("url").Text()

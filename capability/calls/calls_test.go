@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -55,7 +56,7 @@ func findings(t testing.TB, files map[string]string, code capability.Code) []str
 	app, f := load(t, frontend(files))
 	require.Empty(t, f.Unread)
 	found := []string{}
-	for _, d := range calls.Check(app, f, nil) {
+	for _, d := range calls.Check(app, f, "", nil) {
 		if d.Code == code {
 			found = append(found, d.Place()+" "+d.Message)
 		}
@@ -153,7 +154,8 @@ func TestFixes(t *testing.T) {
 			fsys[file] = &fstest.MapFile{Data: []byte(c.was)}
 			for range 3 {
 				app, f := load(t, fsys)
-				found := calls.Check(app, f, map[capability.Code]capability.Severity{"grant-unused": capability.Off})
+				off := map[capability.Code]capability.Severity{"grant-unused": capability.Off}
+				found := calls.Check(app, f, "", off)
 				for _, d := range found {
 					require.Contains(t, d.Message, `to the capability "m" in `+file)
 				}
@@ -163,7 +165,7 @@ func TestFixes(t *testing.T) {
 			require.Equal(t, c.want, string(fsys[file].Data))
 			app, f := load(t, fsys)
 			require.Empty(t, app.Documents[0].Check())
-			require.NotContains(t, fmt.Sprint(calls.Check(app, f, nil)), "call-denied")
+			require.NotContains(t, fmt.Sprint(calls.Check(app, f, "", nil)), "call-denied")
 		})
 	}
 }
@@ -254,20 +256,20 @@ func TestUnused(t *testing.T) {
 		if unread != "" {
 			require.Equal(t, unread+" is imported, and is not found or left out", f.Unread[0])
 		}
-		require.Equal(t, path.Ext(file) == ".css", len(calls.Check(app, f, nil)) > 1, file)
+		require.Equal(t, path.Ext(file) == ".css", len(calls.Check(app, f, "", nil)) > 1, file)
 	}
 
 	foreign := files("invoke('greet')")
 	foreign["package.json"] = `{"dependencies": {"@a/b": "workspace:*"}}`
 	app, f := load(t, frontend(foreign))
 	require.Equal(t, []string{"@a/b is a package of the same repository"}, f.Unread)
-	require.Empty(t, calls.Check(app, f, nil))
+	require.Empty(t, calls.Check(app, f, "", nil))
 
 	foreign["package.json"] = "{}"
 	foreign["src-tauri/tauri.conf.json"] = `{"build": {"frontendDist": "../../web/dist"}}`
 	app, f = load(t, frontend(foreign))
 	require.Equal(t, []string{"../../web/dist is elsewhere; name the folder of the frontend's sources"}, f.Unread)
-	require.Empty(t, calls.Check(app, f, nil))
+	require.Empty(t, calls.Check(app, f, "", nil))
 }
 
 // A name that the Rust sources do not have is not registered, whatever registers commands there.
@@ -323,6 +325,39 @@ func TestInactiveCapabilities(t *testing.T) {
 	require.Len(t, findings(t, files, "call-denied"), 1)
 }
 
+// A call is denied if it is on each platform, or on the one that is asked for.
+func TestPlatforms(t *testing.T) {
+	t.Parallel()
+	more := func(platform, permission string) string {
+		return `{"identifier": "more", "windows": ["main"], "platforms": ["` + platform + `"], "permissions": ["` +
+			permission + `"]}`
+	}
+	const denied = `fs:deny-stat in the capability "more" denies it to all windows.`
+	on := func(platforms ...capability.Platform) []capability.Platform { return platforms }
+	for name, c := range map[string]struct {
+		main, more, want string
+		on               []capability.Platform
+	}{
+		"denied on one": {"fs:allow-stat", more("windows", "fs:deny-stat"), denied, on("windows")},
+		"granted on one": {"core:default", more("macOS", "fs:allow-stat"),
+			`add "fs:allow-stat" to the capability "m" in src-tauri/capabilities/main.json.`, on("linux", "windows")},
+		"denied on all": {"fs:allow-stat", more(`linux", "macOS", "windows", "android", "iOS`, "fs:deny-stat"), denied,
+			on("", "linux", "macOS", "windows")},
+	} {
+		app, f := load(t, frontend(map[string]string{
+			"src/a.ts": "import {stat} from '@tauri-apps/plugin-fs'; stat('x')",
+			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["main"], "permissions": ["` +
+				c.main + `"]}`, "src-tauri/capabilities/more.json": c.more}))
+		for _, platform := range on("", "linux", "macOS", "windows") {
+			found := calls.Check(app, f, platform, nil)
+			require.Equal(t, slices.Contains(c.on, platform), len(found) > 0, "%s on %s: %v", name, platform, found)
+			if len(found) > 0 {
+				require.Contains(t, found[0].Message, c.want)
+			}
+		}
+	}
+}
+
 // Computed names are listed with their place; what is denied explicitly cannot be granted; plugins
 // of which nothing is known are not judged.
 func TestOtherFindings(t *testing.T) {
@@ -339,7 +374,7 @@ func TestOtherFindings(t *testing.T) {
 		`capability "m" denies it to all windows.`, "src/a.ts:2:96 plugin:pty|x is called, but no capability grants " +
 		"it; no permission that is known allows it."}, findings(t, files, "call-denied"))
 	app, f := load(t, frontend(files))
-	found := calls.Check(app, f, map[capability.Code]capability.Severity{"call-denied": capability.Off,
+	found := calls.Check(app, f, "", map[capability.Code]capability.Severity{"call-denied": capability.Off,
 		"call-computed": capability.Warning})
 	require.Len(t, found, 2)
 	require.Equal(t, capability.Warning, found[0].Severity)

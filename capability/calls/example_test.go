@@ -24,7 +24,7 @@ func ExampleCheck() {
 	if err != nil {
 		panic(err)
 	}
-	for _, d := range calls.Check(app, frontend, nil) {
+	for _, d := range calls.Check(app, frontend, "", nil) {
 		fmt.Println(d.Place(), d.Fix.Title, "in", d.Fix.File)
 	}
 	// Output: src/main.ts:2:7 Add fs:allow-exists in src-tauri/capabilities/main.json

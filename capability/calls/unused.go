@@ -18,7 +18,7 @@ import (
 // plugins whose packages are not known are left out, and so are those that a set repeats.
 func (c *checker) unusedGrants() {
 	seen := make(map[capability.Place]bool)
-	for _, target := range c.app.Targets("") {
+	for _, target := range c.app.Targets(c.platform) {
 		capabilities, _ := c.app.Capabilities(target)
 		for _, one := range capabilities {
 			for _, entry := range one.Permissions {

@@ -33,7 +33,7 @@ func checkCalls(c *command, args []string) (int, error) {
 			}
 			c.files += len(f.Files)
 		}
-		return calls.Check(p.App, f, o.Severities), nil
+		return calls.Check(p.App, f, o.Platform, o.Severities), nil
 	})
 }
 

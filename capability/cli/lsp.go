@@ -107,9 +107,10 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 	if err != nil {
 		return nil, nil, err
 	}
-	found := lint.CheckApp(&now, r.options(w.options))
+	o := r.options(w.options)
+	found := lint.CheckApp(&now, o)
 	if f := w.frontends[root]; f != nil {
-		found = append(found, calls.Check(&now, f, r.options(w.options).Severities)...)
+		found = append(found, calls.Check(&now, f, o.Platform, o.Severities)...)
 	}
 	return r.accepted(found, w.now()), now.Manifests, nil
 }
