@@ -46,7 +46,11 @@ type byCommand struct {
 	scopes   []Scope // the scope numbered 1 comes first
 	global   map[string]*Scope
 	unknown  []Grant // of permissions that no manifest explains
+	// mayAllow are the plugins of which these may allow something, with anyPlugin those of all.
+	mayAllow map[string]bool
 }
+
+const anyPlugin = "*"
 
 // access is what capabilities allow and deny of a command.
 type access struct{ allowed, denied []Grant }
@@ -57,10 +61,12 @@ func (p *Policy) byCommand() *byCommand {
 	b := &p.resolved.byCommand
 	p.resolved.once.Do(func() {
 		b.commands, b.global = make(map[Command]*access), make(map[string]*Scope)
+		b.mayAllow = make(map[string]bool)
 		for i := range p.granted {
 			g := &p.granted[i]
 			if x := g.expansion.unknown; x != nil {
 				b.unknown = append(b.unknown, b.grantsOf(g, x)...)
+				b.addUnknown(x.plugin, x.Permission.Identifier)
 			}
 			for k := range g.expansion.permissions {
 				x := &g.expansion.permissions[k]
@@ -107,6 +113,18 @@ func (b *byCommand) grantsOf(g *granted, x *Expansion) (grants []Grant) {
 			scope: int32(scope)})
 	}
 	return grants
+}
+
+// addUnknown adds what a permission that no manifest explains may allow. A set of the application
+// may contain permissions of any plugin.
+func (b *byCommand) addUnknown(plugin, name string) {
+	switch {
+	case strings.HasPrefix(name, "deny-"):
+	case plugin == AppManifest && !strings.HasPrefix(name, "allow-"):
+		b.mayAllow[anyPlugin] = true
+	default:
+		b.mayAllow[newCommand(plugin, "").plugin] = true
+	}
 }
 
 // addGlobal adds the scope of a permission without commands to that of its plugin.
@@ -302,6 +320,12 @@ func (p *Policy) Grants(command Command) []Grant {
 // that was never built with the application: what they allow or deny is not known. A permission
 // allow-x of a plugin without a manifest is not among them: it is taken to allow the command x.
 func (p *Policy) Unknown() []Grant { return slices.Clone(p.byCommand().unknown) }
+
+// MayAllow reports whether one of the permissions that Unknown returns may allow a command.
+func (p *Policy) MayAllow(command Command) bool {
+	plugins := p.byCommand().mayAllow
+	return plugins[command.plugin] || plugins[anyPlugin]
+}
 
 // Denials returns why a command is denied.
 func (p *Policy) Denials(command Command) []Grant {

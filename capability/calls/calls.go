@@ -191,18 +191,13 @@ func (c *checker) denied(one call) (d capability.Diagnostic) {
 // configuration, which may have any page.
 func (c *checker) allowed(p *capability.Policy, one call) bool {
 	command := one.command
-	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() {
+	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() || p.MayAllow(command) {
 		return true
-	}
-	key := keyOf(command)
-	for _, g := range p.Unknown() {
-		if plugin, _ := capability.SplitIdentifier(g.Entry().Identifier); strings.TrimPrefix(plugin, "core:") == key {
-			return true
-		}
 	}
 	if len(p.Denials(command)) > 0 {
 		return false
 	}
+	key := keyOf(command)
 	sameKey := func(other capability.Command) bool { return keyOf(other) == key }
 	if c.app.Manifests.Get(key) == nil && c.app.Manifests.Get("core:"+key) == nil &&
 		slices.ContainsFunc(p.Commands(), sameKey) {

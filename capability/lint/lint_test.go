@@ -213,6 +213,20 @@ func TestLintIsSilentAboutDeliberateGrants(t *testing.T) {
 	}
 }
 
+// What is denied may be in a set that no manifest explains, of the same plugin or the application.
+func TestDenialsThatMayBeNeeded(t *testing.T) {
+	t.Parallel()
+	for permissions, dead := range map[string]bool{`"pty:default","pty:deny-spawn"`: false,
+		`"all-of-it","shell:deny-execute"`: false, `"allow-x","shell:deny-execute"`: true,
+		`"pty:default","shell:deny-execute"`: true, `"pty:deny-spawn","pty:deny-kill"`: true} {
+		d := capability.Parse([]byte(`{"identifier":"a","windows":["main"],"permissions":[`+permissions+"]}"),
+			capability.Options{})
+		ds := Check([]*capability.Document{d}, lintManifests(t),
+			Options{ResolveOptions: capability.ResolveOptions{Partial: true}})
+		require.Equal(t, dead, strings.Contains(fmt.Sprint(codes(ds)), "dead-deny"), "%s: %s", permissions, codes(ds))
+	}
+}
+
 func TestLintLeavesSoundFilesAlone(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{

@@ -186,7 +186,7 @@ func (l *linter) denials() {
 		for _, g := range denied {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
-				if once("dead-deny", g) {
+				if !l.policy.MayAllow(command) && once("dead-deny", g) {
 					l.group("dead-deny", identifierOf(e), quoted(e.Identifier),
 						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.")
 				}
