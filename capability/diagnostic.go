@@ -96,6 +96,12 @@ func (d Diagnostic) Around(most int) (before, after string) {
 	return d.text.Around(d.Start.Offset, most)
 }
 
+// Of reports whether the places of the diagnostic are in a text, that of its file when it was made.
+// One without a file, or about a file that is too large to have a text, is of any.
+func (d Diagnostic) Of(text string) bool {
+	return d.text == nil || d.text.Source() == "" || d.text.Source() == text
+}
+
 // PositionAt returns the position of an offset in the file that the diagnostic's fix changes, or
 // without one in the diagnostic's file; the zero Position without a file.
 func (d Diagnostic) PositionAt(offset int) Position {

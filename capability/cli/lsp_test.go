@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -281,7 +282,9 @@ func TestEditorShowsCalls(t *testing.T) {
 	e := newEditor(t)
 	e.call("initialize", map[string]any{}, nil)
 	file := filepath.Join(dir, "src", "main.ts")
-	ds := e.open(file, "import { invoke } from '@tauri-apps/api/core'\n\ninvoke('plugin:fs|write_text_file')\n")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	ds := e.open(file, string(text))
 	require.Contains(t, lspCodes(ds), "call-denied")
 	denied := ds[slices.Index(lspCodes(ds), "call-denied")]
 	require.Equal(t, lspRange{lspPosition{2, 7}, lspPosition{2, 34}}, denied.Range)
@@ -298,6 +301,19 @@ func TestEditorShowsCalls(t *testing.T) {
 		end := lspPosition{3, 56}
 		require.Equal(t, []lspEdit{{lspRange{end, end}, `, "fs:allow-write-text-file"`}}, edits)
 	}
+
+	// While the file is edited the editor moves what is shown: the places are in the saved text.
+	inserted := map[string]any{"range": lspRange{}, "text": "// a comment\n"}
+	e.notify("textDocument/didChange", map[string]any{"contentChanges": []any{inserted},
+		"textDocument": map[string]any{"uri": "file://" + file, "version": 2}})
+	other := filepath.Join(dir, "src", "z.ts")
+	e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + other,
+		"languageId": "ts", "version": 1, "text": ""}})
+	for s := (shown{}); s.URI != "file://"+other; s = <-e.shown {
+		require.False(t, s.URI == "file://"+file && s.Version == 2, "%v", s.Diagnostics)
+	}
+	removed := map[string]any{"range": lspRange{End: lspPosition{1, 0}}, "text": ""}
+	require.Equal(t, ds, e.change(file, 3, removed))
 }
 
 // A script is no capability file, whether it belongs to an application or not.

@@ -230,7 +230,10 @@ func (s *server) show(ctx context.Context, conn *jsonrpc2.Conn, name string, ope
 	defer func() { s.open = now }()
 	var failed error
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
-		failed = errors.Join(failed, s.publish(ctx, conn, app, file, byFile[file]))
+		isOld := func(d capability.Diagnostic) bool { return open[file] != nil && !d.Of(open[file].src) }
+		if !slices.ContainsFunc(byFile[file], isOld) { // else the editor moves what it shows
+			failed = errors.Join(failed, s.publish(ctx, conn, app, file, byFile[file]))
+		}
 	}
 	return failed
 }
