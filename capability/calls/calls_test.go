@@ -395,6 +395,19 @@ func TestEventsWithoutCommands(t *testing.T) {
 	require.Contains(t, got[1], "src/a.ts:6:1 listen, which is plugin:event|listen,")
 }
 
+// A finding is about the name of the function as it is written, or about the text of the command.
+func TestFindingsEndWhereTheNameEnds(t *testing.T) {
+	t.Parallel()
+	text := "import {invoke as call} from '@tauri-apps/api/core'; import * as fs from '@tauri-apps/plugin-fs';\n" +
+		"const stat = 'plugin:fs|stat', c = fs.exists; call(stat); c('a'); fs.stat('b'); call('plugin:fs|size')"
+	app, f := load(t, frontend(map[string]string{"src/a.ts": text}))
+	var places []string
+	for _, d := range calls.Check(app, f, "", nil) {
+		places = append(places, text[d.Start.Offset:d.End.Offset])
+	}
+	require.Equal(t, []string{"call", "c", "stat", "'plugin:fs|size'"}, places)
+}
+
 // The application's own permissions are judged as those of plugins are, if they are known.
 func TestOwnPermissions(t *testing.T) {
 	t.Parallel()

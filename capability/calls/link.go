@@ -118,7 +118,7 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if strings.Contains(t.Name, "#") && slices.ContainsFunc(names, isLocal) {
 		return
 	}
-	one.name, one.offset, one.length = t.Name, m.Offset(c.At), len(last(t.Name))
+	one.name, one.offset, one.length = t.Name, m.Offset(c.At), c.Length
 	for _, one.command = range function.certain {
 		r.calls = append(r.calls, one)
 	}
@@ -132,7 +132,9 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	for _, name := range names {
 		command, err := capability.ParseCommand(name)
 		if err == nil && command.String() == name { // invoke takes no other names
-			one.command, one.offset, one.length = command, m.Offset(c.ArgumentAt), len(name)+2
+			if one.command = command; c.ArgumentAt != c.At {
+				one.offset, one.length = m.Offset(c.ArgumentAt), len(name)+len(`""`)
+			}
 			r.calls = append(r.calls, one)
 		}
 	}

@@ -46,6 +46,7 @@ type Call struct {
 	// At is where the function's name is in the code, ArgumentAt where the first argument is or, if
 	// it is no string, the same; see [Module.Offset].
 	At, ArgumentAt int
+	Length         int // of the name
 	// Composed means that the argument is put together of parts.
 	Composed bool
 	Maybe    bool       // the function that contains the call does not always make it
@@ -286,9 +287,9 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 			v.Open = true
 		}
 	case *js.Var:
-		c.At = v.place(variable(x))
+		c.At, c.Length = v.place(variable(x)), len(x.Data)
 	case *js.DotExpr:
-		c.At = v.index(memberName(x))
+		c.At, c.Length = v.index(memberName(x)), len(memberName(x))
 		if _, ok := x.X.(*js.ImportMetaExpr); ok { // such as import.meta.glob
 			v.Open = true
 		}
