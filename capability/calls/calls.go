@@ -17,9 +17,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
@@ -39,13 +37,11 @@ var (
 		Summary: "No source of the frontend calls a command of a permission."}
 	unusedCommand = capability.Rule{Code: "command-unused", Severity: capability.Info,
 		Summary: "No source of the frontend calls a command that the Rust code defines."}
-	localhost = capability.Rule{Code: "localhost-not-remote", Severity: capability.Warning,
-		Summary: "A window shows a page of a local server, which no capability names as remote."}
 )
 
 // Rules returns the rules that [Check] applies.
 func Rules() []capability.Rule {
-	return []capability.Rule{denied, unregistered, computed, unusedGrant, unusedCommand, localhost}
+	return []capability.Rule{denied, unregistered, computed, unusedGrant, unusedCommand}
 }
 
 // Extensions returns those of the files that [Read] reads.
@@ -72,7 +68,6 @@ func Check(app *capability.App, f *Frontend, platform capability.Platform,
 		return nil // check reports it
 	}
 	c.calledCommands()
-	c.localServers()
 	composed := func(one call) bool { return one.composed }
 	known := func(one call) bool { return one.command != capability.Command{} }
 	if len(f.Unread) == 0 && slices.ContainsFunc(f.calls, known) && !slices.ContainsFunc(f.calls, composed) {
@@ -255,44 +250,4 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 		return nil, advice
 	}
 	return capability.AddItem("Add "+offer, list, offer), advice
-}
-
-// localServer matches the addresses and patterns of pages that a server on the same computer has.
-var localServer = regexp.MustCompile(`^([^:]*://)?(localhost|127\.0\.0\.1|\*)([:/]|$)`)
-
-// localServers reports windows with pages of a local server, which are remote pages since release
-// 2.11.1, unless a capability names one as remote.
-func (c *checker) localServers() {
-	if v := c.app.Version; v != (capability.Version{}) && slices.Compare([]int{v.Major, v.Minor, v.Patch},
-		[]int{2, 11, 1}) < 0 {
-		return
-	}
-	for _, target := range c.app.Targets(c.platform) {
-		capabilities, _ := c.app.Capabilities(target)
-		for _, one := range capabilities {
-			if slices.ContainsFunc(one.Remote, localServer.MatchString) {
-				return
-			}
-		}
-	}
-	report := func(v capability.Value, what string) {
-		c.report(localhost, capability.NewDiagnostic(v, "", 0, what+` a remote page, and no capability names it, so `+
-			`it may call no command; add it to "remote": {"urls": […]} of the capability for its window.`))
-	}
-	for _, config := range c.app.Configs(c.platform) {
-		build := config.Root().Get("build")
-		for w := range config.Root().Get("app").Get("windows").Items() {
-			address := w.Get("url").Text()
-			isOwn := func(key string) bool {
-				own := build.Get(key).Text()
-				return own != "" && strings.HasPrefix(address+"/", strings.TrimSuffix(own, "/")+"/")
-			}
-			if localServer.MatchString(address) && !isOwn("devUrl") && !isOwn("frontendDist") {
-				report(w.Get("url"), address+" is")
-			}
-		}
-	}
-	if _, served := c.app.PluginVersions["localhost"]; served && c.app.Config != nil {
-		report(c.app.Config.Root(), "What the plugin localhost serves, http://localhost with a port, is")
-	}
 }

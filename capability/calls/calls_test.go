@@ -286,34 +286,6 @@ func TestUnregistered(t *testing.T) {
 	require.Empty(t, findings(t, files, "call-unregistered"))
 }
 
-func TestLocalServers(t *testing.T) {
-	t.Parallel()
-	const window = `"app": {"windows": [{"url": "http://localhost:3000/x"}]}`
-	for name, c := range map[string]struct {
-		config, capability, lock string
-		want                     int
-	}{
-		"window":     {window, "", "", 1},
-		"named":      {window, `"remote": {"urls": ["http://localhost:*"]},`, "", 0},
-		"own server": {window + `, "build": {"devUrl": "http://localhost:3000"}`, "", "", 0},
-		"older":      {window, "", "tauri 2.11.0", 0},
-		"plugin":     {"", "", "tauri-plugin-localhost 2.0.0", 1},
-		"none":       {`"app": {"windows": [{"url": "https://localhost.example.com"}]}`, "", "", 0},
-	} {
-		lock := ""
-		if c.lock != "" {
-			name, version, _ := strings.Cut(c.lock, " ")
-			lock = "[[package]]\nname = \"tauri\"\nversion = \"2.12.0\"\n" +
-				"[[package]]\nname = \"" + name + "\"\nversion = \"" + version + "\"\n"
-		}
-		config := strings.TrimSuffix(`{"identifier": "x", `+c.config, ", ") + "}"
-		require.Len(t, findings(t, map[string]string{"src-tauri/tauri.conf.json": config, "src-tauri/Cargo.lock": lock,
-			"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["*"], ` + c.capability +
-				`"permissions": []}`},
-			"localhost-not-remote"), c.want, name)
-	}
-}
-
 // A capability that the configuration does not list may be activated by the build.
 func TestInactiveCapabilities(t *testing.T) {
 	t.Parallel()
@@ -378,7 +350,7 @@ func TestOtherFindings(t *testing.T) {
 		"call-computed": capability.Warning})
 	require.Len(t, found, 2)
 	require.Equal(t, capability.Warning, found[0].Severity)
-	require.Len(t, calls.Rules(), 6)
+	require.Len(t, calls.Rules(), 5)
 }
 
 // A window handles the events about its own creation without a command.

@@ -19,8 +19,7 @@ func calling(t *testing.T) string {
 		"src/main.ts": "import { invoke } from '@tauri-apps/api/core'\n\n" +
 			"invoke('plugin:fs|write_text_file')\ninvoke('gret')\ninvoke(name)\ninvoke('greet')",
 		"src/large.min.js": "", "node_modules/a/a.ts": "<<<", "src-tauri/target/b.js": "<<<",
-		"src-tauri/tauri.conf.json": "{\"app\": {\"windows\": [\n  {\"label\": \"other\", " +
-			"\"url\": \"http://localhost:3000\"}]}}",
+		"src-tauri/tauri.conf.json": "{}",
 		"src-tauri/capabilities/main.json": "{\n  \"identifier\": \"main\",\n  \"windows\": [\"*\"],\n" +
 			"  \"permissions\": [\"core:event:default\", \"dialog:default\"]\n}",
 		"src-tauri/src/main.rs": "#[tauri::command]\nfn greet() {}\n\n#[tauri::command]\nfn leave() {}\n" +
@@ -40,8 +39,7 @@ func TestCalls(t *testing.T) {
 		codes[d.Code] = filepath.Base(d.File)
 	}
 	require.Equal(t, map[string]string{"call-denied": "main.ts", "call-unregistered": "main.ts",
-		"call-computed": "main.ts", "grant-unused": "main.json", "command-unused": "main.rs",
-		"localhost-not-remote": "tauri.conf.json"}, codes)
+		"call-computed": "main.ts", "grant-unused": "main.json", "command-unused": "main.rs"}, codes)
 
 	for _, format := range []string{"text", "sarif", "github"} {
 		code, out, errs = run("calls", "-format", format, dir)

@@ -58,7 +58,8 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 	for _, config := range app.Configs(o.Platform) {
 		found = append(found, config.Check()...)
 	}
-	found = withSeverities(append(found, configured(app, o.Platform)...), o.Severities)
+	found = slices.Concat(found, configured(app, o.Platform), localServers(app, o))
+	found = withSeverities(found, o.Severities)
 	found = append(found, Check(app.Documents, app.Manifests, o)...)
 	if app.JSON5 != nil && *app.JSON5 {
 		found = slices.DeleteFunc(found, func(d capability.Diagnostic) bool { return d.Code == "json5-feature" })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -427,5 +428,35 @@ func TestScopesAreNotOverstated(t *testing.T) {
 		found := fmt.Sprint(Check([]*capability.Document{capability.Parse([]byte(text), capability.Options{})},
 			capability.CoreManifests(), Options{}))
 		require.Equal(t, want, strings.Contains(found, "remote-default-port"), url)
+	}
+}
+
+func TestLocalServers(t *testing.T) {
+	t.Parallel()
+	const window = `"app": {"windows": [{"url": "http://localhost:3000/x"}]}`
+	for name, c := range map[string]struct {
+		config, capability, lock string
+		want                     int
+	}{
+		"window":     {window, "", "", 1},
+		"named":      {window, `"remote": {"urls": ["http://localhost:*"]},`, "", 0},
+		"own server": {window + `, "build": {"devUrl": "http://localhost:3000"}`, "", "", 0},
+		"older":      {window, "", "tauri 2.11.0", 0},
+		"plugin":     {"", "", "tauri-plugin-localhost 2.0.0", 1},
+		"none":       {`"app": {"windows": [{"url": "https://localhost.example.com"}]}`, "", "", 0},
+		"many": {`"app": {"windows": [` + strings.Repeat(`{"url": "http://localhost:1"},`, 300) + "{}]}", "", "",
+			201},
+	} {
+		lock, version, _ := strings.Cut(c.lock, " ")
+		config := strings.TrimSuffix(`{"identifier": "x", `+c.config, ", ") + "}"
+		app, err := capability.LoadApp(fstest.MapFS{"tauri.conf.json": {Data: []byte(config)},
+			"Cargo.lock": {Data: []byte("[[package]]\nname = \"tauri\"\nversion = \"2.12.0\"\n" +
+				"[[package]]\nname = \"" + lock + "\"\nversion = \"" + version + "\"\n")},
+			"capabilities/main.json": {Data: []byte(`{"identifier": "m", "windows": ["*"], ` + c.capability +
+				`"permissions": ["core:default"]}`)}}, capability.AppOptions{})
+		require.NoError(t, err)
+		isOther := func(d capability.Diagnostic) bool { return d.Code != "localhost-not-remote" }
+		found := slices.DeleteFunc(CheckApp(app, Options{}), isOther)
+		require.Len(t, found, c.want, name)
 	}
 }

@@ -44,6 +44,8 @@ var rules = [...]rule{
 	{"unknown-variable", "A path begins with a variable that does not exist.", capability.Warning},
 	{"open-host-suffix", "A pattern leaves the end of the host's name open.", capability.Warning},
 	{"core-scope", "A core permission has a scope, which nothing reads.", capability.Warning},
+	{"localhost-not-remote", "A window shows a page of a local server, which no capability names as remote.",
+		capability.Warning},
 }
 
 // Rules returns all rules that [Check] applies: those of package capability and those of this one.

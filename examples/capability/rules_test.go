@@ -56,8 +56,7 @@ func findingsOfCalls(t *testing.T) map[string]string {
 	for name, text := range map[string]string{
 		"src/main.ts": "import { invoke } from '@tauri-apps/api/core'\n\n" +
 			"invoke('plugin:fs|write_text_file')\ninvoke('gret')\ninvoke(name)\ninvoke('greet')",
-		"src-tauri/tauri.conf.json": "{\"app\": {\"windows\": [\n  {\"label\": \"main\"},\n" +
-			"  {\"label\": \"other\", \"url\": \"http://localhost:3000\"}]}}",
+		"src-tauri/tauri.conf.json": "{}",
 		"src-tauri/capabilities/main.json": "{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n" +
 			"  \"permissions\": [\"core:event:default\", \"dialog:default\"]\n}",
 		"src-tauri/src/main.rs": "#[tauri::command]\nfn greet() {}\n\n#[tauri::command]\nfn leave() {}\n" +
