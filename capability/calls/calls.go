@@ -107,59 +107,51 @@ func (c *checker) report(rule capability.Rule, d capability.Diagnostic) {
 // calledCommands reports calls that are denied, whose command does not exist or is not known. The
 // calls of a command from the same windows are judged once.
 func (c *checker) calledCommands() {
-	judged := make(map[string]capability.Diagnostic)
+	type verdict struct {
+		rule capability.Rule
+		capability.Diagnostic
+	}
+	judged := make(map[string]verdict)
 	for _, one := range c.calls {
-		for _, by := range []struct {
-			rule  capability.Rule
-			judge func(call) capability.Diagnostic
-		}{{computed, c.computed}, {unregistered, c.unregistered}, {denied, c.denied}} {
-			key := fmt.Sprint(by.rule.Code, one, one.windows)
-			about, again := judged[key]
-			if !again {
-				about = by.judge(one)
-				judged[key] = about
-			}
-			if about.Message != "" {
-				d := one.source.Diagnostic(one.offset, one.offset+one.length, "", 0, about.Message)
-				d.Fix, d.Related = about.Fix, about.Related
-				c.report(by.rule, d)
-			}
+		key := fmt.Sprint(one, one.windows)
+		v, again := judged[key]
+		if !again {
+			v.rule, v.Diagnostic = c.judge(one)
+			judged[key] = v
+		}
+		if v.Message != "" {
+			d := one.source.Diagnostic(one.offset, one.offset+one.length, "", 0, v.Message)
+			d.Fix, d.Related = v.Fix, v.Related
+			c.report(v.rule, d)
 		}
 	}
 }
 
-// What follows judges a call: it returns what is wrong, without the place, or the zero Diagnostic.
-
-func (c *checker) computed(one call) (d capability.Diagnostic) {
-	if one.command == (capability.Command{}) {
+// judge returns what is wrong with a call, without the place. Nothing is if the message is empty.
+func (c *checker) judge(one call) (rule capability.Rule, d capability.Diagnostic) {
+	switch name := one.command.String(); {
+	case one.command == capability.Command{}:
 		d.Message = "The name of the command is computed, so whether it is granted is not checked."
+		return computed, d
+	case one.command.Plugin() == "" && c.rust != nil && c.rust[name] == 0:
+		var own []string
+		for _, command := range c.app.SourceCommands() {
+			own = append(own, command.Name)
+		}
+		end := "."
+		if similar := words.Closest(name, own); similar != "" {
+			end = fmt.Sprintf("; did you mean %q?", similar)
+		}
+		d.Message = fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of "+
+			"this name%s", name, end)
+		return unregistered, d
+	case c.allowed(one):
+		return rule, d
 	}
-	return d
-}
-
-func (c *checker) unregistered(one call) (d capability.Diagnostic) {
-	if one.command.Plugin() != "" || one.command == (capability.Command{}) || c.rust == nil ||
-		c.rust[one.command.String()] > 0 {
-		return d
-	}
-	var own []string
-	for _, command := range c.app.SourceCommands() {
-		own = append(own, command.Name)
-	}
-	end := "."
-	if similar := words.Closest(one.command.String(), own); similar != "" {
-		end = fmt.Sprintf("; did you mean %q?", similar)
-	}
-	d.Message = fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of this "+
-		"name%s", one.command, end)
-	return d
+	return denied, c.denied(one)
 }
 
 func (c *checker) denied(one call) (d capability.Diagnostic) {
-	allowed := func(p *capability.Policy) bool { return c.allowed(p, one) }
-	if one.command == (capability.Command{}) || slices.ContainsFunc(c.policies, allowed) {
-		return d
-	}
 	for _, p := range c.active {
 		if denials := p.Denials(one.command); len(denials) > 0 {
 			entry := denials[0].Entry()
@@ -173,7 +165,7 @@ func (c *checker) denied(one call) (d capability.Diagnostic) {
 	fix, advice := c.grant(one)
 	where := ""
 	if windows := one.windows; windows != nil {
-		if one.windows = nil; slices.ContainsFunc(c.policies, allowed) {
+		if one.windows = nil; c.allowed(one) {
 			where = fmt.Sprintf(" to the window %q, whose page leads to the call", windows[0])
 		}
 	}
@@ -182,9 +174,13 @@ func (c *checker) denied(one call) (d capability.Diagnostic) {
 }
 
 // allowed reports whether the application's own pages may make a call, in some window that they are
-// in. What cannot be explained counts as allowed, and so do windows that are not in the
-// configuration, which may have any page.
-func (c *checker) allowed(p *capability.Policy, one call) bool {
+// in, on some platform. What cannot be explained counts as allowed, and so do windows that are not
+// in the configuration, which may have any page.
+func (c *checker) allowed(one call) bool {
+	return slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowedBy(p, one) })
+}
+
+func (c *checker) allowedBy(p *capability.Policy, one call) bool {
 	command := one.command
 	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() || p.MayAllow(command) {
 		return true
@@ -227,8 +223,8 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 	}
 	x := c.active[0].Explain(one.command, caller)
 	for _, p := range c.active[1:] {
-		if x.AddTo == "" {
-			x = p.Explain(one.command, caller)
+		if other := p.Explain(one.command, caller); x.AddTo == "" && other.AddTo != "" {
+			x = other
 		}
 	}
 	if len(x.Offers) == 0 {

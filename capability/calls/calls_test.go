@@ -330,6 +330,18 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
+// The advice names what allows a command on one platform only.
+func TestAdviceForOnePlatform(t *testing.T) {
+	t.Parallel()
+	got := findings(t, map[string]string{"src/a.ts": "import {invoke} from '@tauri-apps/api/core'; invoke('greet')",
+		"src-tauri/permissions/x.toml": "[[permission]]\nidentifier = \"allow-greet\"\nplatforms = [\"linux\"]\n" +
+			"commands.allow = [\"greet\"]\n",
+		"src-tauri/capabilities/main.json": `{"identifier": "m", "windows": ["x"], "permissions": ["core:default"]}`,
+	}, "call-denied")
+	require.Len(t, got, 1)
+	require.Contains(t, got[0], `; "allow-greet" allows it, in a capability for the window "main"; there is none.`)
+}
+
 // Computed names are listed with their place; what is denied explicitly cannot be granted; plugins
 // of which nothing is known are not judged.
 func TestOtherFindings(t *testing.T) {

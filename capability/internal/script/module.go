@@ -53,9 +53,6 @@ type Call struct {
 	argument []js.IExpr // what it may be
 }
 
-// maxCalls limits the calls in a function.
-const maxCalls = 100_000
-
 func (m *Module) imports(s *js.ImportStmt) {
 	m.Imports[string(unquoted(s.Module))] = ""
 	if s.Default != nil {
@@ -301,9 +298,7 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 	if c.ArgumentAt = c.At; text != nil {
 		c.ArgumentAt = v.index(text)
 	}
-	if len(v.in.Calls) < maxCalls {
-		v.in.Calls = append(v.in.Calls, c)
-	}
+	v.in.Calls = append(v.in.Calls, c)
 }
 
 // alternatives returns what an expression may be: both sides of a condition.
