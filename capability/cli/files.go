@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -82,29 +81,10 @@ func rootError(root *os.Root, err error) error {
 	return err
 }
 
-// read returns the content of a regular file. It opens no other: opening a pipe waits, and opening
-// a device may have an effect.
+// read returns the content of a regular file.
 func (d *disk) read(name string) ([]byte, error) {
-	file := nameOnDisk(name)
-	info, err := d.Stat(file)
-	switch {
-	case err != nil:
-		return nil, plainError(name, err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > limit.Bytes:
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, info.Size(), limit.Bytes)
-	}
-	f, err := d.Open(file)
-	if err != nil {
-		return nil, plainError(name, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit.Bytes+1))
-	if err == nil && len(text) > limit.Bytes {
-		err = fmt.Errorf("%s has more than %d bytes", name, limit.Bytes)
-	}
-	return text, plainError(name, err)
+	r := limit.Reader{FS: d, Name: shownName}
+	return r.Read(nameOnDisk(name), limit.Bytes)
 }
 
 // readFlag reads a file that a flag names, which may be a link to anywhere.
