@@ -23,6 +23,12 @@
 // that the cloud was not away, so that the lost recording remains suspect; without one, recordings
 // wait and are not sent.
 //
+// # Temporary files
+//
+// While a recording is converted (see Config.FFmpeg), it is in a directory below os.TempDir
+// whose name begins with "lessonkit-asr-cloud-". On Unix, New and later conversions delete those of
+// processes that were killed.
+//
 // # Names
 //
 // asr.Audio.Words become hot words of the recording: the first 128, at most 2000 bytes, of those
@@ -51,8 +57,11 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/ffmpeg"
 	"lessonkit.example/asr/provider"
 )
+
+const op = "cloud"
 
 // Mode is one of the interfaces of the cloud.
 type Mode string
@@ -77,6 +86,11 @@ type Config struct {
 	EngineType string
 	// Mode is the interface. Defaults to Flash.
 	Mode Mode
+	// FFmpeg is the program that converts recordings to WAV before they are sent, except those that
+	// the interface takes. If empty, nothing is converted: what browsers without AAC record (WebM)
+	// then waits for an operator. The limits are those of what is sent: 100 MB of WAV are 54
+	// minutes, 5 MB are 2.
+	FFmpeg string
 	// Options are further parameters of the flash interface, such as hotword_id or filter_dirty.
 	Options map[string]string
 	// RequestTimeout is the longest time for one recording. Defaults to 30 minutes.
@@ -181,8 +195,14 @@ func New(cfg Config) (*Recognizer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	if cfg.FFmpeg != "" {
+		var err error
+		if cfg.FFmpeg, err = ffmpeg.Find(op, cfg.FFmpeg); err != nil {
+			return nil, err
+		}
+	}
 	base := provider.NewBase(provider.BaseConfig{
-		Op: "cloud", Model: cfg.engine(), Concurrency: cfg.Concurrency,
+		Op: op, Model: cfg.engine(), Concurrency: cfg.Concurrency,
 		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
 		Logger: cfg.Logger,
 	})
@@ -201,18 +221,22 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return r.recognize(ctx, audio)
 	})
 	if errors.Is(err, asr.ErrMisconfigured) || errors.Is(err, asr.ErrRefused) {
-		r.base.Log().ErrorContext(ctx, "the cloud rejects requests; an operator must act", "error", err)
+		r.base.Log().ErrorContext(ctx, "recordings wait; an operator must act", "error", err)
 	}
 	return t, err
 }
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	src, err := provider.Open("cloud", audio)
+	var running *cloudTask
+	if t, ok := parseTask(audio.Task); ok && r.base.Now().Sub(t.created) < taskLifetime {
+		running = &t
+	}
+	src, err := r.open(ctx, audio, running == nil || running.id == 0)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
 	defer src.Close()
-	t, err := r.send(ctx, src, audio)
+	t, err := r.send(ctx, src, audio, running)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
@@ -226,11 +250,21 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	return t, nil
 }
 
+// open opens the recording. If it will be sent, it is converted unless the interface takes it.
+func (r *Recognizer) open(ctx context.Context, audio asr.Audio, send bool) (*provider.Source, error) {
+	src, err := provider.Open(op, audio)
+	if err != nil || !send || r.takes(src.Info, src.Size) {
+		return src, err
+	}
+	return ffmpeg.Source(ctx, op, r.cfg.FFmpeg, src, r.base.Timeout())
+}
+
 // send selects the interface and limits the time. A task that exists is continued in every mode.
-func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.Audio) (asr.Transcript, error) {
+func (r *Recognizer) send(
+	ctx context.Context, src *provider.Source, audio asr.Audio, running *cloudTask,
+) (asr.Transcript, error) {
 	mode, limit := r.choose(src.Info, src.Size), r.base.TimeLimit(src.Info.Duration)
-	task, exists := parseTask(audio.Task)
-	if exists = exists && r.base.Now().Sub(task.created) < taskLifetime; exists {
+	if running != nil {
 		mode = Task
 	}
 	if mode == Task {
@@ -240,17 +274,14 @@ func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.A
 	defer cancel()
 	var t asr.Transcript
 	var err error
-	switch {
-	case exists:
-		t, err = r.task(work, src, audio, &task)
-	case mode == Task:
-		t, err = r.task(work, src, audio, nil)
-	default:
+	if mode == Task {
+		t, err = r.task(work, src, audio, running)
+	} else {
 		t, err = r.flash(work, src, audio)
 	}
 	if err != nil && ctx.Err() == nil && context.Cause(work) == errTimeout {
 		e := &asr.Error{
-			Op: "cloud", Class: asr.ErrLost, Err: context.DeadlineExceeded,
+			Op: op, Class: asr.ErrLost, Err: context.DeadlineExceeded,
 			Message: fmt.Sprintf("no result within %v", limit),
 		}
 		if mode == Task { // it continues in the cloud; the next call waits for its result

@@ -37,7 +37,7 @@ func (r *Recognizer) flash(ctx context.Context, src *provider.Source, audio asr.
 	}
 	t, err := r.flashOnce(ctx, src, src.Size, format, audio)
 	if e, ok := errors.AsType[*asr.Error](err); ok && e.Code == flashRecognitionFailed {
-		again, err := provider.Open(flashOp, audio)
+		again, err := r.open(ctx, audio, true)
 		if err != nil {
 			return asr.Transcript{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/provider"
 )
@@ -22,6 +23,14 @@ func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
 		return Task
 	}
 	return r.cfg.mode()
+}
+
+// takes reports whether the interface that choose returns takes the format.
+func (r *Recognizer) takes(info audiofile.Info, size int64) bool {
+	if r.choose(info, size) == Task {
+		return taskFormat(info)
+	}
+	return flashFormat(info) != ""
 }
 
 // flashFormat returns the name of the format for the flash interface, or "" for one that it
@@ -59,11 +68,14 @@ func checkLimits(op, format string, src *provider.Source, maxBytes int64, maxDur
 	const takes = "wav, mp3, m4a, aac, amr and ogg with opus"
 	length := src.Info.Duration.Round(time.Second)
 	switch {
-	case format == "":
+	case format == "" && src.Info.Format == audiofile.SILK: // ffmpeg does not decode it either
 		return provider.Unusable(op, fmt.Sprintf("this interface does not take %s (it takes %s)", name, takes))
+	case format == "":
+		return &asr.Error{Op: op, Class: asr.ErrMisconfigured, Message: fmt.Sprintf("this interface does not take %s "+
+			"(it takes %s): install ffmpeg and let recordings be converted before they are sent", name, takes)}
 	case src.Size > maxBytes:
 		return provider.Unusable(op,
-			fmt.Sprintf("it is larger than the %d MB that this interface takes", maxBytes>>20))
+			fmt.Sprintf("as %s it is larger than the %d MB that this interface takes", src.Info.Format, maxBytes>>20))
 	case maxDuration > 0 && src.Info.Duration > maxDuration:
 		return provider.Unusable(op, fmt.Sprintf("it lasts %v; this interface takes up to %v", length, maxDuration))
 	}

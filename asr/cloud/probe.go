@@ -24,7 +24,7 @@ func (r *Recognizer) answers(ctx context.Context, mode Mode) error {
 		_, err = r.flashOnce(ctx, http.NoBody, 0, "wav", asr.Audio{})
 	} else {
 		request := &describeRequest{BaseRequest: apiRequest("DescribeTaskStatus"), TaskId: 1}
-		err = r.call(ctx, "cloud", request, &describeResponse{BaseResponse: &tchttp.BaseResponse{}}, asr.Audio{})
+		err = r.call(ctx, op, request, &describeResponse{BaseResponse: &tchttp.BaseResponse{}}, asr.Audio{})
 	}
 	e, _ := errors.AsType[*asr.Error](err)
 	switch {

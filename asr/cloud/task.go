@@ -136,7 +136,7 @@ func (r *Recognizer) task(
 				"task", running.String(), "message", message)
 		}
 		running = nil
-		again, err := provider.Open(taskOp, audio)
+		again, err := r.open(ctx, audio, true)
 		if err != nil {
 			return asr.Transcript{}, err
 		}

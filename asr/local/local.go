@@ -33,25 +33,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/ffmpeg"
 	"lessonkit.example/asr/provider"
-	"lessonkit.example/internal/tempdir"
 )
 
 const op = "local"
-
-// tempPrefix is the beginning of the names of temporary directories.
-const tempPrefix = "lessonkit-asr-local-"
 
 // Config configures a Recognizer. URL is required.
 type Config struct {
@@ -114,10 +106,9 @@ func New(cfg Config) (*Recognizer, error) {
 		return nil, err
 	}
 	if cfg.FFmpeg != "" {
-		if cfg.FFmpeg, err = exec.LookPath(cfg.FFmpeg); err != nil {
-			return nil, fmt.Errorf("local recogniser: the converter: %w", err)
+		if cfg.FFmpeg, err = ffmpeg.Find(op, cfg.FFmpeg); err != nil {
+			return nil, err
 		}
-		tempdir.Sweep("", tempPrefix)
 	}
 	if cfg.Transport == nil {
 		cfg.Transport = NewTransport()
@@ -214,52 +205,11 @@ func (r *Recognizer) attempt(
 // open opens the recording, converted if that is configured and necessary.
 func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Source, error) {
 	src, err := provider.Open(op, audio)
-	if err != nil || r.cfg.FFmpeg == "" || decodedByAll(src.Info.Format) {
+	if err != nil || decodedByAll(src.Info.Format) {
 		return src, err
 	}
-	defer src.Close()
-	dir, err := tempdir.New("", tempPrefix)
-	if err != nil {
-		return nil, ffmpeg.NoSpace(op, err)
-	}
-	defer dir.Remove() // an open file remains readable
-	wav := filepath.Join(dir.Path, "audio.wav")
-	info, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir.Path, wav, maxConverted)
-	if err != nil {
-		if context.Cause(ctx) == errTimeout { // without a class: the server was not asked
-			err = &asr.Error{
-				Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", r.base.Timeout()),
-				Err: context.DeadlineExceeded,
-			}
-		}
-		return nil, err
-	}
-	converted, err := asr.FromFile(wav)
-	if err != nil {
-		return nil, ffmpeg.NoSpace(op, err)
-	}
-	converted.Open = func() (io.ReadCloser, error) {
-		f, err := os.Open(wav)
-		return temporary{f, dir.Path}, err
-	}
-	out, err := provider.Open(op, converted)
-	if err == nil {
-		out.Info.Header = info.Header
-	}
-	return out, err
+	return ffmpeg.Source(ctx, op, r.cfg.FFmpeg, src, r.base.Timeout())
 }
-
-// temporary is a file in a directory that is deleted when the file is closed, for Windows, which
-// does not delete an open file.
-type temporary struct {
-	*os.File
-	dir string
-}
-
-func (t temporary) Close() error { return errors.Join(t.File.Close(), os.RemoveAll(t.dir)) }
-
-// maxConverted limits a recording that is converted.
-const maxConverted = 12 * time.Hour
 
 // decodedByAll reports whether every server decodes the format.
 func decodedByAll(f audiofile.Format) bool {

@@ -19,6 +19,7 @@ import (
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/process"
 	"lessonkit.example/asr/provider"
+	"lessonkit.example/internal/tempdir"
 )
 
 const sampleRate = 16000
@@ -37,6 +38,72 @@ var demuxers = map[audiofile.Format]string{
 	audiofile.CAF:  "caf",
 	audiofile.AIFF: "aiff",
 }
+
+// Find returns the path of the converter of the recogniser op, and deletes the temporary files of
+// processes that were killed.
+func Find(op, program string) (string, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", fmt.Errorf("%s recogniser: the converter: %w", op, err)
+	}
+	tempdir.Sweep("", tempPrefix(op))
+	return path, nil
+}
+
+// tempPrefix returns the beginning of the names of temporary directories.
+func tempPrefix(op string) string { return "lessonkit-asr-" + op + "-" }
+
+// maxConverted limits a recording that is converted by Source.
+const maxConverted = 12 * time.Hour
+
+// Source closes src and returns what program, which Find has found, makes of it within the time.
+// Without a program it returns src. Closing the result deletes its temporary file.
+func Source(
+	ctx context.Context, op, program string, src *provider.Source, within time.Duration,
+) (*provider.Source, error) {
+	if program == "" {
+		return src, nil
+	}
+	defer src.Close()
+	dir, err := tempdir.New("", tempPrefix(op))
+	if err != nil {
+		return nil, NoSpace(op, err)
+	}
+	defer dir.Remove() // an open file remains readable
+	wav := filepath.Join(dir.Path, "audio.wav")
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	info, err := Convert(ctx, op, program, src, dir.Path, wav, maxConverted)
+	if err != nil {
+		if ctx.Err() != nil { // without a class: the recogniser was not asked
+			err = &asr.Error{Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", within), Err: ctx.Err()}
+		}
+		return nil, err
+	}
+	converted, err := asr.FromFile(wav)
+	if err != nil {
+		return nil, NoSpace(op, err)
+	}
+	converted.Open = func() (io.ReadCloser, error) {
+		f, err := os.Open(wav)
+		return temporary{f, dir.Path}, err
+	}
+	out, err := provider.Open(op, converted)
+	if err == nil {
+		out.Info.Header = info.Header
+	}
+	return out, err
+}
+
+// temporary is a file in a directory that is deleted when the file is closed, for Windows, which
+// does not delete an open file.
+type temporary struct {
+	*os.File
+	dir string
+}
+
+// Close implements io.Closer.
+func (t temporary) Close() error { return errors.Join(t.File.Close(), os.RemoveAll(t.dir)) }
 
 // Convert writes the recording to the file wav as 16 kHz mono and returns what src.Info is with its
 // real duration. program is ffmpeg, op the operation for errors, and dir a directory for temporary

@@ -47,7 +47,7 @@ func newFeedback(
 // newAudio returns the configured store of recordings: a bucket, which it does not connect to yet,
 // or a directory, which it creates.
 func newAudio(c Config) (feedback.AudioStore, error) {
-	converted := c.ASRProvider == "local" && c.converter() != ""
+	converted := c.converter() != ""
 	if c.AudioStorageURL != "" {
 		audio, err := audios3.New(audios3.Config{
 			URL:             c.AudioStorageURL,

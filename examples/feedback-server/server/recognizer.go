@@ -15,6 +15,7 @@ import (
 func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer, error) {
 	if c.ASRProvider == "cloud" {
 		return cloud.New(cloud.Config{
+			FFmpeg:         c.converter(),
 			AppID:          c.CloudASRAppID,
 			SecretID:       c.CloudASRSecretID,
 			SecretKey:      c.CloudASRSecretKey,
@@ -52,10 +53,10 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 
 // converter returns the program that converts recordings before they are sent, or "". Without a
 // setting they are converted where ffmpeg is installed: whisper.cpp does not decode what phones
-// record.
+// record, the cloud not what some browsers do.
 func (c Config) converter() string {
 	const program = "ffmpeg"
-	if c.LocalASRConvert == nil {
+	if c.LocalASRConvert == nil || c.ASRProvider == "cloud" {
 		if _, err := exec.LookPath(program); err != nil {
 			return ""
 		}
