@@ -139,6 +139,8 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"granularity", wav(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400,
 			"must be word or segment"},
 		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 0.0009537 MB"},
+		{"not UTF-8", wav(0), []string{"file=@", "prompt=caf\xe9"}, 400, `the field \"prompt\" is not text in UTF-8`},
+		{"NUL", wav(0), []string{"file=@", "prompt=a\x00b"}, 400, `the field \"prompt\" is not text in UTF-8`},
 		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

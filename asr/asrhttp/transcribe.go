@@ -1,6 +1,7 @@
 package asrhttp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/internal/tempdir"
@@ -198,6 +200,9 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 	}
 	if len(value) > maxField {
 		return badRequest(name, "invalid_form", "the field %q is longer than %d bytes", name, maxField)
+	}
+	if !utf8.Valid(value) || bytes.IndexByte(value, 0) >= 0 {
+		return badRequest(name, "invalid_value", "the field %q is not text in UTF-8", name)
 	}
 	switch text := strings.TrimSpace(string(value)); name {
 	case "language":

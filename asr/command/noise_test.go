@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/command"
 )
 
 // The noise of a program must not become the text of a recording.
@@ -70,6 +71,22 @@ func TestProgramGetsThePrimarySubtagOfTheLanguage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got.Text, tag)
 	}
+}
+
+func TestPromptThatIsNotTextIsNotTheProgramsFault(t *testing.T) {
+	t.Parallel()
+	rec := script(t, `[ "$4" = "Known: x" ] && echo heard; echo "error: $4" >&2`, func(c *command.Config) {
+		c.Args = append(c.Args, "{prompt}")
+	})
+	audio := asr.FromBytes("a.wav", wavOf(time.Second))
+	audio.Prompt = "Known: \x00x"
+	got, err := rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, "heard", got.Text)
+	audio.Prompt = "caf\xe9"
+	_, err = rec.Recognize(t.Context(), audio)
+	require.ErrorContains(t, err, "error: …")
+	require.True(t, rec.Status(t.Context()).Available)
 }
 
 func TestMessagesOfFFmpegHaveNoAddresses(t *testing.T) {

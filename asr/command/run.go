@@ -31,7 +31,7 @@ func (r *Recognizer) run(
 ) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
 	language := cmp.Or(provider.PrimaryLanguage(audio.Language), "auto")
-	prompt := provider.Prompt(audio)
+	prompt := strings.ReplaceAll(provider.Prompt(audio), "\x00", "") // no argument can have it
 	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
 		"{prompt}", strings.TrimLeft(prompt, "- "))
 	args := make([]string, 0, len(r.cfg.Args))

@@ -99,11 +99,11 @@ func IsHTML(answer []byte) bool {
 // bytes. Where it repeats the words or the prompt of the recording that was sent, it has "…".
 func Excerpt(text string, sent asr.Audio) string {
 	const limit = 200
-	text = cut(text, 64*limit) // an answer may have megabytes
+	text = strings.ToValidUTF8(cut(text, 64*limit), "\uFFFD") // an answer may have megabytes
 	if words := sentWords(sent); words != nil {
 		text = words.ReplaceAllString(text, "…")
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	text = strings.Join(strings.Fields(text), " ")
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
@@ -142,6 +142,7 @@ func sentWords(sent asr.Audio) *regexp.Regexp {
 			continue
 		}
 		for _, form := range []string{text, strings.Trim(strconv.QuoteToASCII(text), `"`), url.QueryEscape(text)} {
+			form = strings.ToValidUTF8(form, "\uFFFD") // as in the text that is searched
 			pattern := regexp.QuoteMeta(form)
 			if plainWord.MatchString(form) {
 				pattern = `\b` + pattern + `\b`

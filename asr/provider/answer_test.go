@@ -42,3 +42,10 @@ func TestExcerpt(t *testing.T) {
 		require.Equal(t, want, provider.Excerpt(text, asr.Audio{}))
 	}
 }
+
+func TestExcerptOfWhatWasSentAndIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	sent := asr.Audio{Words: []string{"caf\xe9 Lena"}, Prompt: "\xff"}
+	require.Equal(t, "no … or …", provider.Excerpt("no caf\xe9 Lena or lena", sent))
+	require.Equal(t, "no … or …", provider.Excerpt("no caf\uFFFD Lena or caf%E9+Lena", sent))
+}
