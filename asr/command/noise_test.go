@@ -35,7 +35,11 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 			require.Equal(t, c.class, err.(*asr.Error).Class)
 		})
 	}
-	rec := script(t, `echo "error: 3 words were unclear" >&2; echo "(music)"; echo "[BLANK_AUDIO] well done"`, nil)
+	rec := script(t, `head -c 7000000 /dev/zero | tr '\0' a; echo "ERROR: aaaa" >&2; exit 1`, nil)
+	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.ErrorContains(t, err, "it failed after 11 bytes of messages", "too much to look for it in the message")
+
+	rec = script(t, `echo "error: 3 words were unclear" >&2; echo "(music)"; echo "[BLANK_AUDIO] well done"`, nil)
 	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.NoError(t, err, "there is a text")
 	require.Equal(t, "well done", got.Text)

@@ -65,7 +65,7 @@ func (r *Recognizer) run(
 	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
 	messages := stderr.String()
 	if err == nil && out.err == nil {
-		return t, checkText(t.Text, duration, provider.Excerpt(errorLines(messages, zeroStatusError), said))
+		return t, checkText(t.Text, duration, messages, said)
 	}
 	messages = strings.ReplaceAll(messages+"\n"+readTail(logFile), dir, "audio")
 	message := provider.Excerpt(errorLines(messages, reportsError), said)
@@ -106,12 +106,15 @@ func errorLines(messages string, pattern *regexp.Regexp) string {
 }
 
 // checkText returns an error for a text that cannot be what was said in a recording of the
-// duration: it is empty because of an error, it is JSON, or it is longer than anybody can speak.
-func checkText(text string, duration time.Duration, message string) error {
+// duration: it is empty because of an error in the messages, it is JSON, or it is longer than
+// anybody can speak.
+func checkText(text string, duration time.Duration, messages string, said asr.Audio) error {
 	const perSecond, more = 50, 200 // characters; fast speakers reach 25 in a second
 	switch n := utf8.RuneCountInString(text); {
-	case text == "" && message != "":
-		return &asr.Error{Op: "command", Message: message}
+	case text == "":
+		if message := provider.Excerpt(errorLines(messages, zeroStatusError), said); message != "" {
+			return &asr.Error{Op: "command", Message: message}
+		}
 	case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
 		return &asr.Error{Op: "command", Class: asr.ErrMisconfigured,
 			Message: "the program prints JSON, which would become the text; parse it (speech-server -parse json)"}

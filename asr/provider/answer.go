@@ -95,11 +95,23 @@ func IsHTML(answer []byte) bool {
 	return strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html")
 }
 
+// maxSent limits the words and the prompt that Excerpt looks for, in bytes: they become a pattern
+// that takes 2000 times as much memory.
+const maxSent = 32 << 10
+
 // Excerpt returns the start of a message of the recogniser as one printable line of at most 200
-// bytes. Where it repeats the words or the prompt of the recording that was sent, it has "…".
+// bytes. Where it repeats the words or the prompt of the recording that was sent, it has "…". It is
+// "" if these are longer than 32 KiB, which is too much to look for.
 func Excerpt(text string, sent asr.Audio) string {
 	const limit = 200
 	text = strings.ToValidUTF8(cut(text, 64*limit), "\uFFFD") // an answer may have megabytes
+	size := len(sent.Prompt)
+	for _, word := range sent.Words {
+		size += len(word)
+	}
+	if text == "" || size > maxSent {
+		return ""
+	}
 	if words := sentWords(sent); words != nil {
 		text = words.ReplaceAllString(text, "…")
 	}

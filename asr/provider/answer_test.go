@@ -43,6 +43,14 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
+func TestExcerptLooksForNothingInVainAndForNoWholeTranscript(t *testing.T) {
+	sent := asr.Audio{Prompt: strings.Repeat("word ", 1000)}
+	require.Zero(t, testing.AllocsPerRun(1, func() { provider.Excerpt("", sent) }))
+	require.Equal(t, "no …", provider.Excerpt("no word", sent))
+	sent.Words = []string{strings.Repeat("x", 28<<10)}
+	require.Empty(t, provider.Excerpt("no word", sent))
+}
+
 func TestExcerptOfWhatWasSentAndIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	sent := asr.Audio{Words: []string{"caf\xe9 Lena"}, Prompt: "\xff"}
