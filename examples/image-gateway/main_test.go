@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/imagegen"
 )
 
 // start runs the program with further arguments, and returns its address.
@@ -34,6 +35,23 @@ func start(t *testing.T, env map[string]string, args ...string) string {
 	found := regexp.MustCompile(`address=(http://\S+)`).FindStringSubmatch(line)
 	require.NotNil(t, found, line)
 	return found[1]
+}
+
+// The tasks of a gateway without -data end with it. Their names are not those of another one's.
+func TestTasksOfAGatewayThatEndedAreNotFound(t *testing.T) {
+	t.Parallel()
+	submit := func() (*imagegen.Client, string) {
+		client := clientOf(t, start(t, nil, "-mode", "async", "-edge", "32"))
+		sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "a red fox"}, imagegen.Memory())
+		require.NoError(t, err)
+		return client, sent.TaskID
+	}
+	_, first := submit()
+	client, second := submit()
+	_, err := client.Wait(t.Context(), second, imagegen.Memory())
+	require.NoError(t, err)
+	_, err = client.Wait(t.Context(), first, imagegen.Memory())
+	require.ErrorContains(t, err, "task_not_found")
 }
 
 func TestOpenAIClient(t *testing.T) {

@@ -3,9 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Limits of MemoryTasks.
@@ -24,7 +25,6 @@ type MemoryTasks struct {
 	stopped   chan struct{}
 
 	mu    sync.Mutex
-	last  int
 	tasks map[string]*memoryTask
 }
 
@@ -102,8 +102,8 @@ func (m *MemoryTasks) Add(_ context.Context, p Params) (id string, added bool, e
 	if own >= maxTasksOfCaller {
 		return "", false, ErrTooMany
 	}
-	m.last++
-	t := &memoryTask{Task: Task{ID: strconv.Itoa(m.last), Created: now(), Params: p}, done: make(chan struct{})}
+	// No process uses the id again: a client may ask for the task after a restart.
+	t := &memoryTask{Task: Task{ID: uuid.NewString(), Created: now(), Params: p}, done: make(chan struct{})}
 	select {
 	case m.queue <- t:
 	default:

@@ -159,6 +159,18 @@ func TestPaidTaskIsWaitedForAgain(t *testing.T) {
 	}
 }
 
+// A task is not another one's of the same process, nor of the one before.
+func TestTasksOfAProcessThatEndedAreNotFound(t *testing.T) {
+	t.Parallel()
+	old, running := gateway.NewMemoryTasks(gateway.Performer{}, 1), gateway.NewMemoryTasks(gateway.Performer{}, 1)
+	id, _, err := old.Add(t.Context(), gateway.Params{})
+	require.NoError(t, err)
+	_, _, err = running.Add(t.Context(), gateway.Params{})
+	require.NoError(t, err)
+	_, err = running.Task(t.Context(), id)
+	require.ErrorIs(t, err, gateway.ErrNotFound)
+}
+
 func TestNothingIsSentThatIsNotSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

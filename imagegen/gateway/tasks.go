@@ -32,7 +32,7 @@ type Tasks interface {
 
 // Task is a request for images and what has come of it.
 type Task struct {
-	ID      string
+	ID      string // never used again, also not after a restart: images are named after it
 	Created time.Time
 	Params
 	Progress

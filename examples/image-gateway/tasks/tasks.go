@@ -9,8 +9,11 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/jobqueue"
@@ -27,6 +30,13 @@ const (
 
 // ShutdownTimeout is how long generations may take to finish when the program stops.
 const ShutdownTimeout = 30 * time.Second
+
+// args are the arguments of a job. Unique makes the id of the task one that is not used again:
+// another file has a job with the same number.
+type args struct {
+	gateway.Params
+	Unique string `json:"unique"`
+}
 
 // Tasks is a gateway.Tasks on a job queue in an SQLite file: a task is a job, its Params are the
 // arguments and its Progress is what the job has saved. So tasks survive a crash.
@@ -54,7 +64,7 @@ func Open(
 	if err == nil {
 		_, err = write.ExecContext(ctx, `create table if not exists image_key (
   key text primary key, -- identifies a request with an Idempotency-Key
-  task integer not null,
+  task text not null,
   created integer not null -- Unix seconds
 )`)
 	}
@@ -90,7 +100,7 @@ func (t *Tasks) Run(ctx context.Context) error {
 	return t.worker.Run(ctx)
 }
 
-func (t *Tasks) perform(ctx context.Context, job *jobqueue.Job, _ gateway.Params) error {
+func (t *Tasks) perform(ctx context.Context, job *jobqueue.Job, _ args) error {
 	task, err := taskOf(job)
 	if err != nil {
 		return jobqueue.Permanent(err)
@@ -144,16 +154,17 @@ func (t *Tasks) Add(ctx context.Context, p gateway.Params) (id string, added boo
 		if err := t.checkLimits(ctx, p.Caller); err != nil {
 			return err
 		}
+		unique := uuid.NewString()
 		job, err := t.queue.EnqueueTx(ctx, tx, jobqueue.Params{
-			Kind: kindImages, Args: p, Group: p.Caller, MaxAttempts: jobqueue.Unlimited,
+			Kind: kindImages, Args: args{p, unique}, Group: p.Caller, MaxAttempts: jobqueue.Unlimited,
 		})
 		if err != nil {
 			return err
 		}
-		id, added = strconv.FormatInt(job.ID, 10), true
+		id, added = taskID(job.ID, unique), true
 		if p.Key != "" {
 			_, err = tx.ExecContext(ctx, `insert or replace into image_key (key, task, created) values (?, ?, ?)`,
-				p.Key, job.ID, time.Now().Unix())
+				p.Key, id, time.Now().Unix())
 		}
 		return err
 	})
@@ -178,9 +189,12 @@ func (t *Tasks) checkLimits(ctx context.Context, caller string) error {
 	return nil
 }
 
+func taskID(job int64, unique string) string { return strconv.FormatInt(job, 10) + "-" + unique }
+
 // Task implements gateway.Tasks.
 func (t *Tasks) Task(ctx context.Context, id string) (gateway.Task, error) {
-	number, err := strconv.ParseInt(id, 10, 64)
+	digits, _, _ := strings.Cut(id, "-")
+	number, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
 		return gateway.Task{}, gateway.ErrNotFound
 	}
@@ -191,13 +205,18 @@ func (t *Tasks) Task(ctx context.Context, id string) (gateway.Task, error) {
 	if err != nil {
 		return gateway.Task{}, err
 	}
-	return taskOf(job)
+	task, err := taskOf(job)
+	if err == nil && task.ID != id {
+		return gateway.Task{}, gateway.ErrNotFound
+	}
+	return task, err
 }
 
 // taskOf returns the task that a job is.
 func taskOf(job *jobqueue.Job) (gateway.Task, error) {
-	task := gateway.Task{ID: strconv.FormatInt(job.ID, 10), Created: job.CreatedAt}
-	err := json.Unmarshal(job.Args, &task.Params)
+	var a args
+	err := json.Unmarshal(job.Args, &a)
+	task := gateway.Task{ID: taskID(job.ID, a.Unique), Created: job.CreatedAt, Params: a.Params}
 	if err == nil && job.Saved != nil {
 		err = json.Unmarshal(job.Saved, &task.Progress)
 	}
