@@ -47,6 +47,41 @@ func TestAfterALostRecordingTheServerIsAskedBeforeTheNext(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A proxy may keep the health of the server to itself.
+func TestAfterALostRecordingAHealthThatIsNotShownDoesNotStopTheNext(t *testing.T) {
+	t.Parallel()
+	for status, lasting := range map[int]bool{
+		204: false, 301: false, 400: false, 401: false, 403: false, 410: false,
+		408: true, 429: true, 500: true, 503: true,
+	} {
+		var broken, after atomic.Bool
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case after.Load() && (r.URL.Path == "/health" || r.URL.Path == "/readyz"):
+				w.WriteHeader(status)
+			case r.Method == http.MethodGet:
+				http.NotFound(w, r)
+			case r.ContentLength > 10_000 && broken.CompareAndSwap(true, false):
+				panic(http.ErrAbortHandler)
+			default:
+				_, _ = w.Write([]byte(`{"text":"x"}`))
+			}
+		}))
+		t.Cleanup(s.Close)
+		rec := connect(t, local.Config{URL: s.URL})
+		_, err := recognize(t, rec)
+		require.NoError(t, err, status)
+		broken.Store(true)
+		after.Store(true)
+		_, err = recognize(t, rec)
+		require.ErrorIs(t, err, asr.ErrLost, status)
+		_, err = recognize(t, rec)
+		require.Equal(t, lasting, errors.Is(err, asr.ErrUnavailable), status)
+		require.Equal(t, !lasting, err == nil, status)
+		require.Equal(t, !lasting, rec.Check(t.Context()).Available, status)
+	}
+}
+
 // Recordings that stop the server each time remain suspect, however many there are, if the server
 // answers in between.
 func TestRecordingsThatStopTheServerDoNotExcuseOneAnother(t *testing.T) {

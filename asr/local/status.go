@@ -232,12 +232,11 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		switch {
 		case err != nil:
 			return false, err
-		case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
-			status == http.StatusOK && (provider.IsHTML(body) || isRuntime(body)):
-			continue
-		case status != http.StatusOK:
+		case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 			message := "the server is not ready: " + provider.Excerpt(errorText(body), asr.Audio{})
 			return false, &asr.Error{Op: op, Status: status, Message: message}
+		case status >= 300, provider.IsHTML(body), isRuntime(body):
+			continue // not the health of a recogniser, or not for everybody
 		}
 		var answer struct {
 			Loaded *[]any `json:"models_loaded"`
