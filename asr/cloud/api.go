@@ -55,9 +55,10 @@ func (r *Recognizer) call(
 		return transport.err
 	case resp != nil && resp.StatusCode != http.StatusOK && (!ok || strings.HasPrefix(e.GetCode(), "ClientError.")):
 		return statusError(op, resp, r.base.Now()) // the SDK drops the status
-	case ok && strings.HasPrefix(e.GetCode(), "ClientError."):
-		// The message of the SDK repeats the whole answer.
-		return &asr.Error{Op: op, Class: asr.ErrUnavailable, Code: e.GetCode(), Message: "the answer cannot be parsed"}
+	case ok && resp != nil && strings.HasPrefix(e.GetCode(), "ClientError."):
+		// The message of the SDK repeats the whole answer, which may be that the request was done.
+		return &asr.Error{Op: op, Class: asr.ErrLost, Code: e.GetCode(), Status: resp.StatusCode,
+			Message: "the answer cannot be read"}
 	case ok:
 		return apiError(op, e.GetCode(), provider.Excerpt(e.GetMessage(), sent))
 	}

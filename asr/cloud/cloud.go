@@ -10,10 +10,11 @@
 //
 // The name of a task is passed to asr.Audio.SaveTask as soon as the cloud has created it, and
 // accepted in asr.Audio.Task, so that a program that was restarted waits for the result instead of
-// paying again. A program that dies between the creation and SaveTask pays for a second task: the
-// cloud offers neither a key by which a creation can be repeated nor a list of tasks. So that this
-// happens once at most, a name without a number is saved before the creation. If the second task is
-// lost, too, the recording fails, and a later call without a name begins anew.
+// paying again. A program that dies between the creation and SaveTask, or cannot read the answer,
+// pays for a second task: the cloud offers neither a key by which a creation can be repeated nor a
+// list of tasks. So that this happens once at most, a name without a number is saved before the
+// creation. If the second task is lost, too, the recording fails, and a later call without a name
+// begins anew.
 //
 // # Lost recordings
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -178,7 +179,9 @@ func (r *Recognizer) create(
 	t := cloudTask{created: r.base.Now().Truncate(time.Second), attempt: attempt}
 	r.save(ctx, audio, t.String())
 	if err := r.call(ctx, taskOp, request, response, audio); err != nil {
-		if ctx.Err() == nil { // the caller counts the failure
+		e, _ := errors.AsType[*asr.Error](err)
+		mayExist := e != nil && e.Status == http.StatusOK // the answer cannot be read
+		if ctx.Err() == nil && !mayExist {
 			r.save(ctx, audio, saved)
 		}
 		return cloudTask{}, err

@@ -127,6 +127,26 @@ func TestRefusedTaskIsNotLost(t *testing.T) {
 	}
 }
 
+// TestUnreadableAnswerIsATaskThatMayBePaid: the third time no further one is created.
+func TestUnreadableAnswerIsATaskThatMayBePaid(t *testing.T) {
+	t.Parallel()
+	s := newAPI(t)
+	s.SetFault(asrtest.HTML)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = row.save
+	for times := range 2 {
+		_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+		require.ErrorIs(t, err, asr.ErrLost)
+		require.Zero(t, err.(*asr.Error).RetryAfter(), "it is counted")
+		audio.Task = row.names[len(row.names)-1]
+		require.True(t, strings.HasSuffix(audio.Task, "/"+itoa(int64(times+1))+"/0"), audio.Task)
+	}
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.Equal(t, "transcription_interrupted", err.(*asr.Error).PublicCode())
+	require.Len(t, s.Requests(), 2)
+}
+
 // TestRefusedSecondTaskDoesNotHideTheFirst: otherwise two more tasks would be paid for.
 func TestRefusedSecondTaskDoesNotHideTheFirst(t *testing.T) {
 	t.Parallel()
