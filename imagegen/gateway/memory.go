@@ -50,7 +50,9 @@ func (m *MemoryTasks) Run(ctx context.Context) error {
 				case <-ctx.Done():
 					return
 				case t := <-m.queue:
-					m.perform(ctx, t)
+					if again := m.perform(ctx, t); again > 0 {
+						workers.Go(func() { m.requeue(ctx, t, again) })
+					}
 				}
 			}
 		})
@@ -60,7 +62,8 @@ func (m *MemoryTasks) Run(ctx context.Context) error {
 	return nil
 }
 
-func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) {
+// perform performs a task, or returns the time after which it has to be performed again.
+func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) (again time.Duration) {
 	m.mu.Lock()
 	task := t.Task
 	m.mu.Unlock()
@@ -71,15 +74,21 @@ func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) {
 		return nil
 	}
 	var wait interface{ RetryAfter() time.Duration }
-	for errors.As(m.performer.Perform(ctx, &task, 1, save), &wait) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait.RetryAfter()):
-		}
+	if errors.As(m.performer.Perform(ctx, &task, 1, save), &wait) {
+		return wait.RetryAfter()
 	}
 	if !task.Ended.IsZero() {
 		close(t.done)
+	}
+	return 0
+}
+
+// requeue puts a task into the queue after a time, in which the workers perform others.
+func (m *MemoryTasks) requeue(ctx context.Context, t *memoryTask, after time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(after):
+		m.queue <- t // it has room for all unfinished tasks
 	}
 }
 
@@ -87,7 +96,7 @@ func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) {
 func (m *MemoryTasks) Add(_ context.Context, p Params) (id string, added bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	own := 0
+	unfinished, own := 0, 0
 	for id, t := range m.tasks {
 		switch {
 		case !t.Ended.IsZero() && time.Since(t.Ended) > retention:
@@ -95,20 +104,22 @@ func (m *MemoryTasks) Add(_ context.Context, p Params) (id string, added bool, e
 			delete(m.tasks, id)
 		case p.Key != "" && t.Key == p.Key && (t.Failure == nil || t.Failure.Code != CodeUnavailable):
 			return id, false, nil
-		case t.Ended.IsZero() && t.Caller == p.Caller:
-			own++
+		case t.Ended.IsZero():
+			unfinished++
+			if t.Caller == p.Caller {
+				own++
+			}
 		}
 	}
-	if own >= maxTasksOfCaller {
+	switch {
+	case own >= maxTasksOfCaller:
 		return "", false, ErrTooMany
+	case unfinished >= maxTasks:
+		return "", false, ErrQueueFull
 	}
 	// No process uses the id again: a client may ask for the task after a restart.
 	t := &memoryTask{Task: Task{ID: uuid.NewString(), Created: now(), Params: p}, done: make(chan struct{})}
-	select {
-	case m.queue <- t:
-	default:
-		return "", false, ErrQueueFull
-	}
+	m.queue <- t
 	m.tasks[t.ID] = t
 	return t.ID, true, nil
 }

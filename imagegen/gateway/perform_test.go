@@ -159,6 +159,39 @@ func TestPaidTaskIsWaitedForAgain(t *testing.T) {
 	}
 }
 
+// stuck is a Submitter whose tasks "stuck" never end.
+type stuck struct{ fixed }
+
+func (stuck) Submit(_ context.Context, r *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
+	return &imagegen.Result{TaskID: r.Prompt}, nil
+}
+
+func (s stuck) Wait(ctx context.Context, id string, sink imagegen.Sink) (*imagegen.Result, error) {
+	if id == "stuck" {
+		return nil, &imagegen.WaitError{TaskID: id, Err: io.ErrUnexpectedEOF}
+	}
+	return s.Generate(ctx, nil, sink)
+}
+
+func TestTasksThatCannotBeFetchedDoNotStopOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, setup{Config: config(gateway.Async), generator: stuck{fixed{size: 10}}})
+		var ids []string
+		for _, prompt := range []string{"stuck", "stuck", "stuck", "fine"} { // by two workers
+			a := send(t, h, "POST", generations, `{"prompt":"`+prompt+`"}`, nil)
+			require.Equal(t, 200, a.Code)
+			ids = append(ids, a.data()["id"].(string))
+			synctest.Wait()
+		}
+		state := func(id string) any { return send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["status"] }
+		require.Equal(t, "completed", state(ids[3]))
+		require.Equal(t, "processing", state(ids[0]))
+		time.Sleep(25 * time.Hour)
+		require.Equal(t, "failed", state(ids[0]))
+	})
+}
+
 // A task is not another one's of the same process, nor of the one before.
 func TestTasksOfAProcessThatEndedAreNotFound(t *testing.T) {
 	t.Parallel()
