@@ -15,6 +15,7 @@ import (
 	"image/color"
 	_ "image/jpeg" // references may be JPEG
 	"image/png"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -30,7 +31,7 @@ type Generator struct {
 }
 
 // Generate stores req.N PNG images (one if N is 0) of ratio req.Size (square if empty) in sink.
-// Equal requests give equal pixels; references shine through.
+// Equal requests give equal pixels; references shine through, of up to 16 megapixels in all.
 func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
 	refs, err := decode(req.References)
 	if err != nil {
@@ -69,15 +70,25 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 	return result, nil
 }
 
-// decode returns the references that are PNG or JPEG, and skips the others.
+// maxPixels limits all references of a picture, as package fit limits an image.
+const maxPixels = 16 << 20
+
+// decode returns the references that are PNG or JPEG, and skips the others and those that have more
+// pixels than are left of maxPixels.
 func decode(refs []imagegen.Reference) (all []image.Image, err error) {
+	left := int64(maxPixels)
 	for _, ref := range refs {
 		r, err := ref.Open()
 		if err != nil {
 			return nil, fmt.Errorf("draw: reference: %w", err)
 		}
-		if img, _, err := image.Decode(r); err == nil {
-			all = append(all, img)
+		var head bytes.Buffer
+		c, _, err := image.DecodeConfig(io.TeeReader(r, &head))
+		if n := int64(c.Width) * int64(c.Height); err == nil && n <= left {
+			if img, _, err := image.Decode(io.MultiReader(&head, r)); err == nil {
+				all = append(all, img)
+				left -= n
+			}
 		}
 		r.Close()
 	}
