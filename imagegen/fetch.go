@@ -1,6 +1,7 @@
 package imagegen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,18 @@ const (
 func (c *call) fetchImage(
 	ctx context.Context, sink Sink, info Info, address string, refresh func(context.Context) ([]item, error),
 ) (*incoming, error) {
+	var first *Error
 	for try := 1; ; try++ {
 		in, e := c.download(ctx, sink, info, address)
 		if e == nil {
 			return in, nil
 		}
 		c.log.LogAttrs(ctx, slog.LevelWarn, "fetch failed", slog.Int("try", try), slog.Any("error", e))
+		if in != nil && in.sinkFailed && first != nil { // it may be one that cannot be retried, as a Writer
+			first.Err = fmt.Errorf("%w; again: %w", first.Err, e.Err)
+			return nil, first
+		}
+		first = cmp.Or(first, e)
 		if ctx.Err() != nil || in != nil && in.sinkFailed || errors.Is(e, ErrTooLarge) {
 			return nil, e
 		}

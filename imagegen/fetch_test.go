@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -28,6 +29,12 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // fetched calls Generate with a service that responds with a URL, and a FetchClient that returns
 // answers.
 func fetched(t *testing.T, address string, answers func(r *http.Request) *http.Response) (*imagegen.Result, error) {
+	return fetchedInto(t, imagegen.Memory(), address, answers)
+}
+
+func fetchedInto(
+	t *testing.T, sink imagegen.Sink, address string, answers func(r *http.Request) *http.Response,
+) (*imagegen.Result, error) {
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, address)))
 	return fake.Client(func(c *imagegen.Config) {
@@ -38,7 +45,7 @@ func fetched(t *testing.T, address string, answers func(r *http.Request) *http.R
 			}
 			return resp, nil
 		})}
-	}).Generate(t.Context(), fox(), imagegen.Memory())
+	}).Generate(t.Context(), fox(), sink)
 }
 
 func TestFetchingResults(t *testing.T) {
@@ -68,6 +75,19 @@ func TestFetchingResults(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, "http://cdn.example/x.png?…", r.Images[0].URL)
+	})
+	synctestRun(t, "a writer takes no second try, and the error is that of the first", func(t *testing.T) {
+		n := 0
+		_, err := fetchedInto(t, imagegen.Writer(io.Discard), "http://cdn.example/x.png",
+			func(*http.Request) *http.Response {
+				n++
+				cut := io.MultiReader(bytes.NewReader(pngHead), strings.NewReader(strings.Repeat("x", 1e5)),
+					iotest.ErrReader(io.ErrUnexpectedEOF))
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(cut)}
+			})
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		require.ErrorContains(t, err, "a writer accepts one image only")
+		require.Equal(t, 2, n)
 	})
 	synctestRun(t, "at most three redirects", func(t *testing.T) {
 		n := 0
