@@ -7,7 +7,6 @@ package capdiff
 
 import (
 	"cmp"
-	"slices"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/pattern"
@@ -26,9 +25,6 @@ type Change struct {
 	NewWindows bool `json:"newWindows,omitempty"`
 	// Grants are where the new side grants this, in order; none for what is revoked.
 	Grants []Grant `json:"grants,omitempty"`
-	// SameAs is a window that could call the same before and still can, "" if there is none. It is
-	// set for windows that could call nothing before.
-	SameAs string `json:"sameAs,omitempty"`
 	// Approximate reports that a pattern with wildcards other than "*" is involved. Such patterns
 	// are compared by their text, so the change may be none: another way to write the same.
 	Approximate bool `json:"approximate,omitempty"`
@@ -111,35 +107,14 @@ func Compare(before, after *capability.App, platform capability.Platform) []Chan
 		platforms = []capability.Platform{platform}
 	}
 	d := &differ{comparer: comparer{make(map[string]*pattern.Glob), make(map[string]*pattern.URL)}}
-	var known []capability.Capability
 	for _, o.Platform = range platforms {
 		was, _ := before.Capabilities(o.Platform)
 		is, _ := after.Capabilities(o.Platform)
-		known = append(known, was...)
 		o.Version = versions[0]
 		a, _ := capability.Resolve(was, old, o)
 		o.Version = versions[1]
 		b, _ := capability.Resolve(is, now, o)
 		d.compare(a, b, o.Platform)
 	}
-	changes := joined(d.found, len(platforms))
-	d.nameEquals(changes, labelsOf(known))
-	return changes
-}
-
-// maxLabels limits the windows with which a new one is compared.
-const maxLabels = 50
-
-// labelsOf returns the windows that capabilities name without a pattern, in order.
-func labelsOf(capabilities []capability.Capability) []string {
-	var labels []string
-	for _, c := range capabilities {
-		for _, w := range c.Windows {
-			if isName(w) && !slices.Contains(labels, w) && len(labels) < maxLabels {
-				labels = append(labels, w)
-			}
-		}
-	}
-	slices.Sort(labels)
-	return labels
+	return joined(d.found, len(platforms))
 }

@@ -258,28 +258,6 @@ func TestTheOrderOfEntriesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A window that may now call what another one may is named after it, if it is exactly the same.
-func TestCompareNamesEqualWindows(t *testing.T) {
-	t.Parallel()
-	written := func(windows, permissions string) string {
-		return fmt.Sprintf(`{"identifier":%s,"windows":[%s],"permissions":[%s]}`, windows, windows, permissions)
-	}
-	main := written(`"main"`, `"ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}`)
-	for after, want := range map[string]string{
-		strings.Replace(main, `"windows":["main"]`, `"windows":["main","x"]`, 1):                 "main",
-		`[` + main + `,` + strings.ReplaceAll(main, `"main"`, `"x"`) + `]`:                       "main",
-		`[` + main + `,` + written(`"x"`, `"ping:default"`) + `]`:                                "",
-		`[` + main + `,` + written(`"x"`, `"ping:default","fs:allow-read-file"`) + `]`:           "",
-		strings.Replace(main, `"windows":["main"]`, `"windows":["main","x-*"]`, 1):               "",
-		strings.ReplaceAll(main, `"main"`, `"x"`):                                                "",
-		strings.Replace(strings.Replace(main, `["main"]`, `["main","x"]`, 1), `"a"}`, `"b"}`, 1): "",
-	} {
-		changes := Compare(app(t, main), app(t, after), "")
-		require.NotEmpty(t, changes)
-		require.Equal(t, want, changes[0].SameAs, after)
-	}
-}
-
 // app returns an application with one file and a few plugins.
 func app(t testing.TB, text string) *capability.App {
 	t.Helper()

@@ -14,7 +14,6 @@ import (
 // differ collects the differences between the two sides of each platform.
 type differ struct {
 	comparer
-	sides  []struct{ old, now access }
 	labels map[audience]bool // those before, of any origin
 	looked int               // how many of them new ones were compared with
 	found  []*Change         // each of one command, one audience and one platform
@@ -34,7 +33,6 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 		return
 	}
 	appDiffers := d.compareApp(old, now, platform)
-	d.sides = append(d.sides, struct{ old, now access }{was, is})
 	d.labels = make(map[audience]bool)
 	for _, audiences := range was {
 		for a := range audiences {

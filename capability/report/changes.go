@@ -22,12 +22,8 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 			sign = "~"
 		}
 		title := heading(c)
-		switch {
-		case c.SameAs != "":
-			title += fmt.Sprintf(": the same %s as window %q", amount(c), c.SameAs)
-			c.Commands, c.Unknown = nil, nil
-		case len(c.Commands) > maxCommands && len(c.Grants) > 0:
-			title += ": " + amount(c)
+		if len(c.Commands) > maxCommands && len(c.Grants) > 0 {
+			title += ": " + plural(len(c.Commands), "command")
 			c.Commands = nil // the entries name sets
 		}
 		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(title)))
@@ -70,13 +66,6 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 
 // maxCommands is how many commands of a change are listed; of more the sets are named.
 const maxCommands = 12
-
-func amount(c capdiff.Change) string {
-	if len(c.Unknown) > 0 {
-		return plural(len(c.Unknown), "permission") + " that no manifest explains"
-	}
-	return plural(len(c.Commands), "command")
-}
 
 func grant(g capdiff.Grant) string {
 	place := ""
