@@ -93,12 +93,16 @@ type checker struct {
 	limit      limit.Findings[capability.Diagnostic]
 }
 
+func (c *checker) severity(rule capability.Rule) capability.Severity {
+	if s, ok := c.severities[rule.Code]; ok {
+		return s
+	}
+	return rule.Severity
+}
+
 // report adds a diagnostic of a rule, unless that is off or it is one of too many.
 func (c *checker) report(rule capability.Rule, d capability.Diagnostic) {
-	d.Code, d.Severity = rule.Code, rule.Severity
-	if s, ok := c.severities[rule.Code]; ok {
-		d.Severity = s
-	}
+	d.Code, d.Severity = rule.Code, c.severity(rule)
 	if d.Severity != capability.Off && !c.limit.Full(string(d.Code), d) {
 		c.found = append(c.found, d)
 	}
@@ -133,7 +137,8 @@ func (c *checker) judge(one call) (rule capability.Rule, d capability.Diagnostic
 	case one.command == capability.Command{}:
 		d.Message = "The name of the command is computed, so whether it is granted is not checked."
 		return computed, d
-	case one.command.Plugin() == "" && c.rust != nil && c.rust[name] == 0:
+	case c.severity(unregistered) != capability.Off && one.command.Plugin() == "" && c.rust != nil &&
+		c.rust[name] == 0:
 		var own []string
 		for _, command := range c.app.SourceCommands() {
 			own = append(own, command.Name)

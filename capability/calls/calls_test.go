@@ -281,6 +281,12 @@ func TestUnregistered(t *testing.T) {
 		"Cargo.toml":            "[workspace]", "crates/x/lib.rs": "fn elsewhere() {}"}
 	require.Equal(t, []string{"src/a.ts:2:25 gret is called, but no Rust source of the application has a function " +
 		`or a text of this name; did you mean "greet"?`}, findings(t, files, "call-unregistered"))
+	files["src-tauri/build.rs"] = `fn main() { AppManifest::new().commands(&["greet"]) }`
+	require.Len(t, findings(t, files, "call-denied"), 3, "what is not registered is reported once")
+	app, f := load(t, frontend(files))
+	off := map[capability.Code]capability.Severity{"call-unregistered": capability.Off}
+	require.Len(t, calls.Check(app, f, "", off), 4)
+	delete(files, "src-tauri/build.rs")
 	delete(files, "src-tauri/src/main.rs")
 	delete(files, "crates/x/lib.rs")
 	require.Empty(t, findings(t, files, "call-unregistered"))
