@@ -208,6 +208,9 @@ func TestWindows(t *testing.T) {
 		got := findings(t, files(c.more), "call-denied")
 		require.ElementsMatch(t, c.want, got, name)
 	}
+	app, f := load(t, frontend(files(map[string]string{"tool.mjs": "import './none.js'"})))
+	require.Equal(t, []string{"none.js, which a script imports"}, f.Unread)
+	require.Contains(t, fmt.Sprint(calls.Check(app, f, "", nil)), splash, "no page leads to what is not read")
 }
 
 // What no part of the frontend may call is reported of grants and of commands, unless a part is not
@@ -254,7 +257,7 @@ func TestUnused(t *testing.T) {
 		app, f := load(t, frontend(left))
 		require.Equal(t, unread != "", len(f.Unread) == 1, file)
 		if unread != "" {
-			require.Equal(t, unread+" is imported, and is not found or left out", f.Unread[0])
+			require.Equal(t, unread+", which a script imports", f.Unread[0])
 		}
 		require.Equal(t, path.Ext(file) == ".css", len(calls.Check(app, f, "", nil)) > 1, file)
 	}

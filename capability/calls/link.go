@@ -36,6 +36,7 @@ func last(name string) string { return name[strings.LastIndexAny(name, "#.")+1:]
 
 // link finds the files that modules import, and what they call.
 func (r *reader) link() {
+	var missing []string
 	for file, m := range r.graph.Modules {
 		for spec := range m.Imports {
 			found := r.find(file, spec)
@@ -43,13 +44,12 @@ func (r *reader) link() {
 			name, _, _ := strings.Cut(spec, "?")
 			ext := path.Ext(name)
 			_, isScript := script.Extensions[ext]
-			switch {
-			case found != "" || ext != "" && !isScript && !slices.Contains(leftOut, ext) || r.isPackage(spec):
-			case strings.HasPrefix(spec, "."):
-				r.Unread = append(r.Unread, r.Shown(path.Join(path.Dir(file), name))+
-					" is imported, and is not found or left out")
-			default:
-				m.Open = true // it may lead to any module
+			if found != "" || ext != "" && !isScript && !slices.Contains(leftOut, ext) || r.isPackage(spec) {
+				continue
+			}
+			m.Open = true // it may lead to any module
+			if strings.HasPrefix(spec, ".") {
+				missing = append(missing, r.Shown(path.Join(path.Dir(file), name))+", which a script imports")
 			}
 		}
 		for word := range m.Words {
@@ -59,9 +59,10 @@ func (r *reader) link() {
 			}
 		}
 	}
+	windows := r.windows()
+	r.Unread = append(r.Unread, missing...)
 	slices.Sort(r.Unread)
 	r.Unread = slices.Compact(r.Unread)
-	windows := r.windows()
 	for file, m := range r.graph.Modules {
 		for _, function := range m.Functions {
 			for _, c := range function.Calls {
