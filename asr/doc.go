@@ -49,5 +49,6 @@
 //
 // # Memory
 //
-// A recording is read through [Audio.Open] and streamed; no recogniser holds all of it in memory.
+// A recording is read through [Audio.Open] and streamed. Only a task of asr/cloud, which takes 5 MB
+// at most, holds all of it in memory, several times.
 package asr

@@ -38,8 +38,8 @@ type Error struct {
 	// Class is ErrUnavailable, ErrLost, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil means
 	// an ordinary failure, which may be the fault of the recording or of the recogniser.
 	Class error
-	// Op is the operation: "local"; "cloud", or its interface, "flash", "task" or "sentence";
-	// "command", "ffmpeg", or the name of the program that was run.
+	// Op is the operation: "local"; "cloud", or its interface, "flash" or "task"; "command",
+	// "ffmpeg", or the name of the program that was run.
 	Op string
 	// Message describes the failure for an operator or the owner of the recording. A message of the
 	// provider is cut to 200 bytes and does not contain what was sent. An answer that is not

@@ -145,7 +145,7 @@ type Config struct {
 	CloudASRSecretKey  string `env:"CLOUD_ASR_SECRET_KEY"`
 	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE"` // defaults to 16k_zh
 	CloudASRMode       string `env:"CLOUD_ASR_MODE"`        // flash (default) or task
-	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"`     // of tasks and sentences; defaults to the cloud's
+	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"`     // of tasks; defaults to the cloud's
 
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
 	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
