@@ -48,8 +48,10 @@ func classSet(titles string) (set uint64) {
 	return set
 }
 
-// classesOf returns the classes of each word, and where the phrases of a class end that begin at
-// a word, or 0.
+// goesOnBit is set in the classes of a word at which a phrase goes on: nothing begins there.
+const goesOnBit = 63
+
+// classesOf returns the classes of each word.
 func classesOf(words []word) []uint64 {
 	out := make([]uint64, len(words))
 	for i, w := range words {
@@ -58,7 +60,7 @@ func classesOf(words []word) []uint64 {
 				for j := range p.words {
 					out[i+j] |= 1 << p.class
 					if j > 0 && learnt>>p.class&1 == 1 {
-						out[i+j] |= 1 << 63
+						out[i+j] |= 1 << goesOnBit
 					}
 				}
 			}

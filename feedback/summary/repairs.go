@@ -144,7 +144,7 @@ func (v *view) alike(i, j int) uint32 {
 }
 
 // continues reports whether a phrase of a class goes on at i, so that nothing begins there.
-func (v *view) continues(i int) bool { return v.set(i)>>63 == 1 }
+func (v *view) continues(i int) bool { return v.set(i)>>goesOnBit == 1 }
 
 func (v *view) suffixAt(i int) uint32 {
 	if i >= len(v.words) {
