@@ -16,14 +16,14 @@ const (
 	sweepBatch = 500
 	// maxSweepErrors is after how many errors a sweep ends: the store is out of order then.
 	maxSweepErrors = 10
-	// fewOrphans is how many orphans may be in a batch in any case. More of them may be a quarter
-	// of it: an orphan is rare, unless the database is not that of the audio store.
+	// fewOrphans is how many orphans a batch without anything else may have. More are hardly those
+	// of uploads that failed: the database is not that of the audio store.
 	fewOrphans = 10
 )
 
 // Sweep queues segments again that have been transcribing for longer than any worker may, and
 // deletes expired idempotency keys and audio that no segment refers to. It fails, and deletes no
-// more audio, if that is much of the audio, since the database may be another one. Call it every
+// more audio, if no segment refers to any, since the database may be another one. Call it every
 // hour or so, for example as a periodic job. Concurrent calls do no harm.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.now()
@@ -70,9 +70,9 @@ func (s *Service) deleteOrphans(ctx context.Context, keys []string) (failed []er
 		return nil, err
 	}
 	orphans := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(used, key) })
-	if n := len(orphans); n > fewOrphans && n > len(keys)/4 {
-		return nil, fmt.Errorf("feedback: sweep: the database does not know %d of %d recordings, so they are not "+
-			"deleted: is it the database of this audio store?", n, len(keys))
+	if n := len(orphans); n > fewOrphans && len(used) == 0 {
+		return nil, fmt.Errorf("feedback: sweep: the database knows none of %d recordings, so they are not "+
+			"deleted: is it the database of this audio store?", n)
 	}
 	for _, key := range orphans {
 		if err := s.cfg.Audio.Delete(ctx, key); err != nil {
