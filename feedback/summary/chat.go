@@ -156,11 +156,10 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		return feedback.Summary{}, err
 	}
 	in = normalized(in)
-	homework, err := homeworkOf(ctx, in.LastRecord)
-	if err != nil {
+	var err error
+	if in.LastRecord, err = homeworkOf(ctx, in.LastRecord); err != nil {
 		return feedback.Summary{}, err
 	}
-	in.LastRecord = homework
 	in, left, err := c.input(ctx, in)
 	if err != nil {
 		return feedback.Summary{}, err
@@ -172,10 +171,12 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	}
 	text, known := n.restore(a.text)
 	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
-	if len(left) > 0 && in.Report {
-		warnShortened(&out, "records", left)
-	} else if len(left) > 0 {
-		warnShortened(&out, "sentences", left)
+	if len(left) > 0 {
+		what := "sentences"
+		if in.Report {
+			what = "records"
+		}
+		warnShortened(&out, what, left)
 	}
 	if a.truncated {
 		warn(&out, feedback.WarningIncomplete)

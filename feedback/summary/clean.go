@@ -30,16 +30,30 @@ func clean(ctx context.Context, text string) ([]word, error) {
 // memory grow faster than it.
 const maxBlock = 2000
 
-// blocks divides words after sentences, or within one that is too long.
+// blocks divides words after sentences, or within one that is too long. Requests and corrections
+// stay with the sentences beside them, which they may be about.
 func blocks(words []word) (out [][]word) {
-	from := 0
-	for i, w := range words {
-		if n := i + 1 - from; n >= maxBlock && w.end >= sentence || n == 2*maxBlock {
-			out = append(out, words[from:i+1])
-			from = i + 1
+	cut := func(n int) { out, words = append(out, words[:n]), words[n:] }
+	sentences, n := parts(words, sentence), 0
+	for i, s := range sentences {
+		n += len(s)
+		if n >= maxBlock && i+1 < len(sentences) && !asks(slices.Concat(s, sentences[i+1])) {
+			cut(n)
+			n = 0
+		}
+		for ; n > 2*maxBlock; n -= 2 * maxBlock {
+			cut(2 * maxBlock)
 		}
 	}
-	return append(out, words[from:])
+	return append(out, words)
+}
+
+// asks reports whether some of words may be a request or correct something.
+func asks(words []word) bool {
+	v := newView(words)
+	asked := v.in(0, len(words))&cues != 0
+	v.anchors(func(int, int) { asked = true })
+	return asked
 }
 
 // cleanBlock cleans a part of a lesson, and reports whether some of it is not to be written. What

@@ -200,6 +200,18 @@ func TestCapitalsOfNames(t *testing.T) {
 	}
 }
 
+// A request is about the sentence before it, also where a long lesson is divided.
+func TestRequestsInLongLessons(t *testing.T) {
+	t.Parallel()
+	for _, sentences := range []int{497, 498, 499, 500} { // of four words
+		in := strings.Repeat("We drew a pear. ", sentences) + "Her parents are splitting up. Keep that between us. "
+		words, err := clean(t.Context(), in+strings.Repeat("We drew an apple. ", 10))
+		require.NoError(t, err)
+		require.NotContains(t, textOf(words), "splitting", sentences)
+		require.Contains(t, textOf(words), "an apple", sentences)
+	}
+}
+
 // Counting far takes no more time than other words: it once took hours. Nothing is lost where a
 // long lesson is divided.
 func TestLongCountsStay(t *testing.T) {
