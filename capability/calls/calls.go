@@ -57,13 +57,14 @@ func Check(app *capability.App, f *Frontend, platform capability.Platform,
 	// counts.
 	all := *app
 	all.Config, all.PlatformConfigs = nil, nil
+	inactive, _ := all.Resolve(capability.ResolveOptions{Platform: platform})
 	for _, one := range capability.Platforms() {
 		if platform == "" || platform == one {
 			active, _ := app.Resolve(capability.ResolveOptions{Platform: one})
-			inactive, _ := all.Resolve(capability.ResolveOptions{Platform: one})
-			c.active, c.policies = append(c.active, active), append(c.policies, active, inactive)
+			c.active = append(c.active, active)
 		}
 	}
+	c.policies = append(slices.Clip(c.active), inactive)
 	if app.Err(platform) != nil || slices.ContainsFunc(c.policies, (*capability.Policy).TooLarge) {
 		return nil // check reports it
 	}
