@@ -189,7 +189,7 @@ func (s *Store) exchange(
 	}
 	s.promoteAfter(ctx, lostKeys, groups)
 	if x.LookAhead && s.listening.Load() == 0 {
-		_ = s.promoteIdle(ctx) // nobody else knows of jobs of EnqueueTx; tried again soon
+		s.promoter.Add(driver.Signal{}) // nobody else knows of jobs of EnqueueTx
 	}
 	return again, nil
 }

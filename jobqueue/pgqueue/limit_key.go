@@ -193,7 +193,8 @@ func (s *Store) promoteAfter(ctx context.Context, keys, groups []string) {
 // promoteTimeout is how long promotions wait for locks of others, which keep them for a moment.
 const promoteTimeout = 5 * time.Second
 
-// promoteAll does the same for the keys and groups of which this process was notified.
+// promoteAll does the same for the keys and groups of which this process was notified. The zero
+// Signal is for idle ones.
 func (s *Store) promoteAll(signals []driver.Signal) {
 	ctx, cancel := context.WithTimeout(context.Background(), promoteTimeout)
 	defer cancel()
@@ -202,4 +203,7 @@ func (s *Store) promoteAll(signals []driver.Signal) {
 		keys, groups = append(keys, sig.LimitKey), append(groups, sig.AfterGroup)
 	}
 	s.promoteAfter(ctx, keys, groups)
+	if slices.Contains(signals, driver.Signal{}) {
+		_ = s.promoteIdle(ctx) // tried again soon
+	}
 }
