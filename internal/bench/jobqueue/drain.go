@@ -138,7 +138,8 @@ func (b *bench) raw(ctx context.Context) {
 const rawClaim = `
 update jobqueue_job set worker = 1, fence = fence + 1, attempt = attempt + 1
 where ctid = any (array(
-  select ctid from jobqueue_job where queue = 'default' and priority = 2 and worker is null and run_at <= now()
+  select ctid from jobqueue_job where kind = 'bench' and queue = 'default' and priority = 2 and worker is null
+    and run_at <= now()
   order by run_at, id limit 3000))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at`
 
