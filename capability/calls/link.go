@@ -114,7 +114,7 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if function == nil || len(function.certain) == 0 && t != script.Invoke {
 		return
 	}
-	names := m.Argument(c)
+	names := m.Texts(c.Argument)
 	isLocal := func(event string) bool { return slices.Contains(localEvents, event) }
 	if strings.Contains(t.Name, "#") && slices.ContainsFunc(names, isLocal) {
 		return
@@ -127,7 +127,7 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 		return
 	}
 	if names == nil {
-		one.composed = c.Composed
+		one.composed = script.Composed(c.Argument)
 		r.calls = append(r.calls, one)
 	}
 	for _, name := range names {

@@ -13,7 +13,7 @@ type Module struct {
 	// Functions are those at the top of the file by name, "" for what is in none, and those of its
 	// classes: "Class", "Class#method" and "Class.static".
 	Functions map[string]*Function
-	Exports   map[string]js.IExpr // by name, "default" for the default one
+	Exports   map[string]Ref // by name, "default" for the default one
 	// Imports are the modules that it imports and the scripts of a page, each with its file, "" for
 	// a package. Parse does not find the files.
 	Imports map[string]string
@@ -24,9 +24,9 @@ type Module struct {
 	// all of the module.
 	Words map[string]bool
 
-	names  map[string]js.IExpr // what is imported, or declared at the top of the file
-	stars  []js.IExpr          // the modules of which everything is exported
-	inits  map[*js.Var]js.IExpr
+	names  map[string]Ref // what is imported, or declared at the top of the file
+	stars  []Ref          // the modules of which everything is exported
+	inits  map[*js.Var]Ref
 	file   string
 	source []byte
 	code   []byte // that the compiler made of the source
@@ -36,21 +36,20 @@ type Module struct {
 // Function is what a function calls and may return, or the constructor of a class.
 type Function struct {
 	Calls   []Call
-	Class   *js.ClassDecl // nil for a function
-	returns []js.IExpr
+	IsClass bool
+	Extends Ref
+	returns []Ref
 }
 
 // Call is a call of a function, or of a class with new.
 type Call struct {
-	Function js.IExpr
+	Function Ref
+	Argument Ref // the first one
 	// At is where the function's name is in the code, ArgumentAt where the first argument is or, if
 	// it is no string, the same; see [Module.Offset].
 	At, ArgumentAt int
-	Length         int // of the name
-	// Composed means that the argument is put together of parts.
-	Composed bool
-	Maybe    bool       // the function that contains the call does not always make it
-	argument []js.IExpr // what it may be
+	Length         int  // of the name
+	Maybe          bool // the function that contains the call does not always make it
 }
 
 func (m *Module) imports(s *js.ImportStmt) {
@@ -63,40 +62,33 @@ func (m *Module) imports(s *js.ImportStmt) {
 	}
 }
 
-// imported returns the expression of an export of a module that is imported: import(…).name.
-func (m *Module) imported(spec, name []byte) js.IExpr {
+// imported returns an export of a module that is imported.
+func (m *Module) imported(spec, name []byte) Ref {
 	m.Imports[string(unquoted(spec))] = ""
 	m.Words[string(unquoted(spec))+"#"+string(name)] = true
-	literal := &js.LiteralExpr{TokenType: js.StringToken, Data: spec}
-	args := js.Args{List: []js.Arg{{Value: literal}}}
-	module := &js.CallExpr{X: &js.LiteralExpr{TokenType: js.ImportToken}, Args: args}
 	if string(name) == "*" {
-		return module
+		return module{text(spec)}
 	}
-	return memberOf(module, name)
+	return member{module{text(spec)}, text(name)}
 }
 
-func memberOf(x js.IExpr, name []byte) js.IExpr {
-	return &js.DotExpr{X: x, Y: &js.LiteralExpr{Data: name}}
-}
-
-func (m *Module) exports(s *js.ExportStmt) {
+func (v *visitor) exports(s *js.ExportStmt) {
 	for _, alias := range s.List {
 		name, as := nameOr(alias.Name, alias.Binding), string(nameOr(alias.Binding, alias.Name))
 		switch {
 		case as == "*":
-			m.stars = append(m.stars, m.imported(s.Module, name))
+			v.stars = append(v.stars, v.imported(s.Module, name))
 		case s.Module != nil:
-			m.Exports[as] = m.imported(s.Module, name)
+			v.Exports[as] = v.imported(s.Module, name)
 		default:
-			m.Exports[as] = &js.Var{Data: name}
+			v.Exports[as] = &js.Var{Data: name}
 		}
 	}
-	as := func(v *js.Var, _ js.IExpr) {
+	as := func(of *js.Var, _ Ref) {
 		if s.Default {
-			m.Exports["default"] = v
+			v.Exports["default"] = of
 		} else {
-			m.Exports[string(v.Data)] = v
+			v.Exports[string(of.Data)] = of
 		}
 	}
 	switch d := s.Decl.(type) {
@@ -109,13 +101,13 @@ func (m *Module) exports(s *js.ExportStmt) {
 	case *js.ClassDecl:
 		eachVar(d.Name, nil, as)
 	case js.IExpr:
-		m.Exports["default"] = d
+		v.Exports["default"] = v.ref(d)
 	}
 }
 
 // eachVar calls a function with each variable of a pattern and what initializes it, if the pattern
 // is initialized with x.
-func eachVar(b js.IBinding, x js.IExpr, visit func(*js.Var, js.IExpr)) {
+func eachVar(b js.IBinding, x Ref, visit func(*js.Var, Ref)) {
 	switch b := b.(type) {
 	case *js.Var:
 		if b != nil {
@@ -124,9 +116,9 @@ func eachVar(b js.IBinding, x js.IExpr, visit func(*js.Var, js.IExpr)) {
 	case *js.BindingObject:
 		for _, item := range b.List {
 			if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
-				visit(v, memberOf(x, v.Data))
+				visit(v, member{x, text(v.Data)})
 			} else if item.Key != nil && !item.Key.IsComputed() {
-				eachVar(item.Value.Binding, memberOf(x, unquoted(item.Key.Literal.Data)), visit)
+				eachVar(item.Value.Binding, member{x, text(item.Key.Literal.Data)}, visit)
 			}
 		}
 	}
@@ -140,6 +132,7 @@ type visitor struct {
 	class  *js.ClassDecl // nil outside of classes, and in those without a name
 	maybe  bool
 	called map[*js.Var]int // where the search for the next call of a variable begins
+	refs   map[*js.CallExpr]Ref
 }
 
 // Enter implements [js.IVisitor].
@@ -152,12 +145,12 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	case *js.VarDecl:
 		for _, item := range n.List {
 			if n.TokenType == js.ConstToken && item.Default != nil {
-				eachVar(item.Binding, item.Default, func(of *js.Var, x js.IExpr) { v.inits[of] = x })
+				eachVar(item.Binding, v.ref(item.Default), func(of *js.Var, x Ref) { v.inits[of] = x })
 			}
 		}
 	case *js.ReturnStmt:
 		if v.depth == 1 {
-			v.in.returns = append(v.in.returns, alternatives(n.Value)...)
+			v.in.returns = append(v.in.returns, alternatives(v.ref(n.Value))...)
 		}
 	case *js.CallExpr:
 		v.call(n.X, n.Args)
@@ -180,7 +173,7 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	case *js.ClassDecl:
 		if n.Name != nil {
 			w := v.within(v.of(string(n.Name.Data)), 1, false)
-			w.class, w.in.Class = n, n
+			w.class, w.in.IsClass, w.in.Extends = n, true, v.ref(n.Extends)
 			return w
 		}
 	}
@@ -228,58 +221,21 @@ func (v *visitor) method(n *js.MethodDecl) *visitor {
 	return v.within(v.of(class), 1, false)
 }
 
-// Exit implements [js.IVisitor]. What is kept of the source refers to something, so what was
-// visited loses what does not: it may be large.
-func (*visitor) Exit(n js.INode) {
-	switch n := n.(type) {
-	case *js.CallExpr:
-		if _, ok := n.X.(*js.LiteralExpr); !ok { // not import(…)
-			n.Args = js.Args{}
-		}
-	case *js.NewExpr:
-		n.Args = nil
-	case *js.TemplateExpr:
-		if len(n.List) > 0 {
-			*n = js.TemplateExpr{}
-		}
-	case *js.ArrayExpr:
-		n.List = nil
-	case *js.CommaExpr:
-		n.List = nil
-	case *js.ObjectExpr:
-		n.List = nil
-	case *js.BinaryExpr:
-		n.X, n.Y = nil, nil
-	case *js.CondExpr:
-		n.Cond = nil
-	case *js.ArrowFunc:
-		n.Params, n.Body = js.Params{}, js.BlockStmt{}
-	case *js.FuncDecl:
-		n.Params, n.Body = js.Params{}, js.BlockStmt{}
-	case *js.ClassDecl:
-		n.List = nil
-	}
-}
+// Exit implements [js.IVisitor].
+func (*visitor) Exit(js.INode) {}
 
 func (v *visitor) call(x js.IExpr, args js.Args) {
-	c := Call{Function: x, Maybe: v.maybe}
-	var text []byte
-	for _, arg := range args.List[:min(len(args.List), 1)] {
-		text = literal(arg.Value)
-		for _, one := range alternatives(arg.Value) {
-			switch one.(type) {
-			case *js.TemplateExpr, *js.BinaryExpr:
-				c.Composed = c.Composed || literal(one) == nil
-			}
-		}
-		c.argument = alternatives(arg.Value)
+	c := Call{Function: v.ref(x), Maybe: v.maybe}
+	if len(args.List) > 0 {
+		c.Argument = v.ref(args.List[0].Value)
 	}
+	argument, isText := c.Argument.(text)
 	switch x := x.(type) {
 	case *js.LiteralExpr:
 		switch {
 		case x.TokenType != js.ImportToken:
-		case text != nil:
-			v.imported(text, []byte{'*'})
+		case isText:
+			v.imported(argument, []byte{'*'})
 		default:
 			v.Open = true
 		}
@@ -292,21 +248,13 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 		}
 		if l, ok := x.X.(*js.LiteralExpr); ok && v.class != nil {
 			of := map[js.TokenType]js.IExpr{js.ThisToken: v.class.Name, js.SuperToken: v.class.Extends}[l.TokenType]
-			c.Function = &js.DotExpr{X: &js.NewExpr{X: of}, Y: x.Y}
+			c.Function = v.ref(&js.DotExpr{X: &js.NewExpr{X: of}, Y: x.Y})
 		}
 	}
-	if c.ArgumentAt = c.At; text != nil {
-		c.ArgumentAt = v.index(text)
+	if c.ArgumentAt = c.At; isText {
+		c.ArgumentAt = v.index(argument)
 	}
 	v.in.Calls = append(v.in.Calls, c)
-}
-
-// alternatives returns what an expression may be: both sides of a condition.
-func alternatives(x js.IExpr) []js.IExpr {
-	if either, ok := x.(*js.CondExpr); ok {
-		return []js.IExpr{either.X, either.Y}
-	}
-	return []js.IExpr{x}
 }
 
 // index returns where a part of the code is in it.
@@ -367,38 +315,3 @@ func nameOr(name, or []byte) []byte {
 
 // unquoted returns a name without the quotes that it may have.
 func unquoted(text []byte) []byte { return bytes.Trim(text, "\"'`") }
-
-// literal returns a string with its quotes, nil if an expression is none.
-func literal(x js.IExpr) []byte {
-	switch x := x.(type) {
-	case *js.LiteralExpr:
-		if x.TokenType == js.StringToken {
-			return x.Data
-		}
-	case *js.TemplateExpr:
-		if x.Tag == nil && len(x.List) == 0 {
-			return x.Tail
-		}
-	}
-	return nil
-}
-
-// text returns the string that an expression is, nil if that is not known.
-func (m *Module) text(x js.IExpr) []byte {
-	if v, ok := x.(*js.Var); ok {
-		x = m.inits[variable(v)]
-	}
-	return unquoted(literal(x))
-}
-
-// Argument returns the strings that the first argument of a call may be, nil if it is computed.
-func (m *Module) Argument(c Call) (texts []string) {
-	for _, x := range c.argument {
-		text := m.text(x)
-		if text == nil {
-			return nil
-		}
-		texts = append(texts, string(text))
-	}
-	return texts
-}

@@ -51,9 +51,9 @@ func Parse(name string, source []byte) (*Module, error) {
 	case marks(source) > maxMarks:
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
-	m := &Module{Functions: make(map[string]*Function), Exports: make(map[string]js.IExpr),
-		Imports: make(map[string]string), Words: make(map[string]bool), names: make(map[string]js.IExpr),
-		inits: make(map[*js.Var]js.IExpr), file: name, source: source}
+	m := &Module{Functions: make(map[string]*Function), Exports: make(map[string]Ref),
+		Imports: make(map[string]string), Words: make(map[string]bool), names: make(map[string]Ref),
+		inits: make(map[*js.Var]Ref), file: name, source: source}
 	done := make(chan error, 1)
 	go func() { done <- m.read(loader) }()
 	select {
@@ -111,7 +111,7 @@ func (m *Module) read(loader api.Loader) error {
 	for _, v := range tree.Declared {
 		m.names[string(v.Data)] = v
 	}
-	js.Walk(&visitor{Module: m, in: m.of(""), called: make(map[*js.Var]int)}, tree)
+	js.Walk(&visitor{Module: m, in: m.of(""), called: make(map[*js.Var]int), refs: make(map[*js.CallExpr]Ref)}, tree)
 	return nil
 }
 

@@ -46,33 +46,112 @@ var (
 		"window"}
 )
 
-// Resolve returns what an expression of a module refers to.
-func (g *Graph) Resolve(m *Module, x js.IExpr) (t Target) {
+// Ref is an expression that may refer to something: a [*js.Var], one of the types below, or nil.
+type Ref any
+
+type (
+	text     []byte   // a string, with its quotes
+	composed struct{} // a string that is put together of parts
+	either   struct{ x, y Ref }
+	module   struct{ name Ref }
+	member   struct{ of, name Ref }
+	instance struct{ of Ref }
+	result   struct{ of Ref }
+)
+
+// ref returns what an expression may refer to.
+func (v *visitor) ref(x js.IExpr) Ref {
 	switch x := x.(type) {
 	case *js.Var:
-		return g.variable(m, variable(x))
+		return variable(x)
 	case *js.GroupExpr:
-		return g.Resolve(m, x.X)
+		return v.ref(x.X)
 	case *js.UnaryExpr:
 		if x.Op == js.AwaitToken {
-			return g.Resolve(m, x.X)
+			return v.ref(x.X)
 		}
+	case *js.LiteralExpr:
+		if x.TokenType == js.StringToken {
+			return text(x.Data)
+		}
+	case *js.TemplateExpr:
+		if x.Tag == nil && len(x.List) == 0 {
+			return text(x.Tail)
+		}
+		return composed{}
+	case *js.BinaryExpr:
+		return composed{}
+	case *js.CondExpr:
+		return either{v.ref(x.X), v.ref(x.Y)}
 	case *js.DotExpr:
-		return g.member(g.Resolve(m, x.X), string(memberName(x)))
+		return member{v.ref(x.X), text(memberName(x))}
 	case *js.IndexExpr:
-		if name := m.text(x.Y); name != nil {
-			return g.member(g.Resolve(m, x.X), string(name))
-		}
+		return member{v.ref(x.X), v.ref(x.Y)}
 	case *js.NewExpr:
-		t = g.Resolve(m, x.X)
-		t.Instance = t.Name != "" && t.Name != "*"
+		return instance{v.ref(x.X)}
 	case *js.CallExpr:
-		if l, ok := x.X.(*js.LiteralExpr); !ok {
-			return g.Result(g.Resolve(m, x.X))
-		} else if l.TokenType == js.ImportToken && len(x.Args.List) > 0 {
-			spec := string(m.text(x.Args.List[0].Value))
-			return Target{Spec: cmp.Or(m.Imports[spec], spec), Name: "*"}
+		l, ok := x.X.(*js.LiteralExpr)
+		switch isImport := ok && l.TokenType == js.ImportToken && len(x.Args.List) > 0; {
+		case v.refs[x] != nil: // a part of a chain of calls
+		case isImport:
+			v.refs[x] = module{v.ref(x.Args.List[0].Value)}
+		default:
+			v.refs[x] = result{v.ref(x.X)}
 		}
+		return v.refs[x]
+	}
+	return nil
+}
+
+// alternatives returns what a reference may be: both sides of a condition.
+func alternatives(r Ref) []Ref {
+	if r, ok := r.(either); ok {
+		return append(alternatives(r.x), alternatives(r.y)...)
+	}
+	return []Ref{r}
+}
+
+// Composed reports whether a reference may be a string that is put together of parts.
+func Composed(r Ref) bool {
+	return slices.ContainsFunc(alternatives(r), func(one Ref) bool { return one == composed{} })
+}
+
+// text returns the string that a reference is, "" if that is not known.
+func (m *Module) text(r Ref) string {
+	if v, ok := r.(*js.Var); ok {
+		r = m.inits[v]
+	}
+	quoted, _ := r.(text)
+	return string(unquoted(quoted))
+}
+
+// Texts returns the strings that a reference may be, nil if one is computed.
+func (m *Module) Texts(r Ref) (texts []string) {
+	for _, one := range alternatives(r) {
+		text := m.text(one)
+		if text == "" {
+			return nil
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// Resolve returns what an expression of a module refers to.
+func (g *Graph) Resolve(m *Module, r Ref) (t Target) {
+	switch r := r.(type) {
+	case *js.Var:
+		return g.variable(m, r)
+	case module:
+		spec := m.text(r.name)
+		return Target{Spec: cmp.Or(m.Imports[spec], spec), Name: "*"}
+	case member:
+		return g.member(g.Resolve(m, r.of), m.text(r.name))
+	case instance:
+		t = g.Resolve(m, r.of)
+		t.Instance = t.Name != "" && t.Name != "*"
+	case result:
+		return g.Result(g.Resolve(m, r.of))
 	}
 	return t
 }
@@ -86,7 +165,7 @@ func (g *Graph) variable(m *Module, v *js.Var) Target {
 	switch t := g.once(v, func() Target { return g.Resolve(m, x) }); {
 	case !known && v.Decl == js.NoDecl:
 		return globals[name]
-	case t == Target{} && m.names[name] == js.IExpr(v):
+	case t == Target{} && m.names[name] == Ref(v):
 		return Target{Spec: m.file, Name: name}
 	default:
 		return t
@@ -135,7 +214,7 @@ func (g *Graph) Export(file, name string) Target {
 // member returns a member of a target.
 func (g *Graph) member(t Target, name string) Target {
 	switch {
-	case t == Target{} || len(t.Name)+len(name) > maxName:
+	case t == Target{} || name == "" || len(t.Name)+len(name) > maxName:
 		return Target{}
 	case t.Instance:
 		return Target{Spec: t.Spec, Name: t.Name + "#" + name}

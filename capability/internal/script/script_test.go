@@ -98,7 +98,7 @@ func FuzzParse(f *testing.F) {
 		for _, function := range m.Functions {
 			for _, c := range function.Calls {
 				g.Resolve(m, c.Function)
-				m.Argument(c)
+				m.Texts(c.Argument)
 				require.LessOrEqual(t, m.Offset(c.At), len(source))
 				require.LessOrEqual(t, m.Offset(c.ArgumentAt), len(source))
 			}

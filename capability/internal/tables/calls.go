@@ -110,7 +110,7 @@ func (c *caller) members(t script.Target) map[string]script.Target {
 	for i := 0; i < len(classes) && i < 10; i++ {
 		of := classes[i]
 		m := c.Modules[of.Spec]
-		if m == nil || m.Functions[of.Name] == nil || m.Functions[of.Name].Class == nil {
+		if m == nil || m.Functions[of.Name] == nil || !m.Functions[of.Name].IsClass {
 			continue
 		}
 		for name := range m.Functions {
@@ -120,7 +120,7 @@ func (c *caller) members(t script.Target) map[string]script.Target {
 				all[member] = script.Target{Spec: of.Spec, Name: name}
 			}
 		}
-		classes = append(classes, c.Resolve(m, m.Functions[of.Name].Class.Extends))
+		classes = append(classes, c.Resolve(m, m.Functions[of.Name].Extends))
 	}
 	return all
 }
@@ -134,7 +134,7 @@ func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen 
 		t = cmp.Or(c.members(class)[t.Name[i:]], script.Target{Spec: t.Spec, Name: t.Name[i+1:]})
 	}
 	m := c.Modules[t.Spec]
-	if m == nil || m.Functions[t.Name] == nil || seen[t] || m.Functions[t.Name].Class != nil && len(seen) > 0 {
+	if m == nil || m.Functions[t.Name] == nil || seen[t] || m.Functions[t.Name].IsClass && len(seen) > 0 {
 		return known // of a class others make objects for what exists
 	}
 	seen[t] = true
@@ -145,7 +145,7 @@ func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen 
 			c.calls(to, maybe, known, seen)
 			continue
 		}
-		for _, name := range m.Argument(call) {
+		for _, name := range m.Texts(call.Argument) {
 			before, again := known[name]
 			known[name] = maybe && (before || !again)
 		}
