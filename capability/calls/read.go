@@ -3,7 +3,6 @@ package calls
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,25 +64,10 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 	if r.folders == nil {
 		r.folders = []string{r.root}
 	}
-	var files []string
-	for _, folder := range r.folders {
-		if err := r.Walk(folder, func(name string, entry fs.DirEntry) error {
-			switch {
-			case name != folder && entry.IsDir() && r.isOther(name):
-				return fs.SkipDir
-			case entry.Type().IsRegular() && isScript(name):
-				files = append(files, name)
-			}
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	r.findUnread()
-	slices.Sort(files)
-	if err := r.parse(ctx, slices.Compact(files)); err != nil {
+	if err := r.parse(ctx); err != nil {
 		return nil, err
 	}
+	r.findUnread()
 	r.link()
 	r.readRust()
 	return r.Frontend, nil
@@ -124,17 +108,16 @@ func isScript(name string) bool {
 // read: those of the same repository, and pages in a folder outside of the application's.
 func (r *reader) findUnread() {
 	for _, folder := range slices.Compact(append(slices.Clip(r.folders), r.root)) {
-		var manifest struct{ Dependencies, DevDependencies map[string]string }
-		text, _ := r.Read(path.Join(folder, "package.json"), script.MaxBytes)
-		_ = json.Unmarshal(text, &manifest) // what is not readable is not there
-		for name := range manifest.DevDependencies {
-			r.packages[name] = true
+		text, _ := r.Read(path.Join(folder, "package.json"), script.MaxBytes) // what is not readable is not there
+		manifest := capability.ParseValue(text, capability.Options{}).Root()
+		for name := range manifest.Get("devDependencies").Members() {
+			r.packages[name.Text()] = true
 		}
-		for name, version := range manifest.Dependencies {
-			r.packages[name] = true
-			kind, _, local := strings.Cut(version, ":")
-			if version == "*" || local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind) {
-				r.Unread = append(r.Unread, name+" is a package of the same repository")
+		for name, version := range manifest.Get("dependencies").Members() {
+			r.packages[name.Text()] = true
+			kind, _, local := strings.Cut(version.Text(), ":")
+			if kind == "*" || local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind) {
+				r.Unread = append(r.Unread, name.Text()+" is a package of the same repository")
 			}
 		}
 	}
@@ -149,20 +132,30 @@ func (r *reader) findUnread() {
 	}
 }
 
-// parse reads files. It fails at the first one that takes too long, because what parses that goes
-// on.
-func (r *reader) parse(ctx context.Context, files []string) error {
+// parse reads the scripts in the folders. It fails at the first one that takes too long, because
+// what parses that goes on.
+func (r *reader) parse(ctx context.Context) (err error) {
 	group, inGroup := errgroup.WithContext(ctx)
-	group.SetLimit(4) // files at a time
-	for _, file := range files {
-		if inGroup.Err() != nil {
+	group.SetLimit(4)             // files at a time
+	seen := make(map[string]bool) // a folder may be in another one
+	for _, folder := range r.folders {
+		err = r.Walk(folder, func(name string, entry fs.DirEntry) error {
+			switch {
+			case name != folder && entry.IsDir() && r.isOther(name):
+				return fs.SkipDir
+			case entry.Type().IsRegular() && isScript(name) && !seen[name]:
+				seen[name] = true
+				group.Go(func() error { return r.parseFile(name) })
+			}
+			return inGroup.Err()
+		})
+		if err != nil {
 			break
 		}
-		group.Go(func() error { return r.parseFile(file) })
 	}
-	err := group.Wait()
+	err = cmp.Or(group.Wait(), err, ctx.Err())
 	slices.Sort(r.Files)
-	return cmp.Or(err, ctx.Err())
+	return err
 }
 
 func (r *reader) parseFile(file string) error {
