@@ -183,38 +183,31 @@ func (c *checker) denied(one call) (d capability.Diagnostic) {
 // in, on some platform. What cannot be explained counts as allowed, and so do windows that are not
 // in the configuration, which may have any page.
 func (c *checker) allowed(one call) bool {
-	return slices.ContainsFunc(c.policies, func(p *capability.Policy) bool { return c.allowedBy(p, one) })
-}
-
-func (c *checker) allowedBy(p *capability.Policy, one call) bool {
-	command := one.command
-	if command.Plugin() == "__TAURI_CHANNEL__" || command.Plugin() == "" && !p.AppChecked() || p.MayAllow(command) {
-		return true
+	plugin := one.command.Plugin()
+	key := cmp.Or(plugin, capability.AppManifest)
+	isKnown := c.app.Manifests.Get(key) != nil || c.app.Manifests.Get("core:"+key) != nil
+	ofPlugin := func(other capability.Command) bool { return other.Plugin() == plugin }
+	has := func(label string) bool {
+		return one.windows == nil || slices.Contains(one.windows, label) || !slices.Contains(c.labels, label)
 	}
-	if len(p.Denials(command)) > 0 {
-		return false
-	}
-	key := keyOf(command)
-	sameKey := func(other capability.Command) bool { return keyOf(other) == key }
-	if c.app.Manifests.Get(key) == nil && c.app.Manifests.Get("core:"+key) == nil &&
-		slices.ContainsFunc(p.Commands(), sameKey) {
-		return true // one of its permissions may allow more than its name says
-	}
-	return slices.ContainsFunc(p.Grants(command), func(g capability.Grant) bool {
-		return g.Local() && slices.ContainsFunc(slices.Concat(g.Windows(), g.Webviews()), func(label string) bool {
-			return one.windows == nil || slices.Contains(one.windows, label) || !slices.Contains(c.labels, label)
+	return slices.ContainsFunc(c.policies, func(p *capability.Policy) bool {
+		switch {
+		case plugin == "__TAURI_CHANNEL__" || plugin == "" && !p.AppChecked() || p.MayAllow(one.command):
+			return true
+		case len(p.Denials(one.command)) > 0:
+			return false
+		case !isKnown && slices.ContainsFunc(p.Commands(), ofPlugin):
+			return true // one of its permissions may allow more than its name says
+		}
+		return slices.ContainsFunc(p.Grants(one.command), func(g capability.Grant) bool {
+			return g.Local() && slices.ContainsFunc(slices.Concat(g.Windows(), g.Webviews()), has)
 		})
 	})
 }
 
-// keyOf returns the key of the manifest that a command is in, without "core:".
-func keyOf(command capability.Command) string {
-	return cmp.Or(command.Plugin(), capability.AppManifest)
-}
-
 // grant returns the smallest change that grants a command, and the sentence that tells of it.
 func (c *checker) grant(one call) (*capability.Fix, string) {
-	plugin := keyOf(one.command)
+	plugin := cmp.Or(one.command.Plugin(), capability.AppManifest)
 	if c.app.Manifests.Get("core:"+plugin) == nil && c.app.Manifests.Absent(plugin) {
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
@@ -222,10 +215,8 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 	if one.windows != nil {
 		caller.Window = one.windows[0]
 	} else if c.app.Config != nil {
-		for w := range c.app.Config.Root().Get("app").Get("windows").Items() {
-			caller.Window = cmp.Or(w.Get("label").Text(), caller.Window)
-			break
-		}
+		first := c.app.Config.Root().Get("app").Get("windows").Item(0)
+		caller.Window = cmp.Or(first.Get("label").Text(), caller.Window)
 	}
 	x := c.active[0].Explain(one.command, caller)
 	for _, p := range c.active[1:] {
