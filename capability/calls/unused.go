@@ -80,14 +80,13 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 
 // unusedCommands reports the application's own commands that the frontend does not name.
 func (c *checker) unusedCommands() {
-	reported := make(map[string]bool) // the functions of a name are one command, each for a platform
-	for _, command := range c.app.SourceCommands() {
-		if c.words["'"+command.Name] || c.rust[command.Name] < 2 || reported[command.Name] {
-			continue
+	// The functions of a name are one command, each for a platform.
+	same := func(a, b capability.SourceCommand) bool { return a.Name == b.Name }
+	for _, command := range slices.CompactFunc(slices.Clone(c.app.SourceCommands()), same) {
+		if !c.words["'"+command.Name] && c.rust[command.Name] > 1 {
+			c.report(unusedCommand, capability.Diagnostic{File: command.Place.File, Start: command.Place.Start,
+				Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 		}
-		reported[command.Name] = true
-		c.report(unusedCommand, capability.Diagnostic{File: command.Place.File, Start: command.Place.Start,
-			Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 	}
 }
 
@@ -103,7 +102,7 @@ func (r *reader) readRust() {
 		wanted[command.Name] = 0
 	}
 	r.Reset() // the limit is for each of the frontend and the Rust sources
-	isWord := func(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+	isOther := func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }
 	found := false
 	err := r.Walk(cmp.Or(r.app.Repository(), path.Dir(r.app.Dir())), func(name string, entry fs.DirEntry) error {
 		if !entry.Type().IsRegular() || path.Ext(name) != ".rs" {
@@ -111,7 +110,7 @@ func (r *reader) readRust() {
 		}
 		found = true
 		text, err := r.Read(name, limit.Bytes)
-		for word := range bytes.FieldsFuncSeq(text, func(c rune) bool { return !isWord(c) }) {
+		for word := range bytes.FieldsFuncSeq(text, isOther) {
 			if _, ok := wanted[string(word)]; ok {
 				wanted[string(word)]++
 			}
