@@ -3,6 +3,7 @@ package calls
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,7 +19,6 @@ type call struct {
 	name     string             // of the function that is called, such as "invoke" and "Window#close"
 	windows  []string           // whose pages lead to the call, nil if that is not known
 	source   *capability.Source
-	file     string
 	offset   int
 	length   int
 }
@@ -63,25 +63,18 @@ func (r *reader) link() {
 	r.Unread = append(r.Unread, missing...)
 	slices.Sort(r.Unread)
 	r.Unread = slices.Compact(r.Unread)
-	for file, m := range r.graph.Modules {
-		for _, function := range m.Functions {
-			for _, c := range function.Calls {
-				r.call(m, c, call{source: r.sources[file], file: file, windows: windows[file]})
-			}
+	for _, file := range slices.Sorted(maps.Keys(r.graph.Modules)) {
+		m := r.graph.Modules[file]
+		for _, c := range m.Calls {
+			r.call(m, c, call{source: r.sources[file], windows: windows[file]})
 		}
 	}
-	slices.SortFunc(r.calls, func(a, b call) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.length, b.length))
-	})
 }
 
 // find returns the file that a module imports, "" for a package and what is not found: by a path,
 // or by one of the usual aliases after that of the server.
 func (r *reader) find(from, spec string) string {
 	exists := func(file string) bool { return r.graph.Modules[file] != nil }
-	if strings.HasPrefix(spec, ".") {
-		return script.Local(from, spec, exists)
-	}
 	for _, folder := range r.folders {
 		for _, alias := range [][2]string{{"/", ""}, {"@/", "src"}, {"~/", "src"}, {"@/", ""}, {"~/", ""},
 			{"$lib/", "src/lib"}, {"src/", "src"}} {
@@ -92,7 +85,7 @@ func (r *reader) find(from, spec string) string {
 			}
 		}
 	}
-	if path.Ext(from) == ".html" { // the address of a script may be without a dot
+	if strings.HasPrefix(spec, ".") || path.Ext(from) == ".html" { // an address may be without a dot
 		return script.Local(from, spec, exists)
 	}
 	return ""

@@ -64,10 +64,10 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 	if r.folders == nil {
 		r.folders = []string{r.root}
 	}
+	r.findUnread()
 	if err := r.parse(ctx); err != nil {
 		return nil, err
 	}
-	r.findUnread()
 	r.link()
 	r.readRust()
 	return r.Frontend, nil

@@ -10,10 +10,9 @@ import (
 
 // Module is what the scripts of a file import, export and call.
 type Module struct {
-	// Functions are those at the top of the file by name, "" for what is in none, and those of its
-	// classes: "Class", "Class#method" and "Class.static".
-	Functions map[string]*Function
-	Exports   map[string]Ref // by name, "default" for the default one
+	Calls   []Call         // in the order of the tree
+	Exports map[string]Ref // by name, "default" for the default one
+	Returns map[string]Ref // what the functions at the top of the file may return, by name
 	// Imports are the modules that it imports and the scripts of a page, each with its file, "" for
 	// a package. Parse does not find the files.
 	Imports map[string]string
@@ -33,14 +32,6 @@ type Module struct {
 	places places // of the code in the source
 }
 
-// Function is what a function calls and may return, or the constructor of a class.
-type Function struct {
-	Calls   []Call
-	IsClass bool
-	Extends Ref
-	returns []Ref
-}
-
 // Call is a call of a function, or of a class with new.
 type Call struct {
 	Function Ref
@@ -48,8 +39,7 @@ type Call struct {
 	// At is where the function's name is in the code, ArgumentAt where the first argument is or, if
 	// it is no string, the same; see [Module.Offset].
 	At, ArgumentAt int
-	Length         int  // of the name
-	Maybe          bool // the function that contains the call does not always make it
+	Length         int // of the name
 }
 
 func (m *Module) imports(s *js.ImportStmt) {
@@ -101,7 +91,7 @@ func (v *visitor) exports(s *js.ExportStmt) {
 	case *js.ClassDecl:
 		eachVar(d.Name, nil, as)
 	case js.IExpr:
-		v.Exports["default"] = v.ref(d)
+		v.Exports["default"] = v.refs.Of(d)
 	}
 }
 
@@ -127,12 +117,10 @@ func eachVar(b js.IBinding, x Ref, visit func(*js.Var, Ref)) {
 // visitor collects calls. Its fields are about where in the file it is.
 type visitor struct {
 	*Module
-	in     *Function
-	depth  int           // how many functions it is in
-	class  *js.ClassDecl // nil outside of classes, and in those without a name
-	maybe  bool
+	in     *js.Var         // the name of the function, if it has one
+	super  Ref             // what the class extends
 	called map[*js.Var]int // where the search for the next call of a variable begins
-	refs   map[*js.CallExpr]Ref
+	refs   Refs
 }
 
 // Enter implements [js.IVisitor].
@@ -145,12 +133,13 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 	case *js.VarDecl:
 		for _, item := range n.List {
 			if n.TokenType == js.ConstToken && item.Default != nil {
-				eachVar(item.Binding, v.ref(item.Default), func(of *js.Var, x Ref) { v.inits[of] = x })
+				eachVar(item.Binding, v.refs.Of(item.Default), func(of *js.Var, x Ref) { v.inits[of] = x })
 			}
 		}
 	case *js.ReturnStmt:
-		if v.depth == 1 {
-			v.in.returns = append(v.in.returns, alternatives(v.ref(n.Value))...)
+		if v.in != nil && v.names[string(v.in.Data)] == Ref(v.in) {
+			name := string(v.in.Data)
+			v.Returns[name] = Either{v.Returns[name], v.refs.Of(n.Value)}
 		}
 	case *js.CallExpr:
 		v.call(n.X, n.Args)
@@ -158,76 +147,30 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 		if n.Args != nil {
 			v.call(n.X, *n.Args)
 		}
-	case *js.BinaryExpr:
-		if n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken {
-			return v.within(v.in, v.depth, true)
-		}
-	case *js.IfStmt, *js.CondExpr, *js.CaseClause, *js.ForInStmt, *js.ForOfStmt, *js.WhileStmt:
-		return v.within(v.in, v.depth, true)
-	case *js.ArrowFunc:
-		return v.within(v.in, v.depth+1, v.maybe || v.depth > 0)
 	case *js.FuncDecl:
-		return v.function(n.Name)
-	case *js.MethodDecl:
-		return v.method(n)
+		return v.within(n.Name, v.super)
+	case *js.MethodDecl, *js.ArrowFunc:
+		return v.within(nil, v.super)
 	case *js.ClassDecl:
-		if n.Name != nil {
-			w := v.within(v.of(string(n.Name.Data)), 1, false)
-			w.class, w.in.IsClass, w.in.Extends = n, true, v.ref(n.Extends)
-			return w
-		}
+		return v.within(nil, v.refs.Of(n.Extends))
 	}
 	return v
 }
 
-// within returns the visitor of what is in a part of a function.
-func (v *visitor) within(in *Function, depth int, maybe bool) *visitor {
+// within returns the visitor of what is in a function or class.
+func (v *visitor) within(function *js.Var, super Ref) *visitor {
 	w := *v
-	w.in, w.depth, w.maybe = in, depth, maybe
+	w.in, w.super = function, super
 	return &w
-}
-
-// of returns the function of a name.
-func (m *Module) of(name string) *Function {
-	if m.Functions[name] == nil {
-		m.Functions[name] = &Function{}
-	}
-	return m.Functions[name]
-}
-
-// function returns the visitor of a function, or of a method of an object. What is in a function in
-// another one belongs to that.
-func (v *visitor) function(name *js.Var) *visitor {
-	in := v.in
-	if v.depth == 0 && name != nil {
-		in = v.of(string(name.Data))
-	}
-	return v.within(in, v.depth+1, v.maybe || v.depth > 0)
-}
-
-func (v *visitor) method(n *js.MethodDecl) *visitor {
-	name := unquoted(n.Name.Literal.Data)
-	if v.class == nil {
-		return v.function(&js.Var{Data: name})
-	}
-	class := string(v.class.Name.Data)
-	switch {
-	case string(name) == "constructor":
-	case n.Static:
-		class += "." + string(name)
-	default:
-		class += "#" + string(name)
-	}
-	return v.within(v.of(class), 1, false)
 }
 
 // Exit implements [js.IVisitor].
 func (*visitor) Exit(js.INode) {}
 
 func (v *visitor) call(x js.IExpr, args js.Args) {
-	c := Call{Function: v.ref(x), Maybe: v.maybe}
+	c := Call{Function: v.refs.Of(x)}
 	if len(args.List) > 0 {
-		c.Argument = v.ref(args.List[0].Value)
+		c.Argument = v.refs.Of(args.List[0].Value)
 	}
 	argument, isText := c.Argument.(text)
 	switch x := x.(type) {
@@ -246,15 +189,14 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 		if _, ok := x.X.(*js.ImportMetaExpr); ok { // such as import.meta.glob
 			v.Open = true
 		}
-		if l, ok := x.X.(*js.LiteralExpr); ok && v.class != nil {
-			of := map[js.TokenType]js.IExpr{js.ThisToken: v.class.Name, js.SuperToken: v.class.Extends}[l.TokenType]
-			c.Function = v.ref(&js.DotExpr{X: &js.NewExpr{X: of}, Y: x.Y})
+		if l, ok := x.X.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
+			c.Function = member{instance{v.super}, text(memberName(x))}
 		}
 	}
 	if c.ArgumentAt = c.At; isText {
 		c.ArgumentAt = v.index(argument)
 	}
-	v.in.Calls = append(v.in.Calls, c)
+	v.Calls = append(v.Calls, c)
 }
 
 // index returns where a part of the code is in it.

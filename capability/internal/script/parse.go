@@ -40,8 +40,8 @@ var Extensions = map[string]api.Loader{".js": api.LoaderJSX, ".jsx": api.LoaderJ
 // program.
 var ErrTime = errors.New("it takes too long to parse")
 
-// Parse reads a file. It may be called by several goroutines.
-func Parse(name string, source []byte) (*Module, error) {
+// Parse reads a file. It may be called by several goroutines. What is to visit it gets its tree too.
+func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module, error) {
 	loader, ok := Extensions[path.Ext(name)]
 	switch {
 	case !ok:
@@ -51,11 +51,11 @@ func Parse(name string, source []byte) (*Module, error) {
 	case marks(source) > maxMarks:
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
-	m := &Module{Functions: make(map[string]*Function), Exports: make(map[string]Ref),
-		Imports: make(map[string]string), Words: make(map[string]bool), names: make(map[string]Ref),
-		inits: make(map[*js.Var]Ref), file: name, source: source}
+	m := &Module{Exports: make(map[string]Ref), Returns: make(map[string]Ref), Imports: make(map[string]string),
+		Words: make(map[string]bool), names: make(map[string]Ref), inits: make(map[*js.Var]Ref), file: name,
+		source: source}
 	done := make(chan error, 1)
-	go func() { done <- m.read(loader) }()
+	go func() { done <- m.read(loader, visit) }()
 	select {
 	case err := <-done:
 		return m, err
@@ -82,7 +82,7 @@ func marks(source []byte) (n int) {
 }
 
 // read reads the scripts of the source.
-func (m *Module) read(loader api.Loader) error {
+func (m *Module) read(loader api.Loader, visit []func(*Module, *js.AST)) error {
 	m.words()
 	if loader == api.LoaderNone {
 		var err error
@@ -111,7 +111,10 @@ func (m *Module) read(loader api.Loader) error {
 	for _, v := range tree.Declared {
 		m.names[string(v.Data)] = v
 	}
-	js.Walk(&visitor{Module: m, in: m.of(""), called: make(map[*js.Var]int), refs: make(map[*js.CallExpr]Ref)}, tree)
+	js.Walk(&visitor{Module: m, called: make(map[*js.Var]int), refs: make(Refs)}, tree)
+	for _, f := range visit {
+		f(m, tree)
+	}
 	return nil
 }
 

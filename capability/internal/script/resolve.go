@@ -50,25 +50,28 @@ var (
 type Ref any
 
 type (
-	text     []byte   // a string, with its quotes
-	composed struct{} // a string that is put together of parts
-	either   struct{ x, y Ref }
+	text     []byte             // a string, with its quotes
+	composed struct{}           // a string that is put together of parts
+	Either   struct{ X, Y Ref } // what one of two expressions refers to
 	module   struct{ name Ref }
 	member   struct{ of, name Ref }
 	instance struct{ of Ref }
 	result   struct{ of Ref }
 )
 
-// ref returns what an expression may refer to.
-func (v *visitor) ref(x js.IExpr) Ref {
+// Refs makes references of the expressions of a file. It keeps those of calls, for chains of them.
+type Refs map[*js.CallExpr]Ref
+
+// Of returns what an expression may refer to.
+func (r Refs) Of(x js.IExpr) Ref {
 	switch x := x.(type) {
 	case *js.Var:
 		return variable(x)
 	case *js.GroupExpr:
-		return v.ref(x.X)
+		return r.Of(x.X)
 	case *js.UnaryExpr:
 		if x.Op == js.AwaitToken {
-			return v.ref(x.X)
+			return r.Of(x.X)
 		}
 	case *js.LiteralExpr:
 		if x.TokenType == js.StringToken {
@@ -82,31 +85,31 @@ func (v *visitor) ref(x js.IExpr) Ref {
 	case *js.BinaryExpr:
 		return composed{}
 	case *js.CondExpr:
-		return either{v.ref(x.X), v.ref(x.Y)}
+		return Either{r.Of(x.X), r.Of(x.Y)}
 	case *js.DotExpr:
-		return member{v.ref(x.X), text(memberName(x))}
+		return member{r.Of(x.X), text(memberName(x))}
 	case *js.IndexExpr:
-		return member{v.ref(x.X), v.ref(x.Y)}
+		return member{r.Of(x.X), r.Of(x.Y)}
 	case *js.NewExpr:
-		return instance{v.ref(x.X)}
+		return instance{r.Of(x.X)}
 	case *js.CallExpr:
 		l, ok := x.X.(*js.LiteralExpr)
 		switch isImport := ok && l.TokenType == js.ImportToken && len(x.Args.List) > 0; {
-		case v.refs[x] != nil: // a part of a chain of calls
+		case r[x] != nil: // a part of a chain of calls
 		case isImport:
-			v.refs[x] = module{v.ref(x.Args.List[0].Value)}
+			r[x] = module{r.Of(x.Args.List[0].Value)}
 		default:
-			v.refs[x] = result{v.ref(x.X)}
+			r[x] = result{r.Of(x.X)}
 		}
-		return v.refs[x]
+		return r[x]
 	}
 	return nil
 }
 
 // alternatives returns what a reference may be: both sides of a condition.
 func alternatives(r Ref) []Ref {
-	if r, ok := r.(either); ok {
-		return append(alternatives(r.x), alternatives(r.y)...)
+	if r, ok := r.(Either); ok {
+		return append(alternatives(r.X), alternatives(r.Y)...)
 	}
 	return []Ref{r}
 }
@@ -244,11 +247,9 @@ func (g *Graph) Result(t Target) Target {
 	case m == nil:
 		returned, _ := g.Returns(t)
 		return returned
-	case m.Functions[t.Name] == nil:
-		return Target{}
 	}
 	return g.once(Target{Spec: t.Spec, Name: t.Name + "()"}, func() (all Target) {
-		for _, x := range m.Functions[t.Name].returns {
+		for _, x := range alternatives(m.Returns[t.Name]) {
 			switch one := g.Resolve(m, x); {
 			case all != Target{} && one != Target{} && all != one:
 				return Target{} // more than one

@@ -95,13 +95,11 @@ func FuzzParse(f *testing.F) {
 		}
 		g := &Graph{Modules: map[string]*Module{m.file: m},
 			Returns: func(Target) (Target, bool) { return Target{}, false }}
-		for _, function := range m.Functions {
-			for _, c := range function.Calls {
-				g.Resolve(m, c.Function)
-				m.Texts(c.Argument)
-				require.LessOrEqual(t, m.Offset(c.At), len(source))
-				require.LessOrEqual(t, m.Offset(c.ArgumentAt), len(source))
-			}
+		for _, c := range m.Calls {
+			g.Resolve(m, c.Function)
+			m.Texts(c.Argument)
+			require.LessOrEqual(t, m.Offset(c.At), len(source))
+			require.LessOrEqual(t, m.Offset(c.ArgumentAt), len(source))
 		}
 	})
 }

@@ -13,12 +13,14 @@ import (
 // caller reads which commands the functions of npm packages call.
 type caller struct {
 	*script.Graph
-	public map[script.Target]string // the names under which classes are exported
+	functions map[string]functions     // by file
+	public    map[script.Target]string // the names under which classes are exported
 }
 
 // addCalls writes the table of the functions of packages: those of a folder @tauri-apps.
 func addCalls(folder string) (rows [][]string, err error) {
-	c := &caller{&script.Graph{Modules: make(map[string]*script.Module)}, make(map[script.Target]string)}
+	c := &caller{&script.Graph{Modules: make(map[string]*script.Module)}, make(map[string]functions),
+		make(map[script.Target]string)}
 	c.Returns = func(script.Target) (script.Target, bool) { return script.Target{}, false }
 	modules := make(map[string]string) // as programs import them, by file
 	for _, pattern := range []string{"api/*.js", "api/menu/*.js", "plugin-*/dist-js/*.js"} {
@@ -30,7 +32,8 @@ func addCalls(folder string) (rows [][]string, err error) {
 			}
 			name, _ := filepath.Rel(folder, file) // it is below
 			name = filepath.ToSlash(name)
-			if c.Modules[name], err = script.Parse(name, text); err != nil {
+			c.functions[name] = make(functions)
+			if c.Modules[name], err = script.Parse(name, text, c.functions[name].collect); err != nil {
 				return nil, err
 			}
 			module, isIndex := strings.CutSuffix(strings.TrimSuffix(name, ".js"), "/dist-js/index")
@@ -109,18 +112,18 @@ func (c *caller) members(t script.Target) map[string]script.Target {
 	}
 	for i := 0; i < len(classes) && i < 10; i++ {
 		of := classes[i]
-		m := c.Modules[of.Spec]
-		if m == nil || m.Functions[of.Name] == nil || !m.Functions[of.Name].IsClass {
+		class := c.functions[of.Spec][of.Name]
+		if class == nil || !class.isClass {
 			continue
 		}
-		for name := range m.Functions {
+		for name := range c.functions[of.Spec] {
 			member, ok := strings.CutPrefix(name, of.Name)
 			_, overridden := all[member]
 			if ok && !overridden && strings.IndexAny(member, "#.") == 0 && len(member) > 1 {
 				all[member] = script.Target{Spec: of.Spec, Name: name}
 			}
 		}
-		classes = append(classes, c.Resolve(m, m.Functions[of.Name].Extends))
+		classes = append(classes, c.Resolve(c.Modules[of.Spec], class.extends))
 	}
 	return all
 }
@@ -133,19 +136,19 @@ func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen 
 		class := script.Target{Spec: t.Spec, Name: t.Name[:i]}
 		t = cmp.Or(c.members(class)[t.Name[i:]], script.Target{Spec: t.Spec, Name: t.Name[i+1:]})
 	}
-	m := c.Modules[t.Spec]
-	if m == nil || m.Functions[t.Name] == nil || seen[t] || m.Functions[t.Name].IsClass && len(seen) > 0 {
+	f := c.functions[t.Spec][t.Name]
+	if f == nil || seen[t] || f.isClass && len(seen) > 0 {
 		return known // of a class others make objects for what exists
 	}
 	seen[t] = true
-	for _, call := range m.Functions[t.Name].Calls {
-		maybe := maybe || call.Maybe
-		to := c.Resolve(m, call.Function)
+	for _, call := range f.calls {
+		maybe := maybe || call.maybe
+		to := c.Resolve(c.Modules[t.Spec], call.function)
 		if to.Spec != "api/core.js" || to.Name != "invoke" {
 			c.calls(to, maybe, known, seen)
 			continue
 		}
-		for _, name := range m.Texts(call.Argument) {
+		for _, name := range c.Modules[t.Spec].Texts(call.argument) {
 			before, again := known[name]
 			known[name] = maybe && (before || !again)
 		}
