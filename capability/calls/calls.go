@@ -52,7 +52,11 @@ func Extensions() []string { return slices.Sorted(maps.Keys(script.Extensions)) 
 // silences one.
 func Check(app *capability.App, f *Frontend, platform capability.Platform,
 	severities map[capability.Code]capability.Severity) capability.Diagnostics {
-	c := &checker{app: app, Frontend: f, platform: platform, severities: severities}
+	c := &checker{app: app, Frontend: f, platform: platform, severities: make(map[capability.Code]capability.Severity)}
+	for _, rule := range Rules() {
+		c.severities[rule.Code] = rule.Severity
+	}
+	maps.Copy(c.severities, severities)
 	// A list that a build is given may activate others, so what those grant that are not active
 	// counts.
 	all := *app
@@ -69,9 +73,8 @@ func Check(app *capability.App, f *Frontend, platform capability.Platform,
 		return nil // check reports it
 	}
 	c.calledCommands()
-	composed := func(one call) bool { return one.composed }
 	known := func(one call) bool { return one.command != capability.Command{} }
-	if len(f.Unread) == 0 && slices.ContainsFunc(f.calls, known) && !slices.ContainsFunc(f.calls, composed) {
+	if len(f.Unread) == 0 && slices.ContainsFunc(f.calls, known) && !f.composed {
 		c.unusedGrants()
 		c.unusedCommands()
 	}
@@ -94,16 +97,9 @@ type checker struct {
 	limit      limit.Findings[capability.Diagnostic]
 }
 
-func (c *checker) severity(rule capability.Rule) capability.Severity {
-	if s, ok := c.severities[rule.Code]; ok {
-		return s
-	}
-	return rule.Severity
-}
-
-// report adds a diagnostic of a rule, unless that is off or it is one of too many.
-func (c *checker) report(rule capability.Rule, d capability.Diagnostic) {
-	d.Code, d.Severity = rule.Code, c.severity(rule)
+// report adds a diagnostic, unless its rule is off or it is one of too many.
+func (c *checker) report(d capability.Diagnostic) {
+	d.Severity = c.severities[d.Code]
 	if d.Severity != capability.Off && !c.limit.Full(string(d.Code), d) {
 		c.found = append(c.found, d)
 	}
@@ -112,33 +108,29 @@ func (c *checker) report(rule capability.Rule, d capability.Diagnostic) {
 // calledCommands reports calls that are denied, whose command does not exist or is not known. The
 // calls of a command from the same windows are judged once.
 func (c *checker) calledCommands() {
-	type verdict struct {
-		rule capability.Rule
-		capability.Diagnostic
-	}
-	judged := make(map[string]verdict)
+	judged := make(map[string]capability.Diagnostic)
 	for _, one := range c.calls {
 		key := fmt.Sprint(one, one.windows)
 		v, again := judged[key]
 		if !again {
-			v.rule, v.Diagnostic = c.judge(one)
+			v = c.judge(one)
 			judged[key] = v
 		}
 		if v.Message != "" {
-			d := one.source.Diagnostic(one.offset, one.offset+one.length, "", 0, v.Message)
+			d := one.source.Diagnostic(one.offset, one.offset+one.length, v.Code, 0, v.Message)
 			d.Fix, d.Related = v.Fix, v.Related
-			c.report(v.rule, d)
+			c.report(d)
 		}
 	}
 }
 
 // judge returns what is wrong with a call, without the place. Nothing is if the message is empty.
-func (c *checker) judge(one call) (rule capability.Rule, d capability.Diagnostic) {
+func (c *checker) judge(one call) (d capability.Diagnostic) {
 	switch name := one.command.String(); {
 	case one.command == capability.Command{}:
+		d.Code = computed.Code
 		d.Message = "The name of the command is computed, so whether it is granted is not checked."
-		return computed, d
-	case c.severity(unregistered) != capability.Off && one.command.Plugin() == "" && c.rust != nil &&
+	case c.severities[unregistered.Code] != capability.Off && one.command.Plugin() == "" && c.rust != nil &&
 		c.rust[name] == 0:
 		var own []string
 		for _, command := range c.app.SourceCommands() {
@@ -148,16 +140,17 @@ func (c *checker) judge(one call) (rule capability.Rule, d capability.Diagnostic
 		if similar := words.Closest(name, own); similar != "" {
 			end = fmt.Sprintf("; did you mean %q?", similar)
 		}
+		d.Code = unregistered.Code
 		d.Message = fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of "+
 			"this name%s", name, end)
-		return unregistered, d
-	case c.allowed(one):
-		return rule, d
+	case !c.allowed(one):
+		return c.denied(one)
 	}
-	return denied, c.denied(one)
+	return d
 }
 
-func (c *checker) denied(one call) (d capability.Diagnostic) {
+func (c *checker) denied(one call) capability.Diagnostic {
+	d := capability.Diagnostic{Code: denied.Code}
 	for _, p := range c.active {
 		if denials := p.Denials(one.command); len(denials) > 0 {
 			entry := denials[0].Entry()
@@ -169,11 +162,9 @@ func (c *checker) denied(one call) (d capability.Diagnostic) {
 		}
 	}
 	fix, advice := c.grant(one)
-	where := ""
-	if windows := one.windows; windows != nil {
-		if one.windows = nil; c.allowed(one) {
-			where = fmt.Sprintf(" to the window %q, whose page leads to the call", windows[0])
-		}
+	where, windows := "", one.windows
+	if one.windows = nil; windows != nil && c.allowed(one) {
+		where = fmt.Sprintf(" to the window %q, whose page leads to the call", windows[0])
 	}
 	d.Fix, d.Message = fix, fmt.Sprintf("%s is called, but no capability grants it%s%s", one, where, advice)
 	return d

@@ -14,13 +14,12 @@ import (
 
 // call is a call of a command, or of invoke by a computed name.
 type call struct {
-	command  capability.Command // the zero Command if the name is computed
-	composed bool               // the name is put together of parts
-	name     string             // of the function that is called, such as "invoke" and "Window#close"
-	windows  []string           // whose pages lead to the call, nil if that is not known
-	source   *capability.Source
-	offset   int
-	length   int
+	command capability.Command // the zero Command if the name is computed
+	name    string             // of the function that is called, such as "invoke" and "Window#close"
+	windows []string           // whose pages lead to the call, nil if that is not known
+	source  *capability.Source
+	offset  int
+	length  int
 }
 
 // String names the command, and the function that calls it.
@@ -36,7 +35,7 @@ func last(name string) string { return name[strings.LastIndexAny(name, "#.")+1:]
 
 // link finds the files that modules import, and what they call.
 func (r *reader) link() {
-	var missing []string
+	r.open = r.open || len(r.Unread) > 0 // what is not read may lead to any module
 	for file, m := range r.graph.Modules {
 		for spec := range m.Imports {
 			found := r.find(file, spec)
@@ -49,7 +48,7 @@ func (r *reader) link() {
 			}
 			m.Open = true // it may lead to any module
 			if strings.HasPrefix(spec, ".") {
-				missing = append(missing, r.Shown(path.Join(path.Dir(file), name))+", which a script imports")
+				r.Unread = append(r.Unread, r.Shown(path.Join(path.Dir(file), name))+", which a script imports")
 			}
 		}
 		for word := range m.Words {
@@ -60,7 +59,6 @@ func (r *reader) link() {
 		}
 	}
 	windows := r.windows()
-	r.Unread = append(r.Unread, missing...)
 	slices.Sort(r.Unread)
 	r.Unread = slices.Compact(r.Unread)
 	for _, file := range slices.Sorted(maps.Keys(r.graph.Modules)) {
@@ -112,22 +110,23 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if strings.Contains(t.Name, "#") && slices.ContainsFunc(names, isLocal) {
 		return
 	}
-	one.name, one.offset, one.length = t.Name, m.Offset(c.At), c.Length
+	one.name, one.offset, one.length = t.Name, m.Offset(c.Name), len(c.Name)
 	for _, one.command = range function.certain {
 		r.calls = append(r.calls, one)
 	}
 	if t != script.Invoke {
 		return
 	}
-	if names == nil {
-		one.composed = script.Composed(c.Argument)
+	if slices.Contains(names, "") {
+		r.composed = r.composed || script.Composed(c.Argument)
 		r.calls = append(r.calls, one)
 	}
 	for _, name := range names {
 		command, err := capability.ParseCommand(name)
 		if err == nil && command.String() == name { // invoke takes no other names
-			if one.command = command; c.ArgumentAt != c.At {
-				one.offset, one.length = m.Offset(c.ArgumentAt), len(name)+len(`""`)
+			one.command = command
+			if text, ok := c.Argument.(script.Text); ok {
+				one.offset, one.length = m.Offset(text), len(text)
 			}
 			r.calls = append(r.calls, one)
 		}
@@ -138,18 +137,24 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 // window is not known or may lead anywhere, nothing is.
 func (r *reader) windows() map[string][]string {
 	windows := make(map[string][]string)
-	for name := range r.packages {
-		if strings.HasPrefix(name, "unplugin-") { // imports what sources do not name
-			return nil
-		}
-	}
 	for _, config := range r.app.Configs("") {
 		for w := range config.Root().Get("app").Get("windows").Items() {
-			label, page := cmp.Or(w.Get("label").Text(), "main"), r.page(w.Get("url").Text())
-			if page == "" || len(r.Unread) > 0 || len(r.labels) == maxLabels || !r.reach(page, label, windows) {
+			label, queue := cmp.Or(w.Get("label").Text(), "main"), []string{r.page(w.Get("url").Text())}
+			if queue[0] == "" || r.open || len(r.labels) == maxLabels {
 				return nil
 			}
 			r.labels = append(r.labels, label)
+			for ; len(queue) > 0; queue = queue[1:] {
+				m := r.graph.Modules[queue[0]]
+				switch {
+				case m == nil || slices.Contains(windows[queue[0]], label):
+					continue
+				case m.Open:
+					return nil
+				}
+				windows[queue[0]] = append(windows[queue[0]], label)
+				queue = slices.AppendSeq(queue, maps.Values(m.Imports))
+			}
 		}
 	}
 	return windows
@@ -159,9 +164,7 @@ const maxLabels = 20
 
 // page returns the file of the page at an address, "" if it is not exactly one.
 func (r *reader) page(address string) (page string) {
-	if end := strings.IndexAny(address, "?#"); end >= 0 {
-		address = address[:end]
-	}
+	address, _, _ = strings.Cut(strings.ReplaceAll(address, "#", "?"), "?")
 	address = "/" + cmp.Or(strings.Trim(address, "/"), "index.html")
 	for file := range r.graph.Modules {
 		if path.Ext(file) == ".html" && strings.HasSuffix("/"+file, address) {
@@ -172,20 +175,4 @@ func (r *reader) page(address string) (page string) {
 		}
 	}
 	return page
-}
-
-// reach adds the label of a window to the modules that one leads to. It reports whether they are
-// known.
-func (r *reader) reach(file, label string, windows map[string][]string) bool {
-	m := r.graph.Modules[file]
-	if m == nil || slices.Contains(windows[file], label) {
-		return true
-	}
-	windows[file] = append(windows[file], label)
-	for _, imported := range m.Imports {
-		if !r.reach(imported, label, windows) {
-			return false
-		}
-	}
-	return !m.Open
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -27,10 +26,11 @@ type Frontend struct {
 	// relative path that are not, each with the reason.
 	Unread []string
 
-	calls  []call
-	labels []string        // of the windows whose pages are known
-	words  map[string]bool // in all sources
-	rust   map[string]int  // how often the Rust sources have a word that matters
+	calls    []call
+	composed bool            // a name of a command is put together of parts
+	labels   []string        // of the windows whose pages are known
+	words    map[string]bool // in all sources
+	rust     map[string]int  // how often the Rust sources have a word that matters
 }
 
 // Options configures [Read].
@@ -56,7 +56,7 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 	}
 	r := &reader{Frontend: &Frontend{words: make(map[string]bool)}, Reader: limit.Reader{FS: fsys, Name: o.Name},
 		app: app, root: app.Dir(), folders: o.Folders, sources: make(map[string]*capability.Source),
-		graph:    &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returns},
+		graph:    &script.Graph{Modules: make(map[string]*script.Module), Returns: packages().returned},
 		packages: make(map[string]bool)}
 	if path.Base(r.root) == "src-tauri" {
 		r.root = path.Dir(r.root)
@@ -80,6 +80,7 @@ type reader struct {
 	root     string   // the folder of the application and its frontend
 	folders  []string // of the sources
 	packages map[string]bool
+	open     bool // scripts may import what they do not name
 	graph    *script.Graph
 	sources  map[string]*capability.Source
 	mu       sync.Mutex
@@ -110,14 +111,16 @@ func (r *reader) findUnread() {
 	for _, folder := range slices.Compact(append(slices.Clip(r.folders), r.root)) {
 		text, _ := r.Read(path.Join(folder, "package.json"), script.MaxBytes) // what is not readable is not there
 		manifest := capability.ParseValue(text, capability.Options{}).Root()
-		for name := range manifest.Get("devDependencies").Members() {
-			r.packages[name.Text()] = true
-		}
-		for name, version := range manifest.Get("dependencies").Members() {
-			r.packages[name.Text()] = true
-			kind, _, local := strings.Cut(version.Text(), ":")
-			if kind == "*" || local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind) {
-				r.Unread = append(r.Unread, name.Text()+" is a package of the same repository")
+		for _, list := range []string{"dependencies", "devDependencies"} {
+			for key, version := range manifest.Get(list).Members() {
+				name := key.Text()
+				r.packages[name] = true
+				r.open = r.open || strings.HasPrefix(name, "unplugin-") // adds imports to scripts
+				kind, _, local := strings.Cut(version.Text(), ":")
+				isOwn := kind == "*" || local && slices.Contains([]string{"workspace", "file", "link", "portal"}, kind)
+				if isOwn && list == "dependencies" {
+					r.Unread = append(r.Unread, name+" is a package of the same repository")
+				}
 			}
 		}
 	}
@@ -163,9 +166,7 @@ func (r *reader) parseFile(file string) error {
 	var m *script.Module
 	if err == nil {
 		m, err = script.Parse(file, text)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", r.Shown(file), err)
-		}
+		err = r.Named(file, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,19 +15,20 @@ var tableText string
 // function is an export of the framework's packages, or a member of one.
 type function struct {
 	script.Target
-	returned script.Target        // an instance of it, the zero Target if it returns none
-	certain  []capability.Command // that it always calls
+	certain []capability.Command // that it always calls
 }
 
 // table has the functions by what they are, and by the commands that they may call.
 type table struct {
 	functions map[script.Target]*function
+	returned  map[script.Target]script.Target // instances of classes, the zero Target of functions that return none
 	callers   map[capability.Command][]*function
 	plugins   map[string]bool // whose packages are known
 }
 
 var packages = sync.OnceValue(func() *table {
-	t := &table{make(map[script.Target]*function), make(map[capability.Command][]*function), make(map[string]bool)}
+	t := &table{make(map[script.Target]*function), make(map[script.Target]script.Target),
+		make(map[capability.Command][]*function), make(map[string]bool)}
 	for line := range strings.Lines(tableText) {
 		column := strings.Split(strings.TrimSpace(line), "\t")
 		if len(column) != 4 {
@@ -36,8 +37,9 @@ var packages = sync.OnceValue(func() *table {
 		f := &function{Target: script.Target{Spec: column[0], Name: column[1]}}
 		t.functions[f.Target] = f
 		t.plugins[strings.TrimPrefix(f.Spec, "@tauri-apps/plugin-")] = true
+		t.returned[f.Target] = script.Target{}
 		if spec, class, ok := strings.Cut(column[2], "#"); ok {
-			f.returned = script.Target{Spec: spec, Name: class, Instance: true}
+			t.returned[f.Target] = script.Target{Spec: spec, Name: class, Instance: true}
 		}
 		for name := range strings.SplitSeq(column[3], ",") {
 			name, maybe := strings.CutSuffix(name, "?")
@@ -50,12 +52,3 @@ var packages = sync.OnceValue(func() *table {
 	}
 	return t
 })
-
-// returns is [script.Graph.Returns] for the packages.
-func (t *table) returns(of script.Target) (script.Target, bool) {
-	of.Instance = false
-	if f := t.functions[of]; f != nil {
-		return f.returned, true
-	}
-	return script.Target{}, false
-}

@@ -28,12 +28,12 @@ func (c *checker) unusedGrants() {
 					continue
 				}
 				seen[place] = true
-				d := capability.NewDiagnostic(v, "", 0, fmt.Sprintf("No source of the frontend calls a "+
+				d := capability.NewDiagnostic(v, unusedGrant.Code, 0, fmt.Sprintf("No source of the frontend calls a "+
 					"command that %s allows; if nothing else does, remove it.", entry.Identifier))
 				if d.Fix = capability.RemoveItems("Remove it", v); d.Fix != nil {
 					d.Fix.Guess = true
 				}
-				c.report(unusedGrant, d)
+				c.report(d)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (c *checker) unusedCommands() {
 	same := func(a, b capability.SourceCommand) bool { return a.Name == b.Name }
 	for _, command := range slices.CompactFunc(slices.Clone(c.app.SourceCommands()), same) {
 		if !c.words["'"+command.Name] && c.rust[command.Name] > 1 {
-			c.report(unusedCommand, capability.Diagnostic{File: command.Place.File, Start: command.Place.Start,
+			c.report(capability.Diagnostic{Code: unusedCommand.Code, File: command.Place.File, Start: command.Place.Start,
 				Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 		}
 	}

@@ -35,11 +35,8 @@ type Module struct {
 // Call is a call of a function, or of a class with new.
 type Call struct {
 	Function Ref
-	Argument Ref // the first one
-	// At is where the function's name is in the code, ArgumentAt where the first argument is or, if
-	// it is no string, the same; see [Module.Offset].
-	At, ArgumentAt int
-	Length         int // of the name
+	Name     []byte // of the function, as a part of the code; see [Module.Offset]
+	Argument Ref    // the first one
 }
 
 func (m *Module) imports(s *js.ImportStmt) {
@@ -57,9 +54,9 @@ func (m *Module) imported(spec, name []byte) Ref {
 	m.Imports[string(unquoted(spec))] = ""
 	m.Words[string(unquoted(spec))+"#"+string(name)] = true
 	if string(name) == "*" {
-		return module{text(spec)}
+		return module{Text(spec)}
 	}
-	return member{module{text(spec)}, text(name)}
+	return member{module{Text(spec)}, Text(name)}
 }
 
 func (v *visitor) exports(s *js.ExportStmt) {
@@ -74,12 +71,9 @@ func (v *visitor) exports(s *js.ExportStmt) {
 			v.Exports[as] = &js.Var{Data: name}
 		}
 	}
-	as := func(of *js.Var, _ Ref) {
-		if s.Default {
-			v.Exports["default"] = of
-		} else {
-			v.Exports[string(of.Data)] = of
-		}
+	as := func(of *js.Var, _ Ref) { v.Exports[string(of.Data)] = of }
+	if s.Default {
+		as = func(of *js.Var, _ Ref) { v.Exports["default"] = of }
 	}
 	switch d := s.Decl.(type) {
 	case *js.VarDecl:
@@ -106,9 +100,9 @@ func eachVar(b js.IBinding, x Ref, visit func(*js.Var, Ref)) {
 	case *js.BindingObject:
 		for _, item := range b.List {
 			if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
-				visit(v, member{x, text(v.Data)})
+				visit(v, member{x, Text(v.Data)})
 			} else if item.Key != nil && !item.Key.IsComputed() {
-				eachVar(item.Value.Binding, member{x, text(item.Key.Literal.Data)}, visit)
+				eachVar(item.Value.Binding, member{x, Text(item.Key.Literal.Data)}, visit)
 			}
 		}
 	}
@@ -172,29 +166,23 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 	if len(args.List) > 0 {
 		c.Argument = v.refs.Of(args.List[0].Value)
 	}
-	argument, isText := c.Argument.(text)
 	switch x := x.(type) {
 	case *js.LiteralExpr:
-		switch {
-		case x.TokenType != js.ImportToken:
-		case isText:
-			v.imported(argument, []byte{'*'})
-		default:
+		if spec, ok := c.Argument.(Text); ok && x.TokenType == js.ImportToken {
+			v.imported(spec, []byte{'*'})
+		} else if x.TokenType == js.ImportToken {
 			v.Open = true
 		}
 	case *js.Var:
-		c.At, c.Length = v.place(variable(x)), len(x.Data)
+		c.Name = v.place(variable(x))
 	case *js.DotExpr:
-		c.At, c.Length = v.index(memberName(x)), len(memberName(x))
+		c.Name = memberName(x)
 		if _, ok := x.X.(*js.ImportMetaExpr); ok { // such as import.meta.glob
 			v.Open = true
 		}
 		if l, ok := x.X.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
-			c.Function = member{instance{v.super}, text(memberName(x))}
+			c.Function = member{instance{v.super}, Text(memberName(x))}
 		}
-	}
-	if c.ArgumentAt = c.At; isText {
-		c.ArgumentAt = v.index(argument)
 	}
 	v.Calls = append(v.Calls, c)
 }
@@ -204,22 +192,21 @@ func (m *Module) index(part []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(m.code))))
 }
 
-// place returns where a variable is called. The parser tells the place of its first use only: the
-// next one that is called is searched for, as calls are visited in about their order.
-func (v *visitor) place(name *js.Var) int {
-	first := v.index(name.Data)
-	for at := max(first, v.called[name]); ; {
+// place returns the name of a variable where it is called. The parser tells the place of its first
+// use only: the next one that is called is searched for, as calls are visited in about their order.
+func (v *visitor) place(name *js.Var) []byte {
+	for at := max(v.index(name.Data), v.called[name]); ; {
 		i := bytes.Index(v.code[at:], name.Data)
 		if i < 0 {
 			v.called[name] = len(v.code)
-			return first
+			return name.Data
 		}
 		start := at + i
 		at = start + len(name.Data)
 		isPart := start > 0 && (v.code[start-1] == '.' || isLetter(v.code[start-1]))
 		if !isPart && at < len(v.code) && strings.IndexByte("(?`", v.code[at]) >= 0 {
 			v.called[name] = at
-			return start
+			return v.code[start:at]
 		}
 	}
 }

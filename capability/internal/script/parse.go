@@ -42,10 +42,7 @@ var ErrTime = errors.New("it takes too long to parse")
 
 // Parse reads a file. It may be called by several goroutines. What is to visit it gets its tree too.
 func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module, error) {
-	loader, ok := Extensions[path.Ext(name)]
 	switch {
-	case !ok:
-		return nil, fmt.Errorf("%s is not the extension of a script or page", path.Ext(name))
 	case len(source) > MaxBytes:
 		return nil, fmt.Errorf("it has %d bytes; at most %d are read", len(source), MaxBytes)
 	case marks(source) > maxMarks:
@@ -55,7 +52,7 @@ func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module
 		Words: make(map[string]bool), names: make(map[string]Ref), inits: make(map[*js.Var]Ref), file: name,
 		source: source}
 	done := make(chan error, 1)
-	go func() { done <- m.read(loader, visit) }()
+	go func() { done <- m.read(visit) }()
 	select {
 	case err := <-done:
 		return m, err
@@ -82,10 +79,10 @@ func marks(source []byte) (n int) {
 }
 
 // read reads the scripts of the source.
-func (m *Module) read(loader api.Loader, visit []func(*Module, *js.AST)) error {
+func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
 	m.words()
+	loader := Extensions[path.Ext(m.file)]
 	if loader == api.LoaderNone {
-		var err error
 		if loader, err = m.page(); err != nil {
 			return err
 		}
@@ -192,7 +189,8 @@ type places struct {
 
 // Offset returns where in the file a part of the code was made from. Parts in about the order of
 // the file take the least time.
-func (m *Module) Offset(part int) int {
+func (m *Module) Offset(of []byte) int {
+	part := m.index(of)
 	p := &m.places
 	if p.decoded == nil {
 		p.decoded, _ = sourcemap.Parse("", p.encoded) // the compiler's map is valid

@@ -14,8 +14,7 @@ import (
 // use.
 type Graph struct {
 	Modules map[string]*Module // by file
-	// Returns returns what calling an export of a package returns, and whether it has the export.
-	Returns func(t Target) (returned Target, known bool)
+	Returns map[Target]Target  // what calling each of the exports of packages returns
 
 	known map[any]Target // of variables, of exports, and of results by the function with "()"
 }
@@ -50,7 +49,7 @@ var (
 type Ref any
 
 type (
-	text     []byte             // a string, with its quotes
+	Text     []byte             // a string, with its quotes
 	composed struct{}           // a string that is put together of parts
 	Either   struct{ X, Y Ref } // what one of two expressions refers to
 	module   struct{ name Ref }
@@ -75,11 +74,11 @@ func (r Refs) Of(x js.IExpr) Ref {
 		}
 	case *js.LiteralExpr:
 		if x.TokenType == js.StringToken {
-			return text(x.Data)
+			return Text(x.Data)
 		}
 	case *js.TemplateExpr:
 		if x.Tag == nil && len(x.List) == 0 {
-			return text(x.Tail)
+			return Text(x.Tail)
 		}
 		return composed{}
 	case *js.BinaryExpr:
@@ -87,7 +86,7 @@ func (r Refs) Of(x js.IExpr) Ref {
 	case *js.CondExpr:
 		return Either{r.Of(x.X), r.Of(x.Y)}
 	case *js.DotExpr:
-		return member{r.Of(x.X), text(memberName(x))}
+		return member{r.Of(x.X), Text(memberName(x))}
 	case *js.IndexExpr:
 		return member{r.Of(x.X), r.Of(x.Y)}
 	case *js.NewExpr:
@@ -124,18 +123,14 @@ func (m *Module) text(r Ref) string {
 	if v, ok := r.(*js.Var); ok {
 		r = m.inits[v]
 	}
-	quoted, _ := r.(text)
+	quoted, _ := r.(Text)
 	return string(unquoted(quoted))
 }
 
-// Texts returns the strings that a reference may be, nil if one is computed.
+// Texts returns the strings that a reference may be, "" for one that is computed.
 func (m *Module) Texts(r Ref) (texts []string) {
 	for _, one := range alternatives(r) {
-		text := m.text(one)
-		if text == "" {
-			return nil
-		}
-		texts = append(texts, text)
+		texts = append(texts, m.text(one))
 	}
 	return texts
 }
@@ -205,7 +200,7 @@ func (g *Graph) Export(file, name string) Target {
 					queue = append(queue, t.Spec)
 				}
 				t.Name = name
-				if _, known := g.Returns(t); known { // else a package that may not have it
+				if _, known := g.Returns[t]; known { // else a package that may not have it
 					return t
 				}
 			}
@@ -245,17 +240,15 @@ func (g *Graph) Result(t Target) Target {
 	case t.Instance || t == Target{}:
 		return Target{}
 	case m == nil:
-		returned, _ := g.Returns(t)
-		return returned
+		return g.Returns[t]
 	}
 	return g.once(Target{Spec: t.Spec, Name: t.Name + "()"}, func() (all Target) {
 		for _, x := range alternatives(m.Returns[t.Name]) {
-			switch one := g.Resolve(m, x); {
-			case all != Target{} && one != Target{} && all != one:
+			one := g.Resolve(m, x)
+			if all != (Target{}) && one != (Target{}) && all != one {
 				return Target{} // more than one
-			case one != Target{}:
-				all = one
 			}
+			all = cmp.Or(all, one)
 		}
 		return all
 	})

@@ -93,13 +93,13 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g := &Graph{Modules: map[string]*Module{m.file: m},
-			Returns: func(Target) (Target, bool) { return Target{}, false }}
+		g := &Graph{Modules: map[string]*Module{m.file: m}}
 		for _, c := range m.Calls {
 			g.Resolve(m, c.Function)
 			m.Texts(c.Argument)
-			require.LessOrEqual(t, m.Offset(c.At), len(source))
-			require.LessOrEqual(t, m.Offset(c.ArgumentAt), len(source))
+			require.LessOrEqual(t, m.Offset(c.Name), len(source))
+			argument, _ := c.Argument.(Text)
+			require.LessOrEqual(t, m.Offset(argument), len(source))
 		}
 	})
 }

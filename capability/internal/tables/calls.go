@@ -21,7 +21,6 @@ type caller struct {
 func addCalls(folder string) (rows [][]string, err error) {
 	c := &caller{&script.Graph{Modules: make(map[string]*script.Module)}, make(map[string]functions),
 		make(map[script.Target]string)}
-	c.Returns = func(script.Target) (script.Target, bool) { return script.Target{}, false }
 	modules := make(map[string]string) // as programs import them, by file
 	for _, pattern := range []string{"api/*.js", "api/menu/*.js", "plugin-*/dist-js/*.js"} {
 		files, _ := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern))) // the patterns are valid
@@ -148,7 +147,8 @@ func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen 
 			c.calls(to, maybe, known, seen)
 			continue
 		}
-		for _, name := range c.Modules[t.Spec].Texts(call.argument) {
+		names := c.Modules[t.Spec].Texts(call.argument)
+		for _, name := range slices.DeleteFunc(names, func(name string) bool { return name == "" }) {
 			before, again := known[name]
 			known[name] = maybe && (before || !again)
 		}
