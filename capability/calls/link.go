@@ -51,12 +51,7 @@ func (r *reader) link() {
 				r.Unread = append(r.Unread, r.Shown(path.Join(path.Dir(file), name))+", which a script imports")
 			}
 		}
-		for word := range m.Words {
-			r.words[word] = true
-			if _, command, ok := strings.Cut(word, "|"); ok { // of a plugin that is a part of the application
-				r.words["'"+command] = true
-			}
-		}
+		maps.Copy(r.words, m.Words)
 	}
 	windows := r.windows()
 	slices.Sort(r.Unread)
@@ -72,19 +67,18 @@ func (r *reader) link() {
 // find returns the file that a module imports, "" for a package and what is not found: by a path,
 // or by one of the usual aliases after that of the server.
 func (r *reader) find(from, spec string) string {
-	exists := func(file string) bool { return r.graph.Modules[file] != nil }
 	for _, folder := range r.folders {
 		for _, alias := range [][2]string{{"/", ""}, {"@/", "src"}, {"~/", "src"}, {"@/", ""}, {"~/", ""},
 			{"$lib/", "src/lib"}, {"src/", "src"}} {
 			if rest, ok := strings.CutPrefix(spec, alias[0]); ok {
-				if file := script.Local(path.Join(folder, alias[1], "x"), rest, exists); file != "" {
+				if file := r.graph.Local(path.Join(folder, alias[1], "x"), rest); file != "" {
 					return file
 				}
 			}
 		}
 	}
 	if strings.HasPrefix(spec, ".") || path.Ext(from) == ".html" { // an address may be without a dot
-		return script.Local(from, spec, exists)
+		return r.graph.Local(from, spec)
 	}
 	return ""
 }
@@ -120,6 +114,7 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if slices.Contains(names, "") {
 		r.composed = r.composed || script.Composed(c.Argument)
 		r.calls = append(r.calls, one)
+		return
 	}
 	for _, name := range names {
 		command, err := capability.ParseCommand(name)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/go-sourcemap/sourcemap"
 	"github.com/tdewolff/parse/v2/js"
 )
 
@@ -19,7 +20,7 @@ type Module struct {
 	// Open means that it also imports modules by a name or a pattern that is computed.
 	Open bool
 	// Words are those of the source, with and without what joins the words of a name, those at the
-	// start of a string again after ', and the names that are imported as "module#name", with * for
+	// start of a string and after | again after ', and the names that are imported as "module#name", with * for
 	// all of the module.
 	Words map[string]bool
 
@@ -29,7 +30,12 @@ type Module struct {
 	file   string
 	source []byte
 	code   []byte // that the compiler made of the source
-	places places // of the code in the source
+
+	// What finds places of the code in the source.
+	encoded          []byte // the compiler's map
+	decoded          *sourcemap.Consumer
+	inCode, inSource []int // where lines begin
+	line, column, at int   // in the source, of the last place
 }
 
 // Call is a call of a function, or of a class with new.

@@ -98,7 +98,7 @@ func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
 	if len(out.Errors) > 0 {
 		return errors.New(out.Errors[0].Text)
 	}
-	m.places.encoded = out.Map
+	m.encoded = out.Map
 	m.code = append(out.Code, 0)[:len(out.Code)] // room for the parser's end mark, so that it does not copy
 	tree, err := js.Parse(parse.NewInputBytes(m.code), js.Options{})
 	if err != nil {
@@ -132,6 +132,9 @@ func (m *Module) words() {
 		}
 		use(m.source[name:at])
 		use(m.source[start:at])
+		if _, command, ok := bytes.Cut(m.source[start:at], []byte{'|'}); ok {
+			use(append([]byte{'\''}, command...))
+		}
 		if start > 0 && strings.IndexByte("\"'`", m.source[start-1]) >= 0 {
 			use(append([]byte{'\''}, m.source[start:at]...))
 		}
@@ -178,41 +181,31 @@ func (m *Module) page() (loader api.Loader, err error) {
 	}
 }
 
-// places finds places of the code in the source.
-type places struct {
-	encoded          []byte // the compiler's map
-	decoded          *sourcemap.Consumer
-	inCode           []int // where lines begin
-	inSource         []int
-	line, column, at int // in the source, of the last place
-}
-
 // Offset returns where in the file a part of the code was made from. Parts in about the order of
 // the file take the least time.
 func (m *Module) Offset(of []byte) int {
 	part := m.index(of)
-	p := &m.places
-	if p.decoded == nil {
-		p.decoded, _ = sourcemap.Parse("", p.encoded) // the compiler's map is valid
-		p.inCode, p.inSource = lineStarts(m.code), lineStarts(m.source)
+	if m.decoded == nil {
+		m.decoded, _ = sourcemap.Parse("", m.encoded) // the compiler's map is valid
+		m.inCode, m.inSource = lineStarts(m.code), lineStarts(m.source)
 	}
 	if part < 0 || part >= len(m.code) {
 		return 0
 	}
-	line := sort.SearchInts(p.inCode, part+1) // one-based
-	_, _, from, column, ok := p.decoded.Source(line, part-p.inCode[line-1])
-	if !ok || from < 1 || from > len(p.inSource) {
+	line := sort.SearchInts(m.inCode, part+1) // one-based
+	_, _, from, column, ok := m.decoded.Source(line, part-m.inCode[line-1])
+	if !ok || from < 1 || from > len(m.inSource) {
 		return 0
 	}
-	if from != p.line || column < p.column {
-		p.line, p.column, p.at = from, 0, p.inSource[from-1]
+	if from != m.line || column < m.column {
+		m.line, m.column, m.at = from, 0, m.inSource[from-1]
 	}
-	for p.at < len(m.source) && p.column < column && m.source[p.at] != '\n' { // in UTF-16
-		r, size := utf8.DecodeRune(m.source[p.at:])
-		p.at += size
-		p.column += utf16.RuneLen(r)
+	for m.at < len(m.source) && m.column < column && m.source[m.at] != '\n' { // in UTF-16
+		r, size := utf8.DecodeRune(m.source[m.at:])
+		m.at += size
+		m.column += utf16.RuneLen(r)
 	}
-	return p.at
+	return m.at
 }
 
 // lineStarts returns the offsets of the lines of a text.

@@ -254,16 +254,15 @@ func (g *Graph) Result(t Target) Target {
 	})
 }
 
-// Local returns the file that an import by a relative path leads to, "" without one. Exists reports
-// whether there is a file.
-func Local(from, spec string, exists func(file string) bool) string {
+// Local returns the file that an import by a relative path leads to, "" without one.
+func (g *Graph) Local(from, spec string) string {
 	spec, _, _ = strings.Cut(spec, "?")
 	base := path.Join(path.Dir(from), spec)
 	typed := strings.TrimSuffix(strings.TrimSuffix(base, ".jsx"), ".js") // what TypeScript is compiled to
 	for _, stem := range []string{base, base + "/index", typed} {
 		for _, extension := range []string{"", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".cjs", ".cts", ".vue",
 			".svelte"} {
-			if exists(stem + extension) {
+			if g.Modules[stem+extension] != nil {
 				return stem + extension
 			}
 		}

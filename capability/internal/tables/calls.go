@@ -41,13 +41,12 @@ func addCalls(folder string) (rows [][]string, err error) {
 			}
 		}
 	}
-	exists := func(file string) bool { return c.Modules[file] != nil }
 	for file, m := range c.Modules {
 		for spec := range m.Imports {
 			if name, ok := strings.CutPrefix(spec, "@tauri-apps/api/"); ok {
-				m.Imports[spec] = script.Local("api/x", name, exists)
+				m.Imports[spec] = c.Local("api/x", name)
 			} else if strings.HasPrefix(spec, ".") {
-				m.Imports[spec] = script.Local(file, spec, exists)
+				m.Imports[spec] = c.Local(file, spec)
 			}
 		}
 	}
