@@ -209,9 +209,9 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 		first := c.app.Config.Root().Get("app").Get("windows").Item(0)
 		caller.Window = cmp.Or(first.Get("label").Text(), caller.Window)
 	}
-	x := c.active[0].Explain(one.command, caller)
-	for _, p := range c.active[1:] {
-		if other := p.Explain(one.command, caller); x.AddTo == "" && other.AddTo != "" {
+	var x *capability.Explanation
+	for _, p := range c.active {
+		if other := p.Explain(one.command, caller); x == nil || x.AddTo == "" && other.AddTo != "" {
 			x = other
 		}
 	}

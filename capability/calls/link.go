@@ -89,30 +89,28 @@ func (r *reader) isPackage(spec string) bool {
 	return r.packages[part[0]] || len(part) > 1 && r.packages[part[0]+"/"+part[1]]
 }
 
-// localEvents are those that the methods of windows and webviews handle without a command.
-var localEvents = []string{"tauri://created", "tauri://error"}
-
 // call keeps a call that is one of a command.
 func (r *reader) call(m *script.Module, c script.Call, one call) {
 	t := r.graph.Resolve(m, c.Function)
-	function := packages().functions[t]
-	if function == nil || len(function.certain) == 0 && t != script.Invoke {
+	certain := packages().certain[t]
+	if len(certain) == 0 && t != script.Invoke {
 		return
 	}
-	names := m.Texts(c.Argument)
-	isLocal := func(event string) bool { return slices.Contains(localEvents, event) }
+	names, composed := m.Texts(c.Argument)
+	// The methods of windows and webviews handle these events without a command.
+	isLocal := func(event string) bool { return event == "tauri://created" || event == "tauri://error" }
 	if strings.Contains(t.Name, "#") && slices.ContainsFunc(names, isLocal) {
 		return
 	}
 	one.name, one.offset, one.length = t.Name, m.Offset(c.Name), len(c.Name)
-	for _, one.command = range function.certain {
+	for _, one.command = range certain {
 		r.calls = append(r.calls, one)
 	}
 	if t != script.Invoke {
 		return
 	}
 	if slices.Contains(names, "") {
-		r.composed = r.composed || script.Composed(c.Argument)
+		r.composed = r.composed || composed
 		r.calls = append(r.calls, one)
 		return
 	}
@@ -131,6 +129,7 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 // windows returns the labels of the windows whose pages lead to each module. If the page of a
 // window is not known or may lead anywhere, nothing is.
 func (r *reader) windows() map[string][]string {
+	const maxLabels = 20
 	windows := make(map[string][]string)
 	for _, config := range r.app.Configs("") {
 		for w := range config.Root().Get("app").Get("windows").Items() {
@@ -154,8 +153,6 @@ func (r *reader) windows() map[string][]string {
 	}
 	return windows
 }
-
-const maxLabels = 20
 
 // page returns the file of the page at an address, "" if it is not exactly one.
 func (r *reader) page(address string) (page string) {

@@ -12,6 +12,7 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
+	"lessonkit.example/capability/internal/script"
 )
 
 // unusedGrants reports entries of capabilities of which no command may be called. Entries of
@@ -70,7 +71,7 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 	imported := used("plugin-" + command.Plugin())
 	return used("'"+command.String()) || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
-		slices.ContainsFunc(packages().callers[command], func(f *function) bool {
+		slices.ContainsFunc(packages().callers[command], func(f script.Target) bool {
 			if used("__TAURI__") || used(f.Spec+"#*") || imported && strings.ContainsAny(f.Name, "#.") {
 				return used(last(f.Name))
 			}
@@ -84,7 +85,8 @@ func (c *checker) unusedCommands() {
 	same := func(a, b capability.SourceCommand) bool { return a.Name == b.Name }
 	for _, command := range slices.CompactFunc(slices.Clone(c.app.SourceCommands()), same) {
 		if !c.words["'"+command.Name] && c.rust[command.Name] > 1 {
-			c.report(capability.Diagnostic{Code: unusedCommand.Code, File: command.Place.File, Start: command.Place.Start,
+			c.report(capability.Diagnostic{Code: unusedCommand.Code, File: command.Place.File,
+				Start:   command.Place.Start,
 				Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 		}
 	}

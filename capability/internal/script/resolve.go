@@ -113,11 +113,6 @@ func alternatives(r Ref) []Ref {
 	return []Ref{r}
 }
 
-// Composed reports whether a reference may be a string that is put together of parts.
-func Composed(r Ref) bool {
-	return slices.ContainsFunc(alternatives(r), func(one Ref) bool { return one == composed{} })
-}
-
 // text returns the string that a reference is, "" if that is not known.
 func (m *Module) text(r Ref) string {
 	if v, ok := r.(*js.Var); ok {
@@ -127,12 +122,14 @@ func (m *Module) text(r Ref) string {
 	return string(unquoted(quoted))
 }
 
-// Texts returns the strings that a reference may be, "" for one that is computed.
-func (m *Module) Texts(r Ref) (texts []string) {
+// Texts returns the strings that a reference may be, "" for one that is computed, and whether one is
+// put together of parts.
+func (m *Module) Texts(r Ref) (texts []string, isComposed bool) {
 	for _, one := range alternatives(r) {
 		texts = append(texts, m.text(one))
+		isComposed = isComposed || one == composed{}
 	}
-	return texts
+	return texts, isComposed
 }
 
 // Resolve returns what an expression of a module refers to.
@@ -236,11 +233,8 @@ var upper = regexp.MustCompile("[A-Z]") // in JavaScript, for a hyphen
 // Result returns what a call of a target returns.
 func (g *Graph) Result(t Target) Target {
 	m := g.Modules[t.Spec]
-	switch {
-	case t.Instance || t == Target{}:
-		return Target{}
-	case m == nil:
-		return g.Returns[t]
+	if m == nil || t.Instance {
+		return g.Returns[t] // which has no instances
 	}
 	return g.once(Target{Spec: t.Spec, Name: t.Name + "()"}, func() (all Target) {
 		for _, x := range alternatives(m.Returns[t.Name]) {
