@@ -20,8 +20,8 @@ type Module struct {
 	// Open means that it also imports modules by a name or a pattern that is computed.
 	Open bool
 	// Words are those of the source, with and without what joins the words of a name, those at the
-	// start of a string and after | again after ', and the names that are imported as "module#name", with * for
-	// all of the module.
+	// start of a string and after | again after ', and the names that are imported as
+	// "module#name", with * for all of the module.
 	Words map[string]bool
 
 	names  map[string]Ref // what is imported, or declared at the top of the file

@@ -122,8 +122,8 @@ func (m *Module) text(r Ref) string {
 	return string(unquoted(quoted))
 }
 
-// Texts returns the strings that a reference may be, "" for one that is computed, and whether one is
-// put together of parts.
+// Texts returns the strings that a reference may be, "" for one that is computed, and whether one
+// is put together of parts.
 func (m *Module) Texts(r Ref) (texts []string, isComposed bool) {
 	for _, one := range alternatives(r) {
 		texts = append(texts, m.text(one))
