@@ -49,16 +49,15 @@ func TestSARIF(t *testing.T) {
 	d := capability.Parse([]byte(`{"identifier":"é","permissions":["x","x",],"windows":["m"]}`),
 		capability.Options{Name: "dir/a b.json"})
 	var b bytes.Buffer
-	require.NoError(t, report.SARIF(&b, d.Check(), capability.Rules(),
-		report.SARIFOptions{Version: "v1.2.3", Tool: "gate", HelpURL: "https://host.example/rules"}))
+	require.NoError(t, report.SARIF(&b, d.Check(), capability.Rules(), report.SARIFOptions{Version: "v1.2.3"}))
 	var log struct {
 		Version string
 		Runs    []struct {
 			ColumnKind string
 			Tool       struct {
 				Driver struct {
-					Name, InformationURI string
-					Rules                []struct{ ID, HelpURI string }
+					Name  string
+					Rules []struct{ ID string }
 				}
 			}
 			Results []struct {
@@ -85,9 +84,7 @@ func TestSARIF(t *testing.T) {
 	require.Equal(t, "2.1.0", log.Version)
 	run := log.Runs[0]
 	require.Equal(t, "unicodeCodePoints", run.ColumnKind)
-	require.Equal(t, "gate", run.Tool.Driver.Name)
-	require.Equal(t, "https://host.example/rules", run.Tool.Driver.InformationURI)
-	require.Equal(t, "https://host.example/rules#"+run.Tool.Driver.Rules[0].ID, run.Tool.Driver.Rules[0].HelpURI)
+	require.Equal(t, "capability", run.Tool.Driver.Name)
 	require.Len(t, run.Results, 2)
 	for _, r := range run.Results {
 		require.Equal(t, r.RuleID, run.Tool.Driver.Rules[r.RuleIndex].ID)

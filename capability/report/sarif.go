@@ -13,11 +13,6 @@ import (
 
 // SARIFOptions configures [SARIF].
 type SARIFOptions struct {
-	// Tool is the name of the program that reports. Defaults to "capability".
-	Tool string
-	// HelpURL is the address of a page that describes the rules, with their codes as fragments.
-	// Defaults to none.
-	HelpURL string
 	// Version is that of the tool. Defaults to none.
 	Version string
 	// Root is the folder that file names are written relative to, which is that of the repository.
@@ -35,17 +30,10 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 	described := []object{}
 	for i, r := range rules {
 		index[r.Code] = i
-		rule := object{"id": r.Code, "shortDescription": object{"text": r.Summary},
-			"defaultConfiguration": object{"level": sarifLevel(r.Severity)}}
-		if o.HelpURL != "" {
-			rule["helpUri"] = o.HelpURL + "#" + string(r.Code)
-		}
-		described = append(described, rule)
+		described = append(described, object{"id": r.Code, "shortDescription": object{"text": r.Summary},
+			"defaultConfiguration": object{"level": sarifLevel(r.Severity)}})
 	}
-	driver := object{"name": cmp.Or(o.Tool, "capability"), "rules": described}
-	if o.HelpURL != "" {
-		driver["informationUri"] = o.HelpURL
-	}
+	driver := object{"name": "capability", "rules": described}
 	if o.Version != "" {
 		driver["version"] = o.Version
 	}
