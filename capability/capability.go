@@ -61,8 +61,8 @@ type Entry struct {
 // Value returns the value the entry was read from, or the zero Value.
 func (e *Entry) Value() Value { return e.value }
 
-// identifierValue returns the value of the identifier itself.
-func (e *Entry) identifierValue() Value { return e.value.Get("identifier").Or(e.value) }
+// IdentifierValue returns the value of the identifier itself.
+func (e *Entry) IdentifierValue() Value { return e.value.Get("identifier").Or(e.value) }
 
 // Platform is a target an application is built for.
 type Platform string

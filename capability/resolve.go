@@ -3,6 +3,7 @@ package capability
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,7 +39,6 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		manifests:  manifests,
 		expansions: make(map[string]*expansion),
 		remotes:    make(map[string]*pattern.URL),
-		once:       make(map[noted]bool),
 		known:      make(map[*Manifest][]string),
 		policy: &Policy{
 			platform:    o.Platform,
@@ -80,7 +80,6 @@ type resolver struct {
 	policy     *Policy
 	expansions map[string]*expansion
 	remotes    map[string]*pattern.URL
-	once       map[noted]bool
 	unchecked  []unchecked
 	known      map[*Manifest][]string
 	faults     int
@@ -148,9 +147,9 @@ func (r *resolver) capability(source *grantSource) {
 				r.withoutCore(e, f)
 				continue
 			}
-			d := r.report(f.code, e.identifierValue(), f.message)
+			d := r.report(f.code, e.IdentifierValue(), f.message)
 			if d != nil && f.suggestion != "" && e.value.Exists() {
-				d.Fix = e.identifierValue().Replace(f.suggestion)
+				d.Fix = e.IdentifierValue().Replace(f.suggestion)
 				d.Fix.Guess = true
 			}
 		}
@@ -161,7 +160,7 @@ func (r *resolver) capability(source *grantSource) {
 // withoutCore reports an identifier of the time before version 2.0, together with the others of its
 // file: all of them want the same correction.
 func (r *resolver) withoutCore(e *Entry, f fault) {
-	v := e.identifierValue()
+	v := e.IdentifierValue()
 	fix := v.Replace(f.suggestion)
 	for i := range r.found {
 		d := &r.found[i]
@@ -182,37 +181,28 @@ func (r *resolver) withoutCore(e *Entry, f fault) {
 // together: it is one thing that is to be done about them.
 type unchecked struct {
 	reason  string
-	plugins []string
+	plugins map[string]bool
 	first   Value
 }
 
-// noted is a plugin that was already noted as unchecked for a reason.
-type noted struct{ reason, plugin string }
-
 func (r *resolver) leaveUnchecked(e *Entry, reason string) {
-	plugin, _ := SplitIdentifier(e.Identifier)
-	for i := range r.unchecked {
-		if u := &r.unchecked[i]; u.reason == reason {
-			if !r.once[noted{reason, plugin}] {
-				u.plugins = append(u.plugins, plugin)
-			}
-			r.once[noted{reason, plugin}] = true
-			return
-		}
+	i := slices.IndexFunc(r.unchecked, func(u unchecked) bool { return u.reason == reason })
+	if i < 0 {
+		i = len(r.unchecked)
+		r.unchecked = append(r.unchecked, unchecked{reason, make(map[string]bool), e.IdentifierValue()})
 	}
-	r.once[noted{reason, plugin}] = true
-	r.unchecked = append(r.unchecked, unchecked{reason, []string{plugin}, e.identifierValue()})
+	plugin, _ := SplitIdentifier(e.Identifier)
+	r.unchecked[i].plugins[plugin] = true
 }
 
 func (r *resolver) reportUnchecked() {
 	for _, u := range r.unchecked {
-		slices.Sort(u.plugins)
 		noun := "plugin"
 		if len(u.plugins) > 1 {
 			noun = "plugins"
 		}
 		r.report(codeUncheckedPlugin, u.first, fmt.Sprintf("Permissions of the %s %s are not checked: %s.", noun,
-			words.Some(u.plugins, 10), u.reason))
+			words.Some(slices.Sorted(maps.Keys(u.plugins)), 10), u.reason))
 	}
 }
 
@@ -265,7 +255,7 @@ func (r *resolver) grant(g granted) {
 	if r.grants <= limit.Grants {
 		r.policy.granted = append(r.policy.granted, g)
 	} else if within {
-		r.report(syntax.FaultTooLarge, e.identifierValue(),
+		r.report(syntax.FaultTooLarge, e.IdentifierValue(),
 			fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command, URL "+
 				"and scope value; nothing is granted. Put what is the same into one capability.", limit.Grants))
 	}

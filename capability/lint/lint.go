@@ -76,12 +76,8 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 // configured returns what is wrong with the lists of active capabilities. A capability that is
 // inactive on some platforms only is so by intention.
 func configured(app *capability.App, platform capability.Platform) capability.Diagnostics {
-	type place struct {
-		file string
-		at   capability.Position
-	}
 	var all, kept capability.Diagnostics
-	inactive := make(map[place]int) // on how many targets
+	inactive := make(map[capability.Place]int) // on how many targets
 	targets := app.Targets(platform)
 	for _, target := range targets {
 		_, found := app.Capabilities(target)
@@ -89,7 +85,7 @@ func configured(app *capability.App, platform capability.Platform) capability.Di
 	}
 	for _, d := range all {
 		if d.Code == "inactive-capability" {
-			at := place{d.File, d.Start}
+			at := capability.Place{File: d.File, Start: d.Start}
 			if inactive[at]++; inactive[at] < len(targets) {
 				continue
 			}
@@ -171,11 +167,6 @@ func (l *linter) report(code capability.Code, v capability.Value, format string,
 	}
 	l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), message))
 	return &l.found[len(l.found)-1]
-}
-
-// identifierOf returns the value of an entry's identifier.
-func identifierOf(e *capability.Entry) capability.Value {
-	return e.Value().Get("identifier").Or(e.Value())
 }
 
 func (l *linter) capability(c *capability.Capability) {

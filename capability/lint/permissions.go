@@ -22,13 +22,13 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 			continue
 		}
 		if strings.Contains(e.Identifier, "--") {
-			l.group("double-hyphen", identifierOf(e), quoted(e.Identifier),
+			l.group("double-hyphen", e.IdentifierValue(), quoted(e.Identifier),
 				"%s [has|have] two hyphens in a row, which older releases refuse; rename [it|them] with one.")
 		}
 		if e.Allow == nil && e.Deny == nil {
 			bare[e.Identifier] = e
 		} else if first := scoped[e.Identifier]; first != nil && !first.Value().Equal(e.Value()) {
-			l.group("scoped-twice", identifierOf(e), quoted(e.Identifier),
+			l.group("scoped-twice", e.IdentifierValue(), quoted(e.Identifier),
 				"%s [has|have] another scope in an entry before, and the scopes add up; write one entry with "+
 					"both scopes.").also = []capability.Place{{File: e.Value().File(),
 				Start: first.Value().Position(), Message: "the other entry"}}
@@ -52,7 +52,7 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		if other := bare[e.Identifier]; other != nil && scoped[e.Identifier] == e && l.hasCommands(e.Identifier) {
-			it := l.group("bare-and-scoped", identifierOf(other), quoted(e.Identifier),
+			it := l.group("bare-and-scoped", other.IdentifierValue(), quoted(e.Identifier),
 				"%s [has|have] no scope here and one in another entry; the two add up, so the [entry|entries] "+
 					"without a scope [adds|add] nothing and can be removed.")
 			it.remove = other.Value()
@@ -105,7 +105,7 @@ func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
 			return
 		}
 	}
-	l.report("platform-mismatch", identifierOf(e),
+	l.report("platform-mismatch", e.IdentifierValue(),
 		"%q has an effect on %s only, and the capability is for %s; move it to a capability for the right platform.",
 		e.Identifier, words.Join(x.permissions[0].Permission.Platforms), words.Join(c.Platforms))
 }
@@ -150,7 +150,7 @@ func (l *linter) redundant(c *capability.Capability, needless map[*capability.En
 			}
 			compared += len(small.ids)
 			if containsAll(large.ids, small.ids) {
-				l.group("redundant-permission", identifierOf(small.entry),
+				l.group("redundant-permission", small.entry.IdentifierValue(),
 					fmt.Sprintf("%q is already in %q", small.entry.Identifier, large.entry.Identifier),
 					"%s; [it|they] can be removed.").remove = small.entry.Value()
 				break
@@ -187,7 +187,7 @@ func (l *linter) denials() {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
 				if !l.policy.MayAllow(command) && once("dead-deny", g) {
-					l.group("dead-deny", identifierOf(e), quoted(e.Identifier),
+					l.group("dead-deny", e.IdentifierValue(), quoted(e.Identifier),
 						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.")
 				}
 				continue
@@ -198,7 +198,7 @@ func (l *linter) denials() {
 				return a.Capability() == c && len(a.Chain()) == 1
 			}); own >= 0 && len(g.Chain()) == 1 {
 				if once("allow-and-deny", g) {
-					l.report("allow-and-deny", identifierOf(e),
+					l.report("allow-and-deny", e.IdentifierValue(),
 						"%q denies %s, which %q of the same capability allows; a denial takes precedence, so remove "+
 							"one of the two.",
 						e.Identifier, command, allowed[own].Entry().Identifier)
@@ -206,7 +206,7 @@ func (l *linter) denials() {
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
 			if other >= 0 && once("deny-everywhere", g) {
-				l.group("deny-everywhere", identifierOf(e), quoted(e.Identifier),
+				l.group("deny-everywhere", e.IdentifierValue(), quoted(e.Identifier),
 					"%s [denies|deny] in every window and on every page, not only in those of the capability %q: "+
 						"also where %q allows it; instead of denying here, allow it only where it is needed.",
 					c.Identifier, allowed[other].Capability().Identifier)
@@ -253,13 +253,13 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 	for _, plugin := range []string{"fs", "http"} {
 		if e := first[plugin]; e != nil && !hasScope[plugin] {
 			if plugin == "fs" {
-				l.report("missing-scope", identifierOf(e),
+				l.report("missing-scope", e.IdentifierValue(),
 					"The plugin fs works only within a scope, and none is given, so it refuses all files but those "+
 						"that are dropped on a window; write {\"identifier\": %q, \"allow\": [%s]}.", e.Identifier,
 					scopedPlugins[plugin]).Severity = capability.Info
 				continue
 			}
-			l.report("missing-scope", identifierOf(e),
+			l.report("missing-scope", e.IdentifierValue(),
 				"The plugin %s works only within a scope, and none is given, so it refuses all calls; write "+
 					"{\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
 		}

@@ -97,11 +97,11 @@ func (l *linter) dangers(c *capability.Capability) {
 			continue
 		}
 		if remote && slices.Contains(remoteDangers, plugin) {
-			l.group("remote-dangerous", identifierOf(e), quoted(e.Identifier),
+			l.group("remote-dangerous", e.IdentifierValue(), quoted(e.Identifier),
 				"%s [is|are] given to remote pages (%s): anyone who controls such a page can use [it|them]; grant "+
 					"[it|them] to local pages in a separate capability.", words.Some(c.Remote, 2))
 		} else if anyWindow && slices.Contains(windowDangers, plugin) {
-			l.group("any-window-dangerous", identifierOf(e), quoted(e.Identifier),
+			l.group("any-window-dangerous", e.IdentifierValue(), quoted(e.Identifier),
 				`%s [is|are] given to every window, also to those made later; list the windows that need [it|them] `+
 					`instead of "*".`)
 		}
