@@ -76,10 +76,8 @@ func ParseCommand(text string) (Command, error) {
 		}
 	}
 	c := newCommand(plugin, strings.ReplaceAll(name, "-", "_"))
-	for _, a := range aliases {
-		if "core:"+c.plugin == a.plugin && c.name == strings.ReplaceAll(a.alias, "-", "_") {
-			c.name = strings.ReplaceAll(a.command, "-", "_")
-		}
+	if c == (Command{"app", "framework_version"}) { // its name in the interface document of the format
+		c.name = "tauri_version"
 	}
 	if ok && plugin == "" || !wholeCommand.MatchString(c.String()) {
 		return Command{}, limit.Permanentf("%s is not a command; write it as plugin:window|close, window.close, or "+
@@ -191,7 +189,7 @@ func (p *Policy) suggestions(c Command) []Command {
 func (p *Policy) allowed(c Command) (names, newer []string) {
 	for _, m := range p.manifestsOf(c) {
 		for _, permission := range m.Permissions {
-			if !p.version.before(permission.Since) {
+			if !p.version.Before(permission.Since) {
 				names = append(names, permission.Allow...)
 			} else {
 				newer = append(newer, permission.Allow...)

@@ -14,12 +14,6 @@ var coreNewest = Version{2, 12, 5}
 // coreOrder is the order of the namespaces in core:default.
 var coreOrder = []string{"path", "event", "window", "webview", "app", "image", "resources", "menu", "tray"}
 
-// aliases are commands that have a second name: namespace, name in the interface document of the
-// format, name in the reference implementation. The manifests of a build have only the latter.
-var aliases = [...]struct{ plugin, alias, command string }{
-	{"core:app", "framework-version", "tauri-version"},
-}
-
 // CoreManifests returns the manifests of the core plugins, which every application has. Load an
 // application's own manifests on top of it.
 func CoreManifests() *Manifests {

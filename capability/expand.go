@@ -240,7 +240,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
 	f := fault{code: codeUnknownPermission}
-	if m.builtIn && coreNewest.before(r.options.Version) || m.mayHaveMore {
+	if m.builtIn && coreNewest.Before(r.options.Version) || m.mayHaveMore {
 		f.code = codeNewerPermission
 	}
 	if r.faults++; r.faults > limit.PerRule { // spare the search for a suggestion

@@ -55,7 +55,7 @@ type Manifest struct {
 
 // inRelease reports whether a permission is in the release of the framework that an application
 // uses.
-func (p *Permission) inRelease(framework Version) bool { return !framework.before(p.Since) }
+func (p *Permission) inRelease(framework Version) bool { return !framework.Before(p.Since) }
 
 // names returns the names of all permissions and sets of the release that an application uses, in
 // order, "default" first.

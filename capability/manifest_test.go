@@ -56,7 +56,7 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 			names := slices.DeleteFunc(ours.Get(plugin).names(Version{}), func(name string) bool {
 				p := ours.Get(plugin).Permissions[name]
 				return theirs.Permissions[name] == nil && (strings.HasSuffix(name, "-framework-version") ||
-					p != nil && Version{2, 11, 0}.before(p.Since))
+					p != nil && Version{2, 11, 0}.Before(p.Since))
 			})
 			require.Equal(t, theirs.names(Version{}), names, plugin)
 			require.ElementsMatch(t, theirs.Default.Permissions, ours.Get(plugin).Default.Permissions, plugin)

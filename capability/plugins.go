@@ -26,7 +26,7 @@ func knownManifests(versions map[string]Version) *Manifests {
 			version := versions[plugin]
 			m.add(&Manifest{Plugin: plugin, Permissions: make(map[string]*Permission),
 				Sets: make(map[string]*PermissionSet), official: true,
-				mayHaveMore: version == (Version{}) || newest.before(version)})
+				mayHaveMore: version == (Version{}) || newest.Before(version)})
 			continue
 		}
 		m.byKey[plugin].addRow(kind, name, content)

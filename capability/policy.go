@@ -283,7 +283,7 @@ func (p *Policy) exempt(command Command, o Origin) bool {
 // because it has no manifest that makes them subject to capabilities. Since release 2.11.1 this is
 // so for its own pages only.
 func (p *Policy) AppOpen(o Origin) bool {
-	return !p.appChecked && (o.IsLocal() || p.version.before(remoteChecked))
+	return !p.appChecked && (o.IsLocal() || p.version.Before(remoteChecked))
 }
 
 // Commands returns all commands that some capability allows or denies, in order.

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -36,17 +37,10 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// before reports whether a version is older than another one; the zero Version is older than none.
-func (v Version) before(w Version) bool {
-	switch {
-	case v == (Version{}):
-		return false
-	case v.Major != w.Major:
-		return v.Major < w.Major
-	case v.Minor != w.Minor:
-		return v.Minor < w.Minor
-	}
-	return v.Patch < w.Patch
+// Before reports whether a version is older than another one; the zero Version is older than none.
+func (v Version) Before(w Version) bool {
+	return v != (Version{}) && cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor),
+		cmp.Compare(v.Patch, w.Patch)) < 0
 }
 
 // remoteChecked is the release since which pages from elsewhere may call the application's own

@@ -14,8 +14,7 @@ var localServer = regexp.MustCompile(`^([^:]*://)?(localhost|127\.0\.0\.1|\*)([:
 // localServers reports windows with pages of a local server, which are remote pages since release
 // 2.11.1, unless a capability names one as remote.
 func localServers(app *capability.App, o Options) capability.Diagnostics {
-	if v := o.Version; v != (capability.Version{}) && slices.Compare([]int{v.Major, v.Minor, v.Patch},
-		[]int{2, 11, 1}) < 0 {
+	if o.Version.Before(capability.Version{Major: 2, Minor: 11, Patch: 1}) {
 		return nil
 	}
 	for _, target := range app.Targets(o.Platform) {

@@ -112,7 +112,7 @@ func addPackages(folder string, now time.Time) error {
 				continue
 			}
 			known, _ := capability.ParseVersion(row[3]) // the table is tested
-			if version, err := capability.ParseVersion(added[row[0]]); err == nil && compare(known, version) < 0 {
+			if version, err := capability.ParseVersion(added[row[0]]); err == nil && known.Before(version) {
 				row[3] = version.String()
 			}
 		}
@@ -194,7 +194,7 @@ func addPlugins(rows [][]string, m *capability.Manifests, versions map[string]ca
 		if row[1] != "newest" || manifest == nil {
 			continue
 		}
-		if known, err := capability.ParseVersion(row[3]); err == nil && compare(known, version) < 0 {
+		if known, err := capability.ParseVersion(row[3]); err == nil && known.Before(version) {
 			row[3] = version.String()
 			built[row[0]] = rowsOf(manifest)
 		}
@@ -251,8 +251,4 @@ func rowsOf(m *capability.Manifest) map[string][]string {
 // members returns the members of a set; its order has no effect.
 func members(s *capability.PermissionSet) string {
 	return strings.Join(slices.Sorted(slices.Values(s.Permissions)), ",")
-}
-
-func compare(a, b capability.Version) int {
-	return slices.Compare([]int{a.Major, a.Minor, a.Patch}, []int{b.Major, b.Minor, b.Patch})
 }
