@@ -176,7 +176,7 @@ func (c *comparer) approximate(a audience, others map[audience]scope) bool {
 		}
 		label, otherLabel := c.labels[a.label], c.labels[other.label]
 		if !isName(a.label) && !(label.Comparable() && otherLabel.Comparable()) ||
-			a.remote && !(c.urls[a.url].Comparable() && c.urls[other.url].Comparable()) {
+			a.remote && !(c.urls[a.url].Simple() && c.urls[other.url].Simple()) {
 			return true
 		}
 	}

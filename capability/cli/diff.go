@@ -86,8 +86,7 @@ func complete(p *project, platform capability.Platform) error {
 			}).Err()
 		}
 		if err != nil {
-			return fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows "+
-				"them all: %w", err)
+			return mistakes(err)
 		}
 	}
 	return nil

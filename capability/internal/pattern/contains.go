@@ -19,12 +19,8 @@ func (g *Glob) Contains(other *Glob) bool {
 	return g.Comparable() && other.Comparable() && MatchStars(g.text, other.text)
 }
 
-// Comparable reports whether [URL.Contains] is exact for the pattern: it has only plain hosts,
-// ports, paths and stars.
-func (p *URL) Comparable() bool { return p.Simple() }
-
 // Contains reports whether the pattern matches every address that another one matches. It returns
-// false for patterns that are not [URL.Comparable] unless it is certain.
+// false for patterns that are not [URL.Simple] unless it is certain.
 func (p *URL) Contains(other *URL) bool {
 	if p.text == other.text {
 		return true
