@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -467,7 +468,11 @@ func TestReadingEnds(t *testing.T) {
 		for i := range 100 {
 			files[fmt.Sprintf("src/%d.ts", i)] = strings.Repeat("a?(b):c=>", 60)
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		_, err = calls.Read(context.Background(), frontend(files), app, calls.Options{})
 		require.ErrorContains(t, err, "it takes too long to parse")
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.HeapAlloc, before.HeapAlloc+4<<28, "for four files at a time")
 	}
 }

@@ -40,7 +40,7 @@ var Extensions = map[string]api.Loader{".js": api.LoaderJSX, ".jsx": api.LoaderJ
 // program.
 var ErrTime = errors.New("it takes too long to parse")
 
-// Parse reads a file. It may be called by several goroutines. Functions that visit get its tree too.
+// Parse reads a file. It may be called by several goroutines. Functions that visit get its tree.
 func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module, error) {
 	switch {
 	case len(source) > MaxBytes:

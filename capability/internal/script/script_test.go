@@ -3,15 +3,11 @@ package script
 import (
 	"bytes"
 	"maps"
-	"math/rand"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"lessonkit.example/internal/longtest"
 )
 
 // Hostile sources end in bounded time and memory: they are refused before they are parsed, by the
@@ -61,26 +57,14 @@ func TestHostileSources(t *testing.T) {
 	}
 }
 
-// What the compiler of TypeScript takes exponential time for ends after the time for a file.
-func TestTimeForAFile(t *testing.T) {
-	if !longtest.Wanted() {
-		t.Skip("LONG_TESTS is not set") // what cannot be stopped goes on up to the end of the test program
-	}
-	before := new(runtime.MemStats)
-	runtime.ReadMemStats(before)
-	_, err := Parse("a.ts", []byte(strings.Repeat("a?(b):c=>", 60)))
-	require.ErrorIs(t, err, ErrTime)
-	after := new(runtime.MemStats)
-	runtime.ReadMemStats(after)
-	require.Less(t, after.HeapAlloc, before.HeapAlloc+1<<28)
-}
-
 // Whatever is read, nothing panics and places are in the file.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"import {invoke as i} from '@tauri-apps/api/core'; i('a', {b})",
 		"<script setup lang=\"ts\">const {a} = await import('b'); a.c<d>('é😀')</script><p :x='y'/>",
 		"export default class A extends B { #c = 1; static { d?.e`f${g}` } get h() { return this.i() } }",
-		"export * as a from 'b'; export {c as default} from './d'; for (const e of f) (0, e.g)(h ? 'i' : `j`)"} {
+		"export * as a from 'b'; export {c as default} from './d'; for (const e of f) (0, e.g)(h ? 'i' : `j`)",
+		"import {a as b} from 'c';\nexport const d = async <T,>(e: F) => { await b<T>(`g${h}`, {i: [1, ...",
+		"{h}`, {i: [1, ...j]}) };\nconst k = await import('l'"} {
 		f.Add(seed, uint8(0))
 		f.Add(seed, uint8(8))
 	}
@@ -102,16 +86,4 @@ func FuzzParse(f *testing.F) {
 			require.LessOrEqual(t, m.Offset(argument), len(source))
 		}
 	})
-}
-
-// Random parts of sources are read too.
-func TestParts(t *testing.T) {
-	t.Parallel()
-	const source = "import {a as b} from 'c';\n" +
-		"export const d = async <T,>(e: F) => { await b<T>(`g${h}`, {i: [1, ...j]}) };\n"
-	r := rand.New(rand.NewSource(1))
-	for range 300 {
-		from := r.Intn(len(source))
-		_, _ = Parse("a.tsx", []byte(source[from:from+r.Intn(len(source)-from)]))
-	}
 }
