@@ -55,9 +55,9 @@ func onlyNames(words []word) bool {
 func keepNames(words []word, why []reason) {
 	v := newView(words)
 	for _, c := range v.clauses {
-		if n := c[1] - c[0]; n > 1 && n <= maxName && v.in(c[0], c[1])&saidToOthers == 0 && c[1] < len(words) &&
-			!slices.ContainsFunc(words[c[0]:c[1]], func(w word) bool { return proclitics[w.low] }) {
-			replace(why[c[0]:c[1]], filler, kept)
+		if n := c.to - c.from; n > 1 && n <= maxName && v.in(c.from, c.to)&saidToOthers == 0 && c.to < len(words) &&
+			!slices.ContainsFunc(words[c.from:c.to], func(w word) bool { return proclitics[w.low] }) {
+			replace(why[c.from:c.to], filler, kept)
 		}
 	}
 }

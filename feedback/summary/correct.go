@@ -132,7 +132,7 @@ func (v *view) repairOf(from, last int) *repair {
 	for term > 0 && v.isCue(term-1) {
 		term--
 	}
-	if to < last && v.clauses[v.clause[to]][1] <= last {
+	if to < last && v.clauseOf(to).to <= last {
 		again := last + last - v.afterIs(to)
 		if again > len(v.words) || textOf(v.words[v.afterIs(to):last]) != textOf(v.words[last:again]) {
 			return nil // more than words such as "no" stands between
@@ -142,8 +142,8 @@ func (v *view) repairOf(from, last int) *repair {
 	if term == 0 || term == to {
 		return nil
 	}
-	if c := v.clauses[v.clause[term-1]]; c[0] > 0 && asksWhatWasSaid(v.words[c[0]:c[1]]) {
-		term = c[0] // "Did I say Tuesday? I meant Thursday"
+	if c := v.clauseOf(term - 1); c.from > 0 && asksWhatWasSaid(v.words[c.from:c.to]) {
+		term = c.from // "Did I say Tuesday? I meant Thursday"
 	}
 	to = v.afterIs(to)
 	end, cue := v.endOfRepair(to)
@@ -165,17 +165,17 @@ const maxHead = 5
 // sameEnd finds the repair of a clause that differs from the one before only in a time with which
 // both begin: 周二发给你，不是，今天晚上发给你.
 func (v *view) sameEnd(from, term, to, last int) *repair {
-	before, after := v.clauses[v.clause[term-1]], v.clauses[v.clause[to]]
+	before, after := v.clauseOf(term-1), v.clauseOf(to)
 	n := 0
-	for term-n > before[0] && after[1]-n > to && v.words[term-1-n].low == v.words[after[1]-1-n].low {
+	for term-n > before.from && after.to-n > to && v.words[term-1-n].low == v.words[after.to-1-n].low {
 		n++
 	}
-	first, second := term-n-before[0], after[1]-n-to
-	if n < 2 || first == 0 || second == 0 || first > maxHead || second > maxHead || before[1] != term ||
-		!v.isTime(before[0]) || !v.isTime(to) {
+	first, second := term-n-before.from, after.to-n-to
+	if n < 2 || first == 0 || second == 0 || first > maxHead || second > maxHead || before.to != term ||
+		!v.isTime(before.from) || !v.isTime(to) {
 		return nil
 	}
-	return &repair{min(from, before[0]), before[0], term, term, to, to, to, last}
+	return &repair{min(from, before.from), before.from, term, term, to, to, to, last}
 }
 
 // isTime reports whether words[i] is a day, a number or one such as 今天.
@@ -183,7 +183,7 @@ func (v *view) isTime(i int) bool { return v.figures(i, i+1) != 0 || v.has(v.cla
 
 // endOfRepair returns where the words end that correct from i on, and a word "sorry" after them.
 func (v *view) endOfRepair(i int) (end, cue int) {
-	end = v.clauses[v.clause[i]][1]
+	end = v.clauseOf(i).to
 	for j := i + 1; j < end; j++ {
 		switch {
 		case v.words[j].low == "sorry":
@@ -204,8 +204,8 @@ var suffices = wordSet("够 行 好 可")
 // retracing finds the repair that puts a word before those corrected, of which the model leaves out
 // too many or too few: "all the, no, nearly all the answers".
 func (v *view) retracing(from, term, to, last int) *repair {
-	before, after := v.clauses[v.clause[term-1]], v.clauses[v.clause[to]]
-	for n := min(4, term-before[0], after[1]-to-1); n > 1; n-- {
+	before, after := v.clauseOf(term-1), v.clauseOf(to)
+	for n := min(4, term-before.from, after.to-to-1); n > 1; n-- {
 		i, j := term-n, to+1
 		if v.words[j].wide || v.alike(i, j) < 4 || to == last && from == i {
 			continue
@@ -221,9 +221,9 @@ func (v *view) retracing(from, term, to, last int) *repair {
 // in its clause or in one of their own.
 func (v *view) repairBefore(cue int) *repair {
 	c := v.clause[cue]
-	from, end := v.clauses[c][0], v.clauses[c][1]
+	from, end := v.clauses[c].from, v.clauses[c].to
 	if cue == from && c > 0 {
-		from = v.clauses[c-1][0]
+		from = v.clauses[c-1].from
 	}
 	if from == 0 || from == cue || cue < end-3 || v.words[cue-1].end >= sentence ||
 		v.has(v.classes[from], "join") || !follows[textOf(v.words[cue:end])] {

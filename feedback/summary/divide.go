@@ -13,14 +13,14 @@ func (t *table) divide(words []word) []word {
 	}
 	v := newView(words)
 	for _, c := range v.clauses {
-		if c[1]-c[0] <= longClause {
+		if c.to-c.from <= longClause {
 			continue
 		}
-		made := t.choose(c[1]-c[0]-1,
-			func(i int) keys { return v.gapFeatures(c[0] + i + 1) },
-			func(i int, w *way) keys { return v.gapAfter(c[0]+i+1, c[0], w) })
+		made := t.choose(c.to-c.from-1,
+			func(i int) keys { return v.gapFeatures(c.from + i + 1) },
+			func(i int, w *way) keys { return v.gapAfter(c.from+i+1, c.from, w) })
 		for i, e := range made {
-			words[c[0]+i].end = end(e)
+			words[c.from+i].end = end(e)
 		}
 	}
 	return words

@@ -48,13 +48,19 @@ type view struct {
 	ids       []uint32 // the words, but of digits only that they are some
 	classes   []uint64
 	clause    []int // of each word
-	clauses   [][2]int
+	clauses   []stretch
 	sentence  []int       // of each clause
-	sentences [][2]int    // the clauses of each
+	sentences []stretch   // the clauses of each
 	wide      uint32      // 1 of an unspaced script
 	quoted    []bool      // whether each word is between quotes
 	values    map[int]int // of the words that were asked for, see value
 }
+
+// stretch is words[from:to], or so many clauses.
+type stretch struct{ from, to int }
+
+// clauseOf returns the clause of the word at i.
+func (v *view) clauseOf(i int) stretch { return v.clauses[v.clause[i]] }
 
 func hashOf(s string) uint32 {
 	h := fnv.New32a()
@@ -94,11 +100,11 @@ func newView(words []word) *view {
 		v.clause = append(v.clause, len(v.clauses))
 		if w.end != inside || i+1 == len(words) {
 			if len(v.clauses) == 0 || words[from-1].end >= sentence {
-				v.sentences = append(v.sentences, [2]int{len(v.clauses), len(v.clauses)})
+				v.sentences = append(v.sentences, stretch{len(v.clauses), len(v.clauses)})
 			}
 			v.sentence = append(v.sentence, len(v.sentences)-1)
-			v.clauses = append(v.clauses, [2]int{from, i + 1})
-			v.sentences[len(v.sentences)-1][1]++
+			v.clauses = append(v.clauses, stretch{from, i + 1})
+			v.sentences[len(v.sentences)-1].to++
 			from = i + 1
 		}
 		if w.wide {
@@ -235,7 +241,7 @@ func analyze(words []word) *lattice {
 	})
 	for c := range v.clauses {
 		l.whole = append(l.whole, v.clauseFeatures(c))
-		l.size = append(l.size, v.clauses[c][1]-v.clauses[c][0])
+		l.size = append(l.size, v.clauses[c].to-v.clauses[c].from)
 	}
 	for i := range words {
 		l.filler = append(l.filler, v.wordFeatures(i))
@@ -304,9 +310,9 @@ func (v *view) edgeFeatures(id uint32, i int) keys {
 // clauseFeatures returns what is seen of a clause that may be a filler.
 func (v *view) clauseFeatures(c int) keys {
 	k := make(keys, 0, 128)
-	from, to := v.clauses[c][0], v.clauses[c][1]
+	from, to := v.clauses[c].from, v.clauses[c].to
 	s := v.sentences[v.sentence[c]]
-	sFrom, sTo := v.clauses[s[0]][0], v.clauses[s[1]-1][1]
+	sFrom, sTo := v.clauses[s.from].from, v.clauses[s.to-1].to
 	n, set, all := to-from, v.in(from, to), v.in(sFrom, sTo)
 	size := bucket(n)
 	atStart, atEnd := uint32(min(c, 4)), uint32(min(len(v.clauses)-1-c, 4))
@@ -348,11 +354,11 @@ func (v *view) clauseFeatures(c int) keys {
 	k.each(79, all, sEnd)
 	k.each(80, all, v.ends(sTo))
 	if c > 0 {
-		k.each(81, v.in(v.clauses[c-1][0], from))
-		k.add(82, bucket(from-v.clauses[c-1][0]), size)
+		k.each(81, v.in(v.clauses[c-1].from, from))
+		k.add(82, bucket(from-v.clauses[c-1].from), size)
 	}
 	if c+1 < len(v.clauses) {
-		k.each(83, v.in(to, v.clauses[c+1][1]))
+		k.each(83, v.in(to, v.clauses[c+1].to))
 	}
 	if n <= 16 {
 		for i := from; i < to; i++ {

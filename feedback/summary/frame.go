@@ -29,7 +29,7 @@ func pieces(words []word, lesson int) []piece {
 	v := newView(words)
 	var out []piece
 	for c, at := range v.settle(weights().places(v)) {
-		from, to := v.clauses[c][0], v.clauses[c][1]
+		from, to := v.clauses[c].from, v.clauses[c].to
 		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
 			out[last].words = append(out[last].words, words[from:to]...)
 			continue
@@ -46,14 +46,14 @@ func pieces(words []word, lesson int) []piece {
 // the model chose.
 func (v *view) settle(chosen []place) []place {
 	out := slices.Clone(chosen)
-	if from, to := v.clauses[0][0], v.clauses[0][1]; says(textOf(v.words[from:to]), "heading", "zhHeading") {
+	if from, to := v.clauses[0].from, v.clauses[0].to; says(textOf(v.words[from:to]), "heading", "zhHeading") {
 		chosen[0], out[0] = inLesson, inLesson
-		if len(out) > 1 && v.sentence[1] == 0 && v.clauses[1][1]-v.clauses[1][0] <= maxName {
+		if len(out) > 1 && v.sentence[1] == 0 && v.clauses[1].to-v.clauses[1].from <= maxName {
 			chosen[1], out[1] = inLesson, inLesson // 周六上午的素描课，俊俊。
 		}
 	}
 	for c := range out {
-		from, to := v.clauses[c][0], v.clauses[c][1]
+		from, to := v.clauses[c].from, v.clauses[c].to
 		switch text := textOf(v.words[from:to]); {
 		case to < len(v.words) && v.words[to-1].end < sentence && (connects[text] ||
 			opensColon(v.words[to-1]) && to-from <= maxName || says(text, "until", "zhUntil") ||
@@ -72,8 +72,8 @@ func opensColon(w word) bool { return w.mark == ":" || w.mark == "：" }
 // isAntecedent reports whether clause c, which is of the lesson, is of what a homework or a notice
 // speaks as "one" or "it" in the next one: "her strap is broken, she needs a new one".
 func (v *view) isAntecedent(c int, places []place) bool {
-	from, to := v.clauses[c][0], v.clauses[c][1]
-	next := v.words[to:v.clauses[c+1][1]]
+	from, to := v.clauses[c].from, v.clauses[c].to
+	next := v.words[to:v.clauses[c+1].to]
 	return places[c] == inLesson && to-from <= maxAntecedent && v.begins(from) && v.begins(to) &&
 		refersBack[next[len(next)-1].low]
 }
@@ -106,12 +106,12 @@ func (t *table) places(v *view) []place {
 // placeFeatures returns what is seen of the place of a clause.
 func (v *view) placeFeatures(c int) keys {
 	k := make(keys, 0, 160)
-	from, to := v.clauses[c][0], v.clauses[c][1]
+	from, to := v.clauses[c].from, v.clauses[c].to
 	s := v.sentences[v.sentence[c]]
-	sFrom, sTo := v.clauses[s[0]][0], v.clauses[s[1]-1][1]
+	sFrom, sTo := v.clauses[s.from].from, v.clauses[s.to-1].to
 	set, all := v.in(from, to), v.in(sFrom, sTo)
 	size := bucket(to - from)
-	first := bit(c == s[0])
+	first := bit(c == s.from)
 	k.add(400, v.wide)
 	k.add(401, size, v.wide)
 	k.add(402, first, v.wide)
@@ -150,7 +150,7 @@ func (v *view) placeFeatures(c int) keys {
 			k.add(id, v.wide)
 			return
 		}
-		a, b := v.clauses[c][0], v.clauses[c][1]
+		a, b := v.clauses[c].from, v.clauses[c].to
 		k.each(id+1, v.in(a, b), v.wide)
 		k.add(id+2, v.kindsIn(a, b), v.wide)
 		k.add(id+3, v.shape(v.in(a, b)), v.wide)
@@ -162,7 +162,7 @@ func (v *view) placeFeatures(c int) keys {
 	around(430, c-1)
 	around(440, c+1)
 	if c+2 < len(v.clauses) {
-		k.each(450, v.in(v.clauses[c+2][0], v.clauses[c+2][1]), v.wide)
+		k.each(450, v.in(v.clauses[c+2].from, v.clauses[c+2].to), v.wide)
 	}
 	return k
 }
@@ -180,10 +180,10 @@ func (v *view) kindsIn(from, to int) (set uint32) {
 // placeAfter returns what is seen of that after the places of the clauses before.
 func (v *view) placeAfter(c int, w *way) keys {
 	k := make(keys, 0, 48)
-	from, to := v.clauses[c][0], v.clauses[c][1]
+	from, to := v.clauses[c].from, v.clauses[c].to
 	set := v.in(from, to)
 	a, b := uint32(w.last(0)), uint32(w.last(1))
-	first := bit(c == v.sentences[v.sentence[c]][0])
+	first := bit(c == v.sentences[v.sentence[c]].from)
 	same, seen := 0, uint32(0)
 	for at := w; at != nil && same < 25 && at.choice == w.choice; at = at.before {
 		same++
@@ -208,8 +208,8 @@ func (v *view) placeAfter(c int, w *way) keys {
 		k.add(473, v.ids[i], a)
 	}
 	if c > 0 {
-		k.add(474, a, v.ends(from)/4, v.shape(v.in(v.clauses[c-1][0], from))&63)
-		k.each(475, v.in(v.clauses[c-1][0], from), a, first)
+		k.add(474, a, v.ends(from)/4, v.shape(v.in(v.clauses[c-1].from, from))&63)
+		k.each(475, v.in(v.clauses[c-1].from, from), a, first)
 	}
 	return k
 }

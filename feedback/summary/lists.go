@@ -12,17 +12,17 @@ func (v *view) lists(from, term int) bool {
 	if v.listsThings(from, term) {
 		return true
 	}
-	next := v.clauses[v.clause[term]]
+	next := v.clauseOf(term)
 	for c := v.clause[from]; c < v.clause[term]; c++ {
-		first, end := max(v.clauses[c][0], from), v.clauses[c][1]
+		first, end := max(v.clauses[c].from, from), v.clauses[c].to
 		n := end - first
 		last := v.words[end-1]
-		if first == v.clauses[c][0] && last.mark != "" && v.words[first].kind == number &&
-			v.low(first) == v.low(next[0]) && v.low(first) == v.low(next[1]) {
+		if first == v.clauses[c].from && last.mark != "" && v.words[first].kind == number &&
+			v.low(first) == v.low(next.from) && v.low(first) == v.low(next.to) {
 			return true // "four on the snare, four on the small one, four on the big one"
 		}
-		if v.isStatement(first, end) && next[1]-next[0] <= n+min(n-1, 2) &&
-			textOf(v.words[first:end]) != textOf(v.words[next[0]:min(next[1], next[0]+n)]) {
+		if v.isStatement(first, end) && next.to-next.from <= n+min(n-1, 2) &&
+			textOf(v.words[first:end]) != textOf(v.words[next.from:min(next.to, next.from+n)]) {
 			return true
 		}
 	}
@@ -36,13 +36,13 @@ func (v *view) listsThings(from, term int) bool {
 	if !v.words[from].wide || c+1 >= len(v.clauses) || v.words[term-1].mark == "" {
 		return false
 	}
-	i := v.clauses[c+1][0]
+	i := v.clauses[c+1].from
 	for i+1 < len(v.words) && v.hesitates(i) {
 		i++
 	}
-	before, after := v.clauses[v.clause[from]], v.clauses[c]
-	return v.low(i) == "还" && v.low(i+1) == "有" && after[0] == term &&
-		before[1]-before[0] <= maxThing && after[1]-after[0] <= maxThing
+	before, after := v.clauseOf(from), v.clauses[c]
+	return v.low(i) == "还" && v.low(i+1) == "有" && after.from == term &&
+		before.to-before.from <= maxThing && after.to-after.from <= maxThing
 }
 
 // maxThing is the length in characters of a thing in a list.
@@ -124,7 +124,7 @@ func (v *view) pairs(i, j int) bool {
 // pencil, three in colour", "eight, two in pencil, three in colour", "ten quotes, two each", "the 7
 // iron, the 9 iron and the driver".
 func (v *view) listsAmounts(i, j int) bool {
-	unit, next := v.low(j+1), v.clauses[v.clause[j]][1]
+	unit, next := v.low(j+1), v.clauseOf(j).to
 	switch {
 	case v.words[j].end != inside || v.words[j].wide:
 		return false
@@ -200,7 +200,7 @@ func (v *view) listsDays(i, term, j int) bool {
 // enumerates reports whether the clauses of words[i] and words[j] both begin with words such as 一次:
 // 一次8秒4，一次8秒3.
 func (v *view) enumerates(i, j int) bool {
-	a, b := v.clauses[v.clause[i]][0], v.clauses[v.clause[j]][0]
+	a, b := v.clauseOf(i).from, v.clauseOf(j).from
 	return a < b && v.words[a].low == "一" && v.words[b].low == "一" && v.low(a+1) == v.low(b+1) && turnsOf[v.low(a+1)]
 }
 

@@ -114,8 +114,8 @@ func (v *view) bothStay(from, to int) bool {
 
 // asksAgain reports whether words[i] are only said again, in a clause such as 我前面说周二是吧.
 func (v *view) asksAgain(i int) bool {
-	c := v.clauses[v.clause[i]]
-	return c[0] < i && asksWhatWasSaid(v.words[c[0]:c[1]])
+	c := v.clauseOf(i)
+	return c.from < i && asksWhatWasSaid(v.words[c.from:c.to])
 }
 
 // looks are the second characters of words such as 我看看 and 等等.
@@ -156,7 +156,7 @@ var relative = wordSet("last next this")
 // beginsAnew reports whether words[to:] have a verb of their own, which those from the start of the
 // clause to from have, too: "we read chapter one, chapter two actually was homework".
 func (v *view) beginsAnew(from, term, to int) bool {
-	start := v.clauses[v.clause[from]][0]
+	start := v.clauseOf(from).from
 	twoSubjects := v.has(v.in(start, from), "det") && v.has(v.in(max(term, to-1), to+1), "det")
 	if from == start || v.words[term-1].mark == "" && !twoSubjects {
 		return false
@@ -166,13 +166,13 @@ func (v *view) beginsAnew(from, term, to int) bool {
 	return (pronouns[subject] || subject == "please" || verbs[subject] ||
 		twoSubjects && slices.ContainsFunc(v.words[start:from], isVerb)) &&
 		!slices.ContainsFunc(v.words[from:term], isVerb) &&
-		slices.ContainsFunc(v.words[to:v.clauses[v.clause[to]][1]], isVerb)
+		slices.ContainsFunc(v.words[to:v.clauseOf(to).to], isVerb)
 }
 
 // takesTooMuch reports whether words[to:] correct only the last clause of words[from:term], because
 // both end alike: "forty pounds, due by Monday, no, paid by Monday".
 func (v *view) takesTooMuch(from, term, to int) bool {
-	before, end := v.clauses[v.clause[term-1]][0], v.clauses[v.clause[to]][1]
+	before, end := v.clauseOf(term-1).from, v.clauseOf(to).to
 	return from < before && end-to > 1 && (v.words[from].kind == number || v.words[from].low != v.words[to].low) &&
 		v.words[end-1].low == v.words[term-1].low && v.words[end-2].low == v.words[term-2].low
 }

@@ -182,7 +182,7 @@ func (v *view) repairFeatures(from, term, to int) keys {
 		}
 		pattern = pattern*6 + a
 	}
-	clauseEnd := v.clauses[v.clause[to]][1]
+	clauseEnd := v.clauseOf(to).to
 	nextSize := clauseEnd - to
 	first, second := v.alike(from, to), v.alike(from+1, to+1)
 	if rep < 2 {

@@ -13,7 +13,7 @@ const maxStart = 6
 func leaveOutFalseStarts(words []word, drop []reason) {
 	v := newView(words)
 	for c := range len(v.clauses) - 1 {
-		from, end := v.clauses[c][0], v.clauses[c][1]
+		from, end := v.clauses[c].from, v.clauses[c].to
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
 			words[end-1].low != words[end].low && words[end].open == "" && v.endsTooSoon(from, end) &&
 			!slices.Contains(drop[from:end], unsaid) &&
@@ -29,7 +29,7 @@ func leaveOutFalseStarts(words []word, drop []reason) {
 // "the party is on the, it's on the tenth" the pronoun, its verb, and what is said again.
 func (v *view) leaveOutRestated(drop []reason) {
 	for last := 1; last+2 < len(v.words); last++ {
-		be, subject := v.words[last].low, v.clauses[v.clause[last]][0]
+		be, subject := v.words[last].low, v.clauseOf(last).from
 		if !restated[be] || v.words[last].end >= sentence || !v.has(v.classes[subject], "det") ||
 			!v.isSubject(subject, last) || slices.Contains(drop[subject:last+2], unsaid) {
 			continue
@@ -83,11 +83,11 @@ var abstract = wordSet("thing problem point trouble issue question truth fact re
 // that end none: "with the pencil and, and he", 上周才，才五十.
 func (v *view) leaveOutRepeated(drop []reason) {
 	for c := range len(v.clauses) - 1 {
-		from, end := v.clauses[c][0], v.clauses[c][1]
+		from, end := v.clauses[c].from, v.clauses[c].to
 		if v.words[end-1].end >= sentence {
 			continue
 		}
-		for n := min(4, end-from, v.clauses[c+1][1]-end-1); n > 0; n-- {
+		for n := min(4, end-from, v.clauses[c+1].to-end-1); n > 0; n-- {
 			if textOf(v.words[end-n:end]) == textOf(v.words[end:end+n]) {
 				if v.isRepeated(end-n, end) && !slices.Contains(drop[end-n:end+n], unsaid) {
 					mark(drop[end-n:end], spoken)

@@ -97,7 +97,7 @@ func placesIn(t *testing.T, divider *table, m markedText, weight float64, note i
 	var right []byte
 	for _, c := range v.clauses {
 		var count [choices]int
-		for _, p := range in[c[0]:c[1]] {
+		for _, p := range in[c.from:c.to] {
 			count[p]++
 		}
 		right = append(right, byte(slices.Index(count[:], slices.Max(count[:]))))

@@ -96,9 +96,9 @@ func (v *view) unsaidEnds(q int) []int {
 
 // mayStart reports whether a statement may start at i within a long clause.
 func (v *view) mayStart(i int) bool {
-	c := v.clauses[v.clause[i]]
+	c := v.clauseOf(i)
 	set := v.classes[i]
-	return c[1]-c[0] > 5 && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
+	return c.to-c.from > 5 && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
 		v.has(set, "det") || v.has(set, "kin") || v.has(set, "duty") || v.has(set, "hesitation"))
 }
 
