@@ -150,11 +150,12 @@ func unwanted(words []word) []reason {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}
-	leaveOutFalseStarts(words, drop)
-	obey(l.view, drop)
+	leaveOutFalseStarts(l.view, drop)
+	v := newView(words) // what ended in false starts ends no longer
+	obey(v, drop)
 	leaveOutAsides(words, drop)
 	l.keepQuoted(drop)
-	correct(words, drop)
+	correct(v, drop)
 	for i, why := range drop {
 		if why == spoken { // nothing ends after it
 			words[i].end, words[i].mark = inside, ""

@@ -9,8 +9,8 @@ import (
 // after those stays: of "ten minutes every day, no, fifteen" not only "fifteen" does, but "fifteen
 // minutes every day". It changes the order of words to that in which they are written, and drop
 // with them.
-func correct(words []word, drop []reason) {
-	v := newView(words)
+func correct(v *view, drop []reason) {
+	words := v.words
 	var all []*repair
 	for from := 0; from < len(words); from++ {
 		to := from

@@ -15,21 +15,17 @@ const (
 // to know" and 这个不要写, where the model has left them: what a family must not read does not depend
 // on what was learnt from notes.
 func obey(v *view, drop []reason) {
-	words := v.words
-	o := &obeyed{words: words, drop: drop, clauses: parts(words, clause), starts: []int{0}}
-	for c, words := range o.clauses {
-		o.starts = append(o.starts, o.starts[c]+len(words))
-	}
-	for c, clause := range o.clauses {
-		if len(clause) > maxUnsaid || v.quoted[o.starts[c]] {
+	o := &obeyed{v, drop}
+	for c, at := range v.clauses {
+		if at.to-at.from > maxUnsaid || v.quoted[at.from] {
 			continue
 		}
-		text := textOf(withoutEchoes(clause, o.why(c)))
+		text := textOf(withoutEchoes(o.clause(c), o.why(c)))
 		switch {
-		case c > 0 && (!o.closes(c-1) || words[o.starts[c]-1].mark == "") &&
-			endsUnsaid(drop[:o.starts[c]]) && says(text, "myself", "zhMyself"):
+		case c > 0 && (!o.closes(c-1) || v.words[at.from-1].mark == "") &&
+			endsUnsaid(drop[:at.from]) && says(text, "myself", "zhMyself"):
 			o.leaveOut(c, c+1)
-		case says(text, "whole", "zhWhole") || c+1 < len(o.clauses) && says(text+textOf(o.clauses[c+1]), "zhNotYet"):
+		case says(text, "whole", "zhWhole") || c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet"):
 			o.obeyWhole(c, text)
 		case o.has(c, unsaid):
 			o.leaveOut(c+1, o.trailing(c, c+1))
@@ -37,50 +33,46 @@ func obey(v *view, drop []reason) {
 			o.leaveOut(c, o.trailing(c, c+1))
 		}
 	}
-	completeUnsaid(words, drop)
+	o.completeUnsaid()
 }
 
 // obeyed are the clauses of a lesson, some of which are requests.
 type obeyed struct {
-	words   []word
-	drop    []reason
-	clauses [][]word
-	starts  []int // of the clauses, and the end of the last one
+	v    *view
+	drop []reason
 }
 
-func (o *obeyed) why(c int) []reason { return o.drop[o.starts[c]:o.starts[c+1]] }
+func (o *obeyed) clause(c int) []word { return o.v.words[o.v.clauses[c].from:o.v.clauses[c].to] }
+
+func (o *obeyed) why(c int) []reason { return o.drop[o.v.clauses[c].from:o.v.clauses[c].to] }
 
 // has reports whether words of clause c are left out, or kept, for a reason.
 func (o *obeyed) has(c int, why reason) bool { return slices.Contains(o.why(c), why) }
 
 // leaveOut leaves out the clauses from one to before another.
-func (o *obeyed) leaveOut(from, to int) { mark(o.drop[o.starts[from]:o.starts[to]], unsaid) }
+func (o *obeyed) leaveOut(from, to int) {
+	for c := from; c < to; c++ {
+		mark(o.why(c), unsaid)
+	}
+}
 
 // closes reports whether clause c is the last of its sentence.
-func (o *obeyed) closes(c int) bool {
-	words := o.clauses[c]
-	return words[len(words)-1].end >= sentence
-}
+func (o *obeyed) closes(c int) bool { return o.v.words[o.v.clauses[c].to-1].end >= sentence }
 
 // says reports whether clause c is what one of the phrases matches.
-func (o *obeyed) says(c int, titles ...string) bool { return says(textOf(o.clauses[c]), titles...) }
+func (o *obeyed) says(c int, titles ...string) bool { return says(textOf(o.clause(c)), titles...) }
 
 // classes returns the classes of the words of clause c.
-func (o *obeyed) classes(c int) uint64 { return newView(o.clauses[c]).in(0, len(o.clauses[c])) }
+func (o *obeyed) classes(c int) uint64 { return newView(o.clause(c)).in(0, len(o.clause(c))) }
 
-// first returns the first clause of the sentence of clause c.
-func (o *obeyed) first(c int) int {
-	for c > 0 && !o.closes(c-1) {
-		c--
-	}
-	return c
-}
+// sentence returns the clauses of the sentence of clause c.
+func (o *obeyed) sentence(c int) stretch { return o.v.sentences[o.v.sentence[c]] }
 
 // obeyWhole leaves out what the request that is clause c is about, where the model has not.
 func (o *obeyed) obeyWhole(c int, request string) {
 	from, to := o.meantBy(c, request)
-	before := from < c && slices.Contains(o.drop[o.starts[from]:o.starts[c]], unsaid)
-	asked, after := o.has(c, unsaid), o.starts[c+1]
+	before := from < c && slices.Contains(o.drop[o.v.clauses[from].from:o.v.clauses[c].from], unsaid)
+	asked, after := o.has(c, unsaid), o.v.clauses[c].to
 	switch {
 	case from < c && !before && o.tellsTrouble(after) && o.trailing(c, c+1) == c+1:
 		o.leaveOut(c, c+1)
@@ -89,17 +81,17 @@ func (o *obeyed) obeyWhole(c int, request string) {
 		o.leaveOut(c, c+1)
 		o.releaseOther(c)
 		if o.closes(c) && says(request, "refers") {
-			o.release(after, len(o.words)) // the model has left out what follows, too
+			o.release(after, len(o.drop)) // the model has left out what follows, too
 		}
 		o.completeSentence(c)
-		if c+1 < len(o.clauses) && !o.closes(c) && o.says(c+1, "zhTrails") {
+		if c+1 < len(o.v.clauses) && !o.closes(c) && o.says(c+1, "zhTrails") {
 			o.leaveOut(c+1, c+2)
 		}
 		return
 	case asked && (from == c || o.speaksOn(c, request)):
 		return
 	case asked && o.closes(c):
-		o.release(after, len(o.words)) // the model has left out what follows instead
+		o.release(after, len(o.drop)) // the model has left out what follows instead
 	}
 	o.leaveOut(from, o.trailing(c, to))
 }
@@ -109,22 +101,19 @@ func (o *obeyed) obeyWhole(c int, request string) {
 // it.
 func (o *obeyed) meantBy(c int, request string) (from, to int) {
 	from, to = c, c+1
-	if o.opens(c) && to < len(o.clauses) && !says(request, "refers") &&
+	if o.opens(c) && to < len(o.v.clauses) && !says(request, "refers") &&
 		(!o.closes(c) || says(request, "announces")) {
-		for to++; to < len(o.clauses) && !o.closes(to-1); to++ {
-		}
-		return from, to
+		return from, o.sentence(to).to
 	}
 	if c == 0 {
 		return from, to
 	}
 	if says(request, "whispers") && o.says(c-1, "told") {
-		for ; to < len(o.clauses) && !o.closes(to-1) && to-c <= maxMeant; to++ {
-		}
+		to = min(o.sentence(c).to, c+1+maxMeant)
 	}
-	first := o.first(c - 1)
+	first := o.sentence(c - 1).from
 	for from--; from > first && !o.turns(from) && !o.says(from, "topic"); from-- {
-		before := o.clauses[from-1]
+		before := o.clause(from - 1)
 		mark, long := before[len(before)-1].mark, c-first > maxClauses
 		if c-from == maxMeant && (mark == "" || long) || mark == "" && slices.ContainsFunc(before, isFigure) ||
 			long && before[0].wide && (mark == "、" || o.classes(from-1)&ofLesson != 0) {
@@ -136,8 +125,8 @@ func (o *obeyed) meantBy(c int, request string) (from, to int) {
 
 // opens reports whether clause c begins its sentence, but for words such as "so".
 func (o *obeyed) opens(c int) bool {
-	for k := o.first(c); k < c; k++ {
-		if len(o.clauses[k]) > 1 && (o.has(k, kept) || o.has(k, unsaid)) {
+	for k := o.sentence(c).from; k < c; k++ {
+		if len(o.clause(k)) > 1 && (o.has(k, kept) || o.has(k, unsaid)) {
 			return false
 		}
 	}
@@ -150,8 +139,8 @@ func (o *obeyed) turns(c int) bool { return o.says(c, "turns") && !o.says(c, "le
 // speaksOn reports whether the request in clause c is about what follows in its sentence, as the
 // model thinks.
 func (o *obeyed) speaksOn(c int, request string) bool {
-	i := o.starts[c+1]
-	last := o.words[i-1]
+	i := o.v.clauses[c].to
+	last := o.v.words[i-1]
 	return !o.closes(c) && i < len(o.drop) && o.drop[i] == unsaid &&
 		(last.mark == "" || last.wide && !o.says(c+1, "zhTrails") || !last.wide && !says(request, "refers"))
 }
@@ -159,11 +148,11 @@ func (o *obeyed) speaksOn(c int, request string) bool {
 // trailing returns to, or one more where the last clause of the sentence of a request in clause c
 // only explains it: "keep a lid on it, they haven't rung anyone yet".
 func (o *obeyed) trailing(c, to int) int {
-	if to > c+1 || to == len(o.clauses) || o.closes(c) {
+	if to > c+1 || to == len(o.v.clauses) || o.closes(c) {
 		return to
 	}
 	if o.says(to, "zhTrails") ||
-		o.closes(to) && o.says(to, "trails") && !slices.ContainsFunc(o.clauses[to], isFigure) {
+		o.closes(to) && o.says(to, "trails") && !slices.ContainsFunc(o.clause(to), isFigure) {
 		to++
 	}
 	return to
@@ -172,21 +161,22 @@ func (o *obeyed) trailing(c, to int) int {
 // releaseOther keeps what the model has left out before another topic, which the request in clause
 // c is about.
 func (o *obeyed) releaseOther(c int) {
-	for c > 0 && o.drop[o.starts[c]-1] == unsaid && !o.says(c, "topic") {
+	for c > 0 && o.drop[o.v.clauses[c].from-1] == unsaid && !o.says(c, "topic") {
 		c--
 	}
-	from := o.starts[c]
+	to := o.v.clauses[c].from
+	from := to
 	for from > 0 && o.drop[from-1] == unsaid {
 		from--
 	}
-	o.release(from, o.starts[c])
+	o.release(from, to)
 }
 
 // completeSentence leaves out clauses, too, that come before those that the model has left out
 // because of the request in clause c: those of trouble, or if the request is a sentence of its own
 // and does not only take something back, all but those of the lesson.
 func (o *obeyed) completeSentence(c int) {
-	alone := o.closes(c-1) && !o.clauses[c][0].wide && o.classes(c)&retracts == 0
+	alone := o.closes(c-1) && !o.clause(c)[0].wide && o.classes(c)&retracts == 0
 	first := c
 	for k := c - 1; k >= 0 && (k == c-1 || !o.closes(k)) && o.has(k, unsaid); k-- {
 		first = k
@@ -214,7 +204,7 @@ func (o *obeyed) tellsTrouble(i int) bool {
 	for to < len(o.drop) && o.drop[to] != kept {
 		to++
 	}
-	return newView(o.words[i:to]).in(0, to-i)&troubles != 0
+	return newView(o.v.words[i:to]).in(0, to-i)&troubles != 0
 }
 
 // release keeps words from i on that are not to be written, unless some of them say so.
@@ -224,7 +214,7 @@ func (o *obeyed) release(i, end int) {
 		to++
 	}
 	asked := false
-	newView(o.words[i:to]).anchors(func(int, int) { asked = true })
+	newView(o.v.words[i:to]).anchors(func(int, int) { asked = true })
 	if !asked {
 		mark(o.drop[i:to], kept)
 	}
@@ -253,25 +243,26 @@ func isFigure(w word) bool { return w.kind == number || w.kind == day || w.kind 
 
 // completeUnsaid leaves out what would say nothing beside that, such as "but I'd like to" before
 // and "in the car" behind it, and what comes before "but … so leave that out".
-func completeUnsaid(words []word, drop []reason) {
+func (o *obeyed) completeUnsaid() {
+	words, drop := o.v.words, o.drop
 	for from := 0; from < len(words); from++ {
 		if drop[from] != unsaid || from > 0 && drop[from-1] == unsaid {
 			continue
 		}
 		if from > 0 && words[from-1].end < sentence {
-			from = completeClause(words, drop, from)
+			from = o.completeClause(from)
 		}
 		to := from + 1
 		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
 			to++
 		}
-		if end := clauseEnd(words, to); to < end && isTail(words[to:end]) {
+		if end := o.v.clauseOf(to - 1).to; to < end && isTail(words[to:end]) {
 			mark(drop[to:end], unsaid)
 			to = end
 		}
 		if says(textOf(words[from:to]), "concludes") {
 			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
-				begin := clauseStart(words, from-1)
+				begin := o.v.clauseOf(from - 1).from
 				mark(drop[begin:from], unsaid)
 				from = begin
 			}
@@ -282,46 +273,31 @@ func completeUnsaid(words []word, drop []reason) {
 
 // completeClause leaves out the beginning of the clause, too, of which words[from:] are not to be
 // written, and returns where that is now.
-func completeClause(words []word, drop []reason, from int) int {
+func (o *obeyed) completeClause(from int) int {
+	words := o.v.words
 	last := from - 1 // that stays in the clause
-	for last > 0 && drop[last] != kept && words[last-1].end == inside {
+	for last > 0 && o.drop[last] != kept && words[last-1].end == inside {
 		last--
 	}
 	low := words[last].low
 	begin := from
 	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
-		begin = clauseStart(words, last)
+		begin = o.v.clauseOf(last).from
 	}
-	if first := clauseStart(words, begin); first < begin && isHead(words, first, begin) {
-		begin = first
+	if c := o.v.clauseOf(begin); c.from < begin && isHead(words[c.from:c.to], begin-c.from) {
+		begin = c.from
 	}
-	mark(drop[begin:from], unsaid)
+	mark(o.drop[begin:from], unsaid)
 	return begin
 }
 
-// clauseStart returns where the clause of words[i] begins.
-func clauseStart(words []word, i int) int {
-	for i > 0 && words[i-1].end == inside {
-		i--
-	}
-	return i
-}
-
-// clauseEnd returns where the clause ends that goes on at words[i].
-func clauseEnd(words []word, i int) int {
-	for i < len(words) && words[i-1].end == inside {
-		i++
-	}
-	return i
-}
-
-// isHead reports whether words[begin:from] are the first of a clause in English whose rest is not
-// to be written and is no statement of its own: "I know money's tight for them this year".
-func isHead(words []word, begin, from int) bool {
-	v := newView(words[begin:clauseEnd(words, from)])
-	n, last := from-begin, v.words[len(v.words)-1]
+// isHead reports whether the first n words of a clause in English, whose rest is not to be written,
+// are no statement of their own: "I know money's tight for them this year".
+func isHead(words []word, n int) bool {
+	v := newView(words)
+	last := words[len(words)-1]
 	return !last.wide && last.mark != "" && n <= maxHeads && !v.has(v.classes[n], "join") &&
-		!slices.ContainsFunc(v.words[:n], isFigure)
+		!slices.ContainsFunc(words[:n], isFigure)
 }
 
 // isTail reports whether words are the last of such a clause, and no statement: "in the car".

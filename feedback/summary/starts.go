@@ -10,8 +10,8 @@ const maxStart = 6
 
 // leaveOutFalseStarts leaves out statements that end too soon before another one, where the model
 // has left them: "the second page is, the last line is messy".
-func leaveOutFalseStarts(words []word, drop []reason) {
-	v := newView(words)
+func leaveOutFalseStarts(v *view, drop []reason) {
+	words := v.words
 	for c := range len(v.clauses) - 1 {
 		from, end := v.clauses[c].from, v.clauses[c].to
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
