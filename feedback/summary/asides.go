@@ -36,7 +36,8 @@ func leaveOutAsides(words []word, drop []reason) {
 		}
 		leaveOutInterruptions(s, why)
 		paused = paused || says(first, "pauses")
-		if n := leading(why); paused && 2*n >= len(s) && n < len(s) && !newView(s).begins(n) {
+		n := slices.IndexFunc(why, func(r reason) bool { return r != filler })
+		if paused && n > 0 && 2*n >= len(s) && !newView(s).begins(n) {
 			replace(why, kept, filler) // of "hold on, no, the bus comes at six" not only the last two words stay
 		}
 		paused = says(textOf(s), "pauses")
@@ -72,15 +73,6 @@ func replace(why []reason, old, new reason) {
 			why[i] = new
 		}
 	}
-}
-
-// leading returns how many words are left out as fillers at the start.
-func leading(why []reason) int {
-	n := 0
-	for n < len(why) && why[n] == filler {
-		n++
-	}
-	return n
 }
 
 var asides = []string{"saidTo", "heard", "alone", "recorder", "zhSaidTo", "zhAlone", "zhRecorder"}
