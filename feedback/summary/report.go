@@ -41,7 +41,7 @@ type said struct {
 // newest, each with its day.
 func (l Local) report(ctx context.Context, in feedback.SummaryInput) (string, error) {
 	var all []*said
-	var words int
+	words, wide := 0, 0
 	names := strings.Fields(in.Student)
 	for _, wanted := range [][]place{{inLesson}, {inHomework, inNotices}} {
 		for i, record := range in.Lessons {
@@ -54,6 +54,9 @@ func (l Local) report(ctx context.Context, in feedback.SummaryInput) (string, er
 					if slices.Contains(wanted, p.place) || p.place == inNotices && achievements(text) > 1 {
 						all = append(all, &said{text: text, record: i})
 						words += countWords(text)
+						if s[0].wide {
+							wide++
+						}
 					}
 				}
 			}
@@ -65,7 +68,7 @@ func (l Local) report(ctx context.Context, in feedback.SummaryInput) (string, er
 	if len(all) == 0 {
 		return "", errNoWords
 	}
-	days := daysOf(in.Lessons, isMostlyWide(all))
+	days := daysOf(in.Lessons, 2*wide > len(all))
 	if words <= shortReport || len(in.Lessons) < 3 {
 		return dated(all, days), nil
 	}
@@ -78,17 +81,6 @@ func (l Local) report(ctx context.Context, in feedback.SummaryInput) (string, er
 		}
 	}
 	return strings.Join(paragraphs, "\n\n"), nil
-}
-
-// isMostlyWide reports whether most sentences are in a script without spaces.
-func isMostlyWide(all []*said) bool {
-	wide := 0
-	for _, s := range all {
-		if words := parse(s.text); len(words) > 0 && words[0].wide {
-			wide++
-		}
-	}
-	return 2*wide > len(all)
 }
 
 // daysOf returns how the day of each record is written before a sentence, with the year if there
