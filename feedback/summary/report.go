@@ -75,11 +75,13 @@ func (l Local) report(ctx context.Context, in feedback.SummaryInput) (string, er
 	all = withoutPhrases(all, len(in.Lessons))
 	weigh(all, in.Student)
 	paragraphs := changes(all, len(in.Lessons), days)
-	for _, more := range []func([]*said, int) []*said{milestones, newest} {
-		if text := dated(more(all, len(in.Lessons)), days); text != "" {
+	add := func(more []*said) {
+		if text := dated(more, days); text != "" {
 			paragraphs = append(paragraphs, text)
 		}
 	}
+	add(milestones(all, len(in.Lessons)))
+	add(newest(all))
 	return strings.Join(paragraphs, "\n\n"), nil
 }
 
@@ -237,7 +239,7 @@ func milestones(all []*said, records int) (out []*said) {
 }
 
 // newest returns the first sentences of the newest record that are not told yet.
-func newest(all []*said, _ int) (out []*said) {
+func newest(all []*said) (out []*said) {
 	for _, s := range all {
 		if s.record == all[len(all)-1].record && !s.told && len(out) < maxNow {
 			out = append(out, s)
