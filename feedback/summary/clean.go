@@ -232,10 +232,11 @@ func endAtAsides(words []word, drop []reason) {
 
 func hasCapital(w word) bool { return !w.wide && w.text != strings.ToLower(w.text) }
 
+// wordSet returns words as a set. Those of a phrase have "_" between them, as in classes.txt.
 func wordSet(text string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		m[w] = true
+	for w := range strings.FieldsSeq(text) {
+		m[strings.ReplaceAll(w, "_", " ")] = true
 	}
 	return m
 }

@@ -289,16 +289,8 @@ func (v *view) isCue(i int) bool { return v.classes[i]&cues != 0 || v.hesitates(
 var cues = classSet("cue corrects")
 
 // follows are such words that follow what they correct.
-var follows = phraseSet("actually, rather, sorry, i mean, i should say, i tell a lie, i beg her pardon, " +
-	"i beg his pardon, i beg your pardon, 其实, 才对, 说错了, 不好意思")
-
-func phraseSet(text string) map[string]bool {
-	m := map[string]bool{}
-	for p := range strings.SplitSeq(text, ", ") {
-		m[p] = true
-	}
-	return m
-}
+var follows = wordSet(`actually rather sorry i_mean i_should_say i_tell_a_lie i_beg_her_pardon i_beg_his_pardon
+	i_beg_your_pardon 其实 才对 说错了 不好意思`)
 
 // afterIs returns where what follows words such as "it is" begins, if they are at i.
 func (v *view) afterIs(i int) int {
@@ -311,7 +303,7 @@ func (v *view) afterIs(i int) int {
 }
 
 // introduces are words between those such as "no" and a correction.
-var introduces = phraseSet("that should be, it should be, that's, it's, it is, it was, 应该是, 是")
+var introduces = wordSet("that_should_be it_should_be that's it's it_is it_was 应该是 是")
 
 // asksWhatWasSaid reports whether a clause is one such as "did I say Tuesday?".
 func asksWhatWasSaid(words []word) bool {

@@ -90,8 +90,8 @@ var belongs = wordSet("before after until because since")
 const maxName = 3
 
 // connects are words that go with the clause after them.
-var connects = phraseSet("and, and then, and also, also, so, oh and, don't forget, and don't forget, remember, " +
-	"please remember, one thing, one more thing, 还有, 另外, 然后, 还有就是, 还有一件事, 对了, 别忘了, 跟家长说一下, 另外跟家长说一下")
+var connects = wordSet(`and and_then and_also also so oh_and don't_forget and_don't_forget remember
+	please_remember one_thing one_more_thing 还有 另外 然后 还有就是 还有一件事 对了 别忘了 跟家长说一下 另外跟家长说一下`)
 
 // places returns the place of each clause, as the model chooses.
 func (t *table) places(v *view) []place {

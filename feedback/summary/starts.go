@@ -111,8 +111,7 @@ func (v *view) isRepeated(from, end int) bool {
 }
 
 var (
-	endsNone = phraseSet("or, so, of, is, are, was, be, at, by, from, it's, he's, she's, they're, we're, that's, " +
-		"only, then, and then")
+	endsNone = wordSet("or so of is are was be at by from it's he's she's they're we're that's only then and_then")
 	// beginsAgain are words with which no clause ends in Chinese, resumes characters with which
 	// another statement begins after 了.
 	beginsAgain = wordSet(`是 才 就 和 没 在 从 往 又 只 就是 有点 有一点 第一次 特别 非常 比较 还是 应该 可以
