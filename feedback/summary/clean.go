@@ -127,9 +127,6 @@ func isAdjective(low string) bool {
 // unwanted returns why each of words is left out, and ends sentences where what was left out ended
 // one.
 func unwanted(words []word) []reason {
-	if len(words) == 0 {
-		return nil
-	}
 	l := analyze(words)
 	drop := l.decide(weights().scores(l))
 	for i, w := range words {

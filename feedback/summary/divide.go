@@ -8,9 +8,6 @@ const maxSentence = 90
 
 // divide ends clauses and sentences in long stretches without marks, as the model chooses.
 func (t *table) divide(words []word) []word {
-	if len(words) == 0 {
-		return nil
-	}
 	v := newView(words)
 	for _, c := range v.clauses {
 		if c.to-c.from <= longClause {

@@ -15,8 +15,7 @@ func (v *view) repairs() []span {
 	cue := uint64(1) << classNumber["cue"]
 	seen := make([]int, n+1) // the last j+1 for which a span from i was added
 	add := func(from, term, to int) {
-		if from >= 0 && from < term && term <= to && to < n && seen[from] != to+1 && !v.inAmount(from) &&
-			(term < to || !v.countsOn(from, to)) {
+		if seen[from] != to+1 && !v.inAmount(from) && (term < to || !v.countsOn(from, to)) {
 			seen[from] = to + 1
 			out = append(out, span{from: from, to: to, meant: v.isMeant(from, term, to),
 				keys: v.repairFeatures(from, term, to)})
