@@ -8,42 +8,45 @@ import (
 //go:embed classes.txt
 var classText string
 
-// classes returns the classes of the words of phrases as a set of bits, by the first word of each
-// phrase, and the number of each class by its name.
-var phrasesOf, classNumber = func() (map[string][]phrase, map[string]int) {
-	phrases, numbers := map[string][]phrase{}, map[string]int{}
+// phrasesOf are the phrases of classes by their first words, classBits a bit for each class by its
+// name.
+var phrasesOf, classBits = func() (map[string][]phrase, map[string]uint64) {
+	phrases, bits := map[string][]phrase{}, map[string]uint64{}
 	for line := range strings.Lines(classText) {
 		title, list, ok := strings.Cut(strings.TrimSpace(line), ": ")
 		if !ok || line[0] == '#' {
 			continue
 		}
-		n := len(numbers)
-		numbers[title] = n
+		bits[title] = 1 << len(bits)
 		for p := range strings.FieldsSeq(list) {
 			words := parseSentence(strings.ReplaceAll(p, "_", " "))
 			lows := make([]string, len(words))
 			for i, w := range words {
 				lows[i] = w.low
 			}
-			phrases[lows[0]] = append(phrases[lows[0]], phrase{lows, n})
+			phrases[lows[0]] = append(phrases[lows[0]], phrase{lows, bits[title]})
 		}
 	}
-	return phrases, numbers
+	return phrases, bits
 }()
 
 // phrase is some words of a class.
 type phrase struct {
 	words []string
-	class int
+	class uint64
 }
 
 // learnt are the classes of which the model has learnt something.
-var learnt = uint64(1)<<classNumber["corrects"] - 1
+var learnt = classSet("corrects") - 1
 
 // classSet returns some classes as a set.
 func classSet(titles string) (set uint64) {
 	for title := range strings.FieldsSeq(titles) {
-		set |= 1 << classNumber[title]
+		bit, ok := classBits[title]
+		if !ok {
+			panic("summary: there is no class " + title)
+		}
+		set |= bit
 	}
 	return set
 }
@@ -58,8 +61,8 @@ func classesOf(words []word) []uint64 {
 		for _, p := range phrasesOf[w.low] {
 			if matches(words[i:], p.words) {
 				for j := range p.words {
-					out[i+j] |= 1 << p.class
-					if j > 0 && learnt>>p.class&1 == 1 {
+					out[i+j] |= p.class
+					if j > 0 && learnt&p.class != 0 {
 						out[i+j] |= 1 << goesOnBit
 					}
 				}

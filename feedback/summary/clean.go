@@ -51,9 +51,7 @@ func blocks(words []word) (out [][]word) {
 // asks reports whether some of words may be a request or correct something.
 func asks(words []word) bool {
 	v := newView(words)
-	asked := v.in(0, len(words))&cues != 0
-	v.anchors(func(int, int) { asked = true })
-	return asked
+	return v.in(0, len(words))&cues != 0 || len(v.anchors()) > 0
 }
 
 // cleanBlock cleans a part of a lesson, and reports whether some of it is not to be written. What

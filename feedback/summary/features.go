@@ -219,7 +219,7 @@ func (k *keys) each(id uint32, set uint64, values ...uint32) {
 	}
 }
 
-func (v *view) has(set uint64, class string) bool { return set>>classNumber[class]&1 == 1 }
+func (v *view) has(set uint64, class string) bool { return set&classBits[class] != 0 }
 
 // shape returns who is spoken of and to in a set of classes.
 func (v *view) shape(set uint64) uint32 {
@@ -234,11 +234,11 @@ func (v *view) shape(set uint64) uint32 {
 func analyze(words []word) *lattice {
 	v := newView(words)
 	l := &lattice{view: v, asked: make([]bool, len(words))}
-	v.anchors(func(from, to int) {
-		for i := from; i < to; i++ {
+	for _, a := range v.anchors() {
+		for i := a.from; i < a.to; i++ {
 			l.asked[i] = true
 		}
-	})
+	}
 	for c := range v.clauses {
 		l.whole = append(l.whole, v.clauseFeatures(c))
 		l.size = append(l.size, v.clauses[c].to-v.clauses[c].from)

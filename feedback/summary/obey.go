@@ -213,9 +213,7 @@ func (o *obeyed) release(i, end int) {
 	for to < end && o.drop[to] == unsaid {
 		to++
 	}
-	asked := false
-	newView(o.v.words[i:to]).anchors(func(int, int) { asked = true })
-	if !asked {
+	if len(newView(o.v.words[i:to]).anchors()) == 0 {
 		mark(o.drop[i:to], kept)
 	}
 }

@@ -12,7 +12,6 @@ const (
 func (v *view) repairs() []span {
 	var out []span
 	n := len(v.words)
-	cue := uint64(1) << classNumber["cue"]
 	seen := make([]int, n+1) // the last j+1 for which a span from i was added
 	add := func(from, term, to int) {
 		if seen[from] != to+1 && !v.inAmount(from) && (term < to || !v.countsOn(from, to)) {
@@ -27,7 +26,7 @@ func (v *view) repairs() []span {
 				continue
 			}
 			last := term
-			for last < j && v.classes[last]&cue != 0 {
+			for last < j && v.classes[last]&learntCues != 0 {
 				last++
 			}
 			if j > last+2 && v.words[j-1].end == inside && v.ids[j] != v.id(term-1) {
@@ -95,13 +94,15 @@ func (v *view) inAmount(i int) bool {
 // amountParts stand between the numbers of an amount or a time.
 var amountParts = wordSet(`past point pounds dollars 点 點 分 秒 小时 月 年 块 元 毛 米`)
 
+// learntCues are words such as "no" of which the model has learnt.
+var learntCues = classSet("cue")
+
 // hesitates reports whether a hesitation begins at i.
 func (v *view) hesitates(i int) bool { return v.has(v.classes[i], "hesitation") }
 
 // beginsCue reports whether words such as "no" and "I mean" begin at i.
 func (v *view) beginsCue(i int) bool {
-	cue := uint64(1) << classNumber["cue"]
-	return v.classes[i]&cue != 0 && (i == 0 || v.classes[i-1]&cue == 0 || v.words[i-1].end != inside)
+	return v.classes[i]&learntCues != 0 && (i == 0 || v.classes[i-1]&learntCues == 0 || v.words[i-1].end != inside)
 }
 
 // termIn returns where such words begin after i, or j.
@@ -170,7 +171,7 @@ func (v *view) repairFeatures(from, term, to int) keys {
 	if gap > 0 && v.words[term-1].end != inside {
 		kind |= 4
 	}
-	if gap > 0 && v.in(term, to)>>classNumber["cue"]&1 == 0 {
+	if gap > 0 && v.in(term, to)&learntCues == 0 {
 		kind |= 8 // only a hesitation
 	}
 	pattern := uint32(0)

@@ -80,11 +80,11 @@ func secrets(words []word, labels []label) []bool {
 		if labels[r[0]] < goes || r[1]-r[0] < 7 {
 			continue
 		}
-		v.anchors(func(from, to int) {
-			for i := r[0]; from >= r[0] && to <= r[1] && i < r[1]; i++ {
-				out[i] = v.in(from, to)>>classNumber["cue"]&1 == 0 || labels[i] == goes
+		for _, a := range v.anchors() {
+			for i := r[0]; a.from >= r[0] && a.to <= r[1] && i < r[1]; i++ {
+				out[i] = v.in(a.from, a.to)&learntCues == 0 || labels[i] == goes
 			}
-		})
+		}
 	}
 	return out
 }
@@ -94,10 +94,9 @@ func secrets(words []word, labels []label) []bool {
 func (s *sample) allow() {
 	n := len(s.labels)
 	s.mayKeep, s.mayDrop, s.maySpan = make([]bool, n), make([]bool, n), make([]bool, len(s.lattice.spans))
-	classes := classesOf(s.lattice.words)
 	for i, l := range s.labels {
 		s.mayKeep[i] = l <= mayGo
-		s.mayDrop[i] = (l == goes || l == mayGo || l == spoilt && classes[i]>>classNumber["hesitation"]&1 == 1) &&
+		s.mayDrop[i] = (l == goes || l == mayGo || l == spoilt && s.lattice.hesitates(i)) &&
 			!s.lattice.asked[i]
 	}
 	for i, p := range s.lattice.spans {

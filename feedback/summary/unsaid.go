@@ -12,14 +12,14 @@ const (
 // unsaidSpans returns the spans that are perhaps not to be written, with the words that say so.
 func (v *view) unsaidSpans() []span {
 	var out []span
-	type pair struct{ from, to int }
-	seen := map[pair]bool{}
-	v.anchors(func(p, q int) {
+	seen := map[stretch]bool{}
+	for _, a := range v.anchors() {
+		p, q := a.from, a.to
 		about := v.asksNothing(p, q)
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
-				if p-i+j-q >= minPrivate && !seen[pair{i, j}] {
-					seen[pair{i, j}] = true
+				if p-i+j-q >= minPrivate && !seen[stretch{i, j}] {
+					seen[stretch{i, j}] = true
 					last := v.words[j-1]
 					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j),
 						meant: about || last.end == inside && strings.HasSuffix(last.low, "'s") || // "last week's"
@@ -27,7 +27,7 @@ func (v *view) unsaidSpans() []span {
 				}
 			}
 		}
-	})
+	}
 	return out
 }
 
@@ -47,9 +47,14 @@ var (
 	manners  = wordSet("错 歪 反 得 太 满") // after 写
 )
 
-// anchors finds the words that may say that something is not to be written.
-func (v *view) anchors(found func(from, to int)) {
-	not, write, direct := classSet("not"), classSet("write"), classSet("secret retract")
+var (
+	negative, writing, saying = classSet("not"), classSet("write"), classSet("say")
+	direct                    = classSet("secret retract")
+	starters                  = classSet("they join me det kin duty hesitation")
+)
+
+// anchors returns the words that may say that something is not to be written.
+func (v *view) anchors() (out []stretch) {
 	n := len(v.words)
 	for p := 0; p < n; p++ {
 		q := p + 1
@@ -58,20 +63,21 @@ func (v *view) anchors(found func(from, to int)) {
 			for q < n && v.classes[q]&direct != 0 {
 				q++
 			}
-		case v.classes[p]&not != 0:
-			for q < min(n, p+6) && v.classes[q]&write == 0 && v.words[q-1].end == inside {
+		case v.classes[p]&negative != 0:
+			for q < min(n, p+6) && v.classes[q]&writing == 0 && v.words[q-1].end == inside {
 				q++
 			}
-			if q == min(n, p+6) || v.classes[q]&write == 0 {
+			if q == min(n, p+6) || v.classes[q]&writing == 0 {
 				continue
 			}
 			q++
 		default:
 			continue
 		}
-		found(p, q)
+		out = append(out, stretch{p, q})
 		p = q - 1
 	}
+	return out
 }
 
 func (v *view) unsaidStarts(p int) []int {
@@ -97,9 +103,7 @@ func (v *view) unsaidEnds(q int) []int {
 // mayStart reports whether a statement may start at i within a long clause.
 func (v *view) mayStart(i int) bool {
 	c := v.clauseOf(i)
-	set := v.classes[i]
-	return c.to-c.from > 5 && (v.has(set, "they") || v.has(set, "join") || v.has(set, "me") ||
-		v.has(set, "det") || v.has(set, "kin") || v.has(set, "duty") || v.has(set, "hesitation"))
+	return c.to-c.from > 5 && v.classes[i]&starters != 0
 }
 
 // unsaidFeatures returns what is seen of words[from:to] with words[p:q] that say that they are not
@@ -120,16 +124,14 @@ func (v *view) unsaidFeatures(from, p, q, to int) keys {
 	}
 	before, sBefore := clausesIn(from, p)
 	after, sAfter := clausesIn(q, to)
-	trouble := uint64(1) << classNumber["trouble"]
 	pre, post := v.in(from, p), v.in(q, to)
-	direct := v.classes[p]
 	start, end := v.ends(from)/4, v.ends(to)/4
 	k.add(300, v.wide)
 	k.add(301, before, after)
 	k.add(302, sBefore, sAfter, v.wide)
 	k.add(303, start, end, v.wide)
 	k.add(304, bucket(p-from), bucket(to-q), v.wide)
-	k.add(305, bit(pre&trouble != 0), bit(post&trouble != 0), v.wide)
+	k.add(305, bit(pre&troubles != 0), bit(post&troubles != 0), v.wide)
 	k.add(306, v.id(from))
 	k.add(307, v.id(from), v.id(from+1))
 	k.add(308, v.id(to))
@@ -144,7 +146,7 @@ func (v *view) unsaidFeatures(from, p, q, to int) keys {
 	k.add(317, v.id(p-1), v.id(p))
 	k.add(318, v.id(q), bucket(to-q))
 	k.add(319, v.id(q), v.id(q+1), bit(to > q))
-	k.each(320, direct, before, after)
+	k.each(320, v.classes[p], before, after)
 	k.each(321, v.in(p-8, p), bit(before > 0), bit(after > 1))
 	k.each(322, v.set(from), start)
 	k.each(323, v.set(to), end)
@@ -174,17 +176,16 @@ func (v *view) unsaidFeatures(from, p, q, to int) keys {
 		}
 		return min(count, 6)
 	}
-	say := uint64(1) << classNumber["say"]
 	k.add(337, starts(from, p), v.wide, start)
 	k.add(338, starts(q, to), v.wide, end)
-	k.each(339, v.set(from), start, bit(from < p && pre&say != 0))
+	k.each(339, v.set(from), start, bit(from < p && pre&saying != 0))
 	k.each(340, v.set(from-1), start)
 	k.each(341, v.set(from+1), start, bit(from < p))
 	k.each(342, v.set(to), end, bit(to > q))
 	k.each(343, v.set(to+1), end, bit(to > q))
-	k.add(344, bit(v.set(from-1)&say != 0), start)
+	k.add(344, bit(v.set(from-1)&saying != 0), start)
 	// what stays on both sides
-	k.add(334, bit(v.in(from-14, from)&trouble != 0), bit(v.in(to, to+14)&trouble != 0))
+	k.add(334, bit(v.in(from-14, from)&troubles != 0), bit(v.in(to, to+14)&troubles != 0))
 	k.add(335, bit(from > 0 && v.words[from-1].end < sentence && before > 0), v.wide)
 	k.add(336, bit(to < n && end < uint32(sentence)), bit(after > 0), v.wide)
 	return k
