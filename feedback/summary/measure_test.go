@@ -230,7 +230,7 @@ func TestMeasure(t *testing.T) {
 				require.NoError(t, err)
 				require.Empty(t, s.WarningCodes, n.name)
 				for _, p := range strings.Split(s.Text, "\n\n") {
-					for _, sentence := range sentences(p) {
+					for _, sentence := range script.Sentences(p) {
 						require.True(t, isSaid(sentence, n.lessons()), "%s: not said: %q", n.name, sentence)
 					}
 				}

@@ -36,6 +36,19 @@ func paragraphs(text string) []string {
 	return out
 }
 
+// sentencesOf returns the sentences of a text. A line without marks is one.
+func sentencesOf(text string) []string {
+	var out []string
+	for _, p := range paragraphs(text) {
+		for _, s := range script.Sentences(p) {
+			if !isNoise(s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
 // tidyRune maps all line breaks to \n and all white space to a space, and drops invisible
 // characters.
 func tidyRune(r rune) rune {
@@ -95,9 +108,6 @@ func endsSentence(s string) bool {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return script.IsTerminator(r) || r == '；' || r == ';'
 }
-
-// sentences splits a paragraph after its end marks.
-func sentences(p string) []string { return script.Sentences(p) }
 
 // isNoise reports whether s contains no letters and digits outside of brackets, in which
 // transcribers put remarks such as [Music].

@@ -7,19 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sentencesOf returns the sentences of a transcript.
-func sentencesOf(text string) []string {
-	var out []string
-	for _, p := range paragraphs(text) {
-		for _, s := range sentences(p) {
-			if !isNoise(s) {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
-}
-
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -85,21 +85,16 @@ const numerals = "零〇一二两三四五六七八九十百千万半"
 // weekday matches a Chinese weekday, of which the last character is a number or one of these.
 var weekday = regexp.MustCompile(`^(?:星期|礼拜|周)[一二三四五六日天末]`)
 
-// parse returns the words of a lesson. A line without marks is a sentence.
+// parse returns the words of a lesson.
 func parse(text string) []word {
 	var words []word
-	for _, line := range paragraphs(text) {
-		for _, s := range sentences(line) {
-			if isNoise(s) {
-				continue
-			}
-			next := parseSentence(s)
-			if n := len(words); n > 0 && len(next) > 0 && words[n-1].mark == "" && continuesLine[next[0].low] {
-				words[n-1].end = clause
-				next[0].space = true
-			}
-			words = append(words, next...)
+	for _, s := range sentencesOf(text) {
+		next := parseSentence(s)
+		if n := len(words); n > 0 && len(next) > 0 && words[n-1].mark == "" && continuesLine[next[0].low] {
+			words[n-1].end = clause
+			next[0].space = true
 		}
+		words = append(words, next...)
 	}
 	return words
 }
