@@ -161,7 +161,7 @@ func (v *view) beginsAnew(from, term, to int) bool {
 	if from == start || v.words[term-1].mark == "" && !twoSubjects {
 		return false
 	}
-	subject, _, _ := strings.Cut(v.words[start].low, "'")
+	subject := stem(v.words[start].low)
 	isVerb := func(w word) bool { return verbs[w.low] }
 	return (pronouns[subject] || subject == "please" || verbs[subject] ||
 		twoSubjects && slices.ContainsFunc(v.words[start:from], isVerb)) &&
@@ -334,8 +334,7 @@ func (v *view) isStatement(from, end int) bool {
 	if first.wide {
 		return end-from > 2 && v.has(v.classes[from], "they")
 	}
-	subject, _, _ := strings.Cut(first.low, "'")
-	return end-from > 1 && (pronouns[subject] || v.has(v.classes[from], "det") && v.has(v.in(from, end), "be"))
+	return end-from > 1 && (pronouns[stem(first.low)] || v.has(v.classes[from], "det") && v.has(v.in(from, end), "be"))
 }
 
 // unfinished are the classes of words with which no statement ends.

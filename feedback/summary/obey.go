@@ -1,9 +1,6 @@
 package summary
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 const (
 	maxMeant   = 3 // clauses before a request that go with it, where there are no marks
@@ -304,8 +301,7 @@ func isTail(words []word) bool {
 	last := words[len(words)-1]
 	return !last.wide && last.mark != "" && len(words) <= maxHeads && !v.has(v.classes[0], "join") &&
 		!v.has(v.classes[0], "duty") && !slices.ContainsFunc(words, func(w word) bool {
-		subject, _, _ := strings.Cut(w.low, "'")
-		return isFigure(w) || pronouns[subject] || verbs[w.low]
+		return isFigure(w) || pronouns[stem(w.low)] || verbs[w.low]
 	})
 }
 

@@ -120,9 +120,15 @@ var (
 	arrives = wordSet("迟 签 报 学") // before 到, of words that are whole
 )
 
+// stem returns what stands before an apostrophe: "she" of "she's".
+func stem(low string) string {
+	low, _, _ = strings.Cut(low, "'")
+	return low
+}
+
 // begins reports whether a statement begins at i.
 func (v *view) begins(i int) bool {
-	subject, _, _ := strings.Cut(v.words[i].low, "'")
+	subject := stem(v.words[i].low)
 	return pronouns[subject] || subject == "there" || v.has(v.classes[i], "det") ||
 		v.words[i].wide && v.has(v.classes[i], "they")
 }
@@ -130,7 +136,7 @@ func (v *view) begins(i int) bool {
 // endsTooSoon reports whether no statement ends as words[from:end] do.
 func (v *view) endsTooSoon(from, end int) bool {
 	for i := from + 1; i < end; i++ {
-		if subject, _, _ := strings.Cut(v.words[i].low, "'"); pronouns[subject] || questions[subject] {
+		if subject := stem(v.words[i].low); pronouns[subject] || questions[subject] {
 			return false // "that's who he is, he wins"
 		}
 	}
