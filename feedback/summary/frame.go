@@ -1,9 +1,6 @@
 package summary
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // place is the part of a text that a clause belongs to.
 type place byte
@@ -28,7 +25,7 @@ func pieces(words []word, lesson int) []piece {
 	}
 	v := newView(words)
 	var out []piece
-	for c, at := range v.settle(weights().places(v)) {
+	for c, at := range v.settle() {
 		from, to := v.clauses[c].from, v.clauses[c].to
 		if last := len(out) - 1; c > 0 && v.sentence[c] == v.sentence[c-1] && out[last].place == at {
 			out[last].words = append(out[last].words, words[from:to]...)
@@ -42,10 +39,13 @@ func pieces(words []word, lesson int) []piece {
 	return out
 }
 
-// settle returns the places of clauses, of which some belong to the clause beside them, whatever
-// the model chose.
-func (v *view) settle(chosen []place) []place {
-	out := slices.Clone(chosen)
+// settle returns the places of clauses, as the model chooses, but for those that belong to the
+// clause beside them.
+func (v *view) settle() []place {
+	chosen, out := make([]place, len(v.clauses)), make([]place, len(v.clauses))
+	for c, at := range weights().choose(len(v.clauses), v.placeFeatures, v.placeAfter) {
+		chosen[c], out[c] = place(at), place(at)
+	}
 	if from, to := v.clauses[0].from, v.clauses[0].to; says(textOf(v.words[from:to]), "heading", "zhHeading") {
 		chosen[0], out[0] = inLesson, inLesson
 		if len(out) > 1 && v.sentence[1] == 0 && v.clauses[1].to-v.clauses[1].from <= maxName {
@@ -92,16 +92,6 @@ const maxName = 3
 // connects are words that go with the clause after them.
 var connects = wordSet(`and and_then and_also also so oh_and don't_forget and_don't_forget remember
 	please_remember one_thing one_more_thing 还有 另外 然后 还有就是 还有一件事 对了 别忘了 跟家长说一下 另外跟家长说一下`)
-
-// places returns the place of each clause, as the model chooses.
-func (t *table) places(v *view) []place {
-	made := t.choose(len(v.clauses), v.placeFeatures, v.placeAfter)
-	out := make([]place, len(made))
-	for i, m := range made {
-		out[i] = place(m)
-	}
-	return out
-}
 
 // placeFeatures returns what is seen of the place of a clause.
 func (v *view) placeFeatures(c int) keys {
