@@ -179,10 +179,11 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		warnShortened(&out, what, left)
 	}
 	if a.truncated {
-		warn(&out, feedback.WarningIncomplete)
+		warn(&out, feedback.WarningIncomplete,
+			"The text may be incomplete: it reached the length limit of the summary service.")
 	}
 	if !known {
-		warn(&out, feedback.WarningUnknownName)
+		warn(&out, feedback.WarningUnknownName, "The text mentions a person whose name could not be restored.")
 	}
 	if bad := unsupported(text, sources(in)); len(bad) > 0 {
 		warnUnsupported(&out, bad)

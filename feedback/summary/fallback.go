@@ -12,16 +12,9 @@ import (
 	"lessonkit.example/feedback/internal/script"
 )
 
-var warnings = map[feedback.SummaryWarning]string{
-	feedback.WarningFallback: "The summary service could not be used; " +
-		"this text consists of the lesson's own sentences.",
-	feedback.WarningIncomplete:  "The text may be incomplete: it reached the length limit of the summary service.",
-	feedback.WarningUnknownName: "The text mentions a person whose name could not be restored.",
-}
-
 // warn adds a warning.
-func warn(s *feedback.Summary, code feedback.SummaryWarning) {
-	s.Warning = strings.TrimSpace(s.Warning + " " + warnings[code])
+func warn(s *feedback.Summary, code feedback.SummaryWarning, text string) {
+	s.Warning = strings.TrimSpace(s.Warning + " " + text)
 	s.WarningCodes = append(s.WarningCodes, code)
 }
 
@@ -39,8 +32,7 @@ func warnShortened(s *feedback.Summary, what string, left []string) {
 	if more := len(left) - maxNamed; more > 0 {
 		text += fmt.Sprintf("\n- and %d more", more)
 	}
-	s.Warning = strings.TrimSpace(s.Warning + " " + text)
-	s.WarningCodes = append(s.WarningCodes, feedback.WarningShortened)
+	warn(s, feedback.WarningShortened, text)
 }
 
 // warnUnsupported adds a warning that names figures of the text with their places, in the text's
@@ -62,8 +54,7 @@ func warnUnsupported(s *feedback.Summary, figures []figure) {
 	if len(figures) > maxNamed {
 		list = append(list, "…")
 	}
-	s.Warning = strings.TrimSpace(s.Warning + " " + fmt.Sprintf(format, strings.Join(list, separator)))
-	s.WarningCodes = append(s.WarningCodes, feedback.WarningUnsupported)
+	warn(s, feedback.WarningUnsupported, fmt.Sprintf(format, strings.Join(list, separator)))
 }
 
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then
@@ -93,7 +84,8 @@ func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (fee
 		return feedback.Summary{}, err
 	}
 	f.log.LogAttrs(ctx, slog.LevelWarn, "fallback summary used", slog.String("error", err.Error()))
-	warn(&second, feedback.WarningFallback)
+	warn(&second, feedback.WarningFallback,
+		"The summary service could not be used; this text consists of the lesson's own sentences.")
 	return second, nil
 }
 

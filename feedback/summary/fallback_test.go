@@ -34,7 +34,7 @@ func TestFallback(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, feedback.Summary{
 		Text: "The secret sentence about Ana.", Source: feedback.SummaryLocal,
-		Warning:      warnings[feedback.WarningFallback],
+		Warning:      "The summary service could not be used; this text consists of the lesson's own sentences.",
 		WarningCodes: []feedback.SummaryWarning{feedback.WarningFallback},
 	}, s)
 	require.Contains(t, logged.String(), "error=away")
