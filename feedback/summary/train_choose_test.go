@@ -109,26 +109,12 @@ func placesIn(t *testing.T, divider *table, m markedText, weight float64, note i
 // field is.
 func trainChoices(texts [][]choice) map[uint32]float64 {
 	all := slices.Concat(texts...)
-	first, numbers := map[uint32]int{}, map[uint32]int32{}
-	var known []uint32
+	var lists []keys
+	var notes []int
 	for _, c := range all {
-		for _, k := range c.keys {
-			if n, seen := first[k]; !seen {
-				first[k] = c.note
-			} else if _, ok := numbers[k]; n != c.note && !ok {
-				numbers[k] = int32(len(known))
-				known = append(known, k)
-			}
-		}
+		lists, notes = append(lists, c.keys), append(notes, c.note)
 	}
-	seen := make([][]int32, len(all))
-	for i, c := range all {
-		for _, k := range c.keys {
-			if n, ok := numbers[k]; ok {
-				seen[i] = append(seen[i], n)
-			}
-		}
-	}
+	known, seen := numbered(lists, notes)
 	starts := []int{0}
 	for _, c := range texts {
 		starts = append(starts, starts[len(starts)-1]+len(c))
@@ -136,8 +122,7 @@ func trainChoices(texts [][]choice) map[uint32]float64 {
 	mean := map[uint32]float64{}
 	for order := range trainings {
 		random := rand.New(rand.NewPCG(3, uint64(order))) //nolint:gosec // the same each time
-		weights := make([][choices]float64, len(known))
-		sum, squares := make([][choices]float64, len(known)), make([][choices]float64, len(known))
+		weights, past := make([][choices]float64, len(known)), make([][choices]history, len(known))
 		steps := 0.0
 		learn := func(c choice, seen []int32) {
 			var scores [choices]float64
@@ -155,11 +140,7 @@ func trainChoices(texts [][]choice) map[uint32]float64 {
 					continue
 				}
 				for _, f := range seen {
-					sum[f][i] += x
-					squares[f][i] += x * x
-					average := max(0, math.Abs(sum[f][i])/steps-choiceSparsity)
-					w := learningRate * steps * average / (1 + math.Sqrt(squares[f][i]))
-					weights[f][i] = -math.Copysign(w, sum[f][i])
+					weights[f][i] = past[f][i].step(x, steps, choiceSparsity)
 				}
 			}
 		}

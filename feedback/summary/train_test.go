@@ -261,65 +261,72 @@ func (g *gradient) add(features []int32, x float64) {
 	}
 }
 
-// trainer learns weights of the features that at least two notes have, by their numbers.
-type trainer struct {
-	keys         []uint32
-	numbers      map[uint32]int32
-	weights      []float64
-	sum, squares []float64 // of the gradients
-	steps        float64
-}
-
-func newTrainer(samples []*sample) *trainer {
-	t := &trainer{numbers: map[uint32]int32{}}
-	first := map[uint32]int{}
-	each := func(f func(all []keys, note int)) {
-		for _, s := range samples {
-			for _, all := range [][]keys{s.lattice.filler, s.lattice.start, s.lattice.stop, s.lattice.whole} {
-				f(all, s.note)
-			}
-			for _, p := range s.lattice.spans {
-				f([]keys{p.keys}, s.note)
-			}
-		}
-	}
-	each(func(all []keys, note int) {
-		for _, k := range slices.Concat(all...) {
+// numbered returns the features that at least two notes have, and of each list of features the
+// numbers of those.
+func numbered(lists []keys, notes []int) (known []uint32, out [][]int32) {
+	first, numbers := map[uint32]int{}, map[uint32]int32{}
+	for i, list := range lists {
+		for _, k := range list {
 			if n, seen := first[k]; !seen {
-				first[k] = note
-			} else if _, known := t.numbers[k]; n != note && !known {
-				t.numbers[k] = 0
-				t.keys = append(t.keys, k)
+				first[k] = notes[i]
+			} else if _, ok := numbers[k]; n != notes[i] && !ok {
+				numbers[k] = int32(len(known))
+				known = append(known, k)
 			}
 		}
-	})
-	slices.Sort(t.keys)
-	for i, k := range t.keys {
-		t.numbers[k] = int32(i)
 	}
-	for _, s := range samples {
-		s.filler, s.start = t.numbered(s.lattice.filler), t.numbered(s.lattice.start)
-		s.stop, s.whole = t.numbered(s.lattice.stop), t.numbered(s.lattice.whole)
-		s.spans = nil
-		for _, p := range s.lattice.spans {
-			s.spans = append(s.spans, t.numbered([]keys{p.keys})[0])
-		}
-	}
-	n := len(t.keys)
-	t.weights, t.sum, t.squares = make([]float64, n), make([]float64, n), make([]float64, n)
-	return t
-}
-
-func (t *trainer) numbered(all []keys) [][]int32 {
-	out := make([][]int32, len(all))
-	for i, ks := range all {
-		for _, k := range ks {
-			if n, ok := t.numbers[k]; ok {
+	out = make([][]int32, len(lists))
+	for i, list := range lists {
+		for _, k := range list {
+			if n, ok := numbers[k]; ok {
 				out[i] = append(out[i], n)
 			}
 		}
 	}
-	return out
+	return known, out
+}
+
+// history is what is kept of the gradients of a weight.
+type history struct{ sum, squares float64 }
+
+// step adds a gradient, and returns the weight after so many steps.
+func (h *history) step(x, steps, sparsity float64) float64 {
+	h.sum += x
+	h.squares += x * x
+	mean := max(0, math.Abs(h.sum)/steps-sparsity)
+	return -math.Copysign(learningRate*steps*mean/(1+math.Sqrt(h.squares)), h.sum)
+}
+
+// trainer learns weights, by the numbers of their features.
+type trainer struct {
+	keys    []uint32
+	weights []float64
+	past    []history
+	steps   float64
+}
+
+func newTrainer(samples []*sample) *trainer {
+	var lists []keys
+	var notes []int
+	for _, s := range samples {
+		of := slices.Concat(s.lattice.filler, s.lattice.start, s.lattice.stop, s.lattice.whole)
+		for _, p := range s.lattice.spans {
+			of = append(of, p.keys)
+		}
+		lists, notes = append(lists, of...), append(notes, slices.Repeat([]int{s.note}, len(of))...)
+	}
+	known, numbers := numbered(lists, notes)
+	next := func(n int) [][]int32 {
+		out := numbers[:n]
+		numbers = numbers[n:]
+		return out
+	}
+	for _, s := range samples {
+		words := len(s.labels)
+		s.filler, s.start, s.stop = next(words), next(words), next(words)
+		s.whole, s.spans = next(len(s.lattice.whole)), next(len(s.lattice.spans))
+	}
+	return &trainer{keys: known, weights: make([]float64, len(known)), past: make([]history, len(known))}
 }
 
 func (t *trainer) scores(s *sample) scores {
@@ -342,12 +349,8 @@ func (t *trainer) learn(s *sample, g *gradient) {
 	s.expect(sc, false, s.weight, g)
 	s.expect(sc, true, -s.weight, g)
 	for _, i := range g.touched {
-		x := g.values[i]
+		t.weights[i] = t.past[i].step(g.values[i], t.steps, sparsity)
 		g.values[i] = 0
-		t.sum[i] += x
-		t.squares[i] += x * x
-		mean := max(0, math.Abs(t.sum[i])/t.steps-sparsity)
-		t.weights[i] = -math.Copysign(learningRate*t.steps*mean/(1+math.Sqrt(t.squares[i])), t.sum[i])
 	}
 	g.touched = g.touched[:0]
 }
