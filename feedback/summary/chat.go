@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"lessonkit.example/feedback"
@@ -79,8 +78,6 @@ type Chat struct {
 	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key
 	model         string
 	prompt        string
-	timeout       time.Duration // of an attempt
-	deadline      time.Duration // of all attempts
 	attempts      int
 	maxInputWords int
 	client        *http.Client
@@ -110,8 +107,6 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		authorize:     func(*http.Request) {},
 		model:         cfg.Model,
 		prompt:        cmp.Or(strings.TrimSpace(cfg.Prompt), strings.TrimSpace(defaultPrompt)),
-		timeout:       time.Minute,
-		deadline:      2 * time.Minute,
 		attempts:      4,
 		maxInputWords: 20_000,
 		// A redirect could take transcripts anywhere.

@@ -23,6 +23,8 @@ import (
 )
 
 const (
+	attemptTime    = time.Minute            // of one attempt
+	allTime        = 2 * time.Minute        // of all attempts
 	minWait        = 500 * time.Millisecond // doubles with each attempt
 	maxWait        = 10 * time.Second
 	maxAnswerBytes = 1 << 20
@@ -56,7 +58,7 @@ func (c *Chat) complete(ctx context.Context, messages []message) (answer, error)
 	if err != nil {
 		return answer{}, fmt.Errorf("summarize: %w", err)
 	}
-	deadline := time.Now().Add(c.deadline)
+	deadline := time.Now().Add(allTime)
 	all, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
@@ -91,7 +93,7 @@ func backoff(attempt int) time.Duration {
 
 // attempt sends the request once.
 func (c *Chat) attempt(ctx context.Context, body []byte) (answer, *failure) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
