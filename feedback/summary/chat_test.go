@@ -70,13 +70,13 @@ func TestChatRequest(t *testing.T) {
 		"request-en.json": {
 			in: feedback.SummaryInput{
 				Lessons: lessonsOf("Today Imma and Bach. Emma's bow, um, bars 9 to 16. Thursday, no, Friday. " +
-					"Many thanks, Ms Browne."),
-				Student: "Emma Brown", GuardianTitle: "Ms Brown", Date: "2026-11-23", Words: []string{"Bach"},
+					"Many thanks, Ms Browne and Jose\u0301."), // in another Unicode form than the name
+				Student: "Emma Brown", GuardianTitle: "Jos\u00e9 Brown", Date: "2026-11-23", Words: []string{"Bach"},
 			},
 			prompt:  "Other rules.\n",
-			private: []string{"Emma", "Imma", "Brown"},
+			private: []string{"Emma", "Imma", "Brown", "Jos"},
 			answer:  "[NAME_1_1] played bars 9 to 24 for [NAME_2_1] on Friday.",
-			text:    "Emma Brown played bars 9 to 24 for Ms Brown on Friday.",
+			text:    "Emma Brown played bars 9 to 24 for Jos\u00e9 Brown on Friday.",
 			warns:   `These numbers or dates were not said, please check them: "24" in line 1 at character 29.`,
 		},
 	} {
@@ -109,24 +109,6 @@ func TestChatRequest(t *testing.T) {
 			require.Equal(t, feedback.Summary{Text: c.text, Source: feedback.SummaryRemote, Warning: c.warns,
 				WarningCodes: []feedback.SummaryWarning{feedback.WarningUnsupported}}, s)
 			require.Empty(t, logged.String())
-		})
-	}
-}
-
-func TestNamesAreNotSentInAnyUnicodeForm(t *testing.T) {
-	t.Parallel()
-	const composed, decomposed = "Jos\u00e9", "Jose\u0301"
-	for name, said := range map[string]string{composed: decomposed, decomposed: composed} {
-		synctest.Test(t, func(t *testing.T) {
-			client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				require.NotContains(t, string(body), "Jos")
-				fmt.Fprint(w, reply)
-			})
-			c, _ := newChat(t, ChatConfig{Client: client})
-			_, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(said + " draws well."),
-				Student: name})
-			require.NoError(t, err)
 		})
 	}
 }
