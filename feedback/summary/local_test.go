@@ -162,9 +162,14 @@ func TestHomeworkOfSeveralLessonsComesOnce(t *testing.T) {
 
 func TestTranscriptsWithoutWordsAreAnError(t *testing.T) {
 	t.Parallel()
-	for _, in := range [][]string{nil, {""}, {" \n", "[Music]", "……"}} {
-		_, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(in...)})
-		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+	chat, _ := newChat(t, ChatConfig{}) // nothing is sent
+	for _, in := range [][]string{nil, {""}, {" \n", "[Music]", "……"}, {"♪"}} {
+		for _, s := range []feedback.Summarizer{Local{}, chat} {
+			for _, report := range []bool{false, true} {
+				_, err := s.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(in...), Report: report})
+				require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+			}
+		}
 	}
 }
 
