@@ -150,7 +150,7 @@ func (v *view) repairOf(from, last int) *repair {
 	if v.words[term].low == "well" && v.words[term-1].end >= sentence && v.words[end-1].end < sentence {
 		return nil // "three hundred words. Well, two, two minutes is"
 	}
-	if r := v.repairFor(&repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
+	if r := v.repairFor(repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
 	if r := v.retracing(from, term, to, last); r != nil {
@@ -175,7 +175,8 @@ func (v *view) sameEnd(from, term, to, last int) *repair {
 		!v.isTime(before.from) || !v.isTime(to) {
 		return nil
 	}
-	return &repair{min(from, before.from), before.from, term, term, to, to, to, last}
+	return &repair{first: min(from, before.from), from: before.from, rest: term, term: term, to: to, end: to, cue: to,
+		last: last}
 }
 
 // isTime reports whether words[i] is a day, a number or one such as 今天.
@@ -211,7 +212,7 @@ func (v *view) retracing(from, term, to, last int) *repair {
 			continue
 		}
 		if score, same := v.likeness(i, j, n); same || score > 0 {
-			return &repair{min(from, i), i, term, term, to, to, to, last}
+			return &repair{first: min(from, i), from: i, rest: term, term: term, to: to, end: to, cue: to, last: last}
 		}
 	}
 	return nil
@@ -229,11 +230,11 @@ func (v *view) repairBefore(cue int) *repair {
 		v.has(v.classes[from], "join") || !follows[textOf(v.words[cue:end])] {
 		return nil
 	}
-	return v.repairFor(&repair{from: from, term: from, to: from, end: cue, cue: end, last: from})
+	return v.repairFor(repair{from: from, term: from, to: from, end: cue, cue: end, last: from})
 }
 
 // repairFor returns a repair with the words for which it stands, or nil if there are none.
-func (v *view) repairFor(r *repair) (best *repair) {
+func (v *view) repairFor(r repair) (best *repair) {
 	from, term, to := r.from, r.term, r.to
 	first := max(0, term-maxReparandum)
 	for i := term - 1; i >= first; i-- {
@@ -257,7 +258,8 @@ func (v *view) repairFor(r *repair) (best *repair) {
 			continue
 		}
 		most = score
-		best = &repair{max(min(from, term), first), i, v.endOfAmount(i+n, term), term, to, r.end, r.cue, r.last}
+		r.first, r.from, r.rest = max(min(from, term), first), i, v.endOfAmount(i+n, term)
+		best = &r
 		if isNumber && n > 1 && i+n == term {
 			break // of "5 to 3, and 4 to 5, no, 5 to 4" the second one
 		}
