@@ -11,9 +11,9 @@ import (
 func (v *view) isMeant(from, term, to int) bool {
 	a, b := v.words[from], v.words[to]
 	switch {
-	case v.beginsAnew(from, term, to) || v.takesTooMuch(from, term, to) || v.losesFigure(from, term, to) ||
-		v.losesBetween(from, term, to) || v.isAnother(from, term, to) || v.hasSentence(from, term) ||
-		v.inDate(from) && b.kind != month ||
+	case v.beginsAnew(from, term, to), v.takesTooMuch(from, term, to), v.losesFigure(from, term, to),
+		v.losesBetween(from, term, to), v.isAnother(from, term, to), v.hasSentence(from, term),
+		v.inDate(from) && b.kind != month,
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
 	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
