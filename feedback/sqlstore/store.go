@@ -114,30 +114,15 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// execer is a transaction or PostgreSQL's pool.
-type execer interface {
-	querier
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // update runs fn in a transaction. fn may run more than once.
 func (s *Store) update(ctx context.Context, op string, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	return wrap(op, s.db.Update(ctx, fn))
 }
 
-// single is update for a single statement, which PostgreSQL commits by itself, in a third of the
-// round trips.
-func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Context, q execer) error) error {
-	if s.db.Engine == db.Postgres {
-		return wrap(op, fn(ctx, s.db.W))
-	}
-	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
-}
-
 // exec runs a single statement, and returns notFound, which may be nil, if it changes no row.
 func (s *Store) exec(ctx context.Context, op string, notFound error, query string, args ...any) error {
-	return s.single(ctx, op, func(ctx context.Context, q execer) error {
-		return execOne(ctx, q, notFound, query, args...)
+	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
+		return execOne(ctx, tx, notFound, query, args...)
 	})
 }
 
@@ -257,8 +242,8 @@ func one[T any](
 }
 
 // execOne runs a statement, and returns notFound if it changes no row.
-func execOne(ctx context.Context, q execer, notFound error, query string, args ...any) error {
-	res, err := q.ExecContext(ctx, query, args...)
+func execOne(ctx context.Context, tx *sql.Tx, notFound error, query string, args ...any) error {
+	res, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ func (s *Store) Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (fee
 func (s *Store) AddUsage(
 	ctx context.Context, teacher uuid.UUID, u feedback.Usage, at time.Time,
 ) (sum feedback.Usage, err error) {
-	err = s.single(ctx, "count usage", func(ctx context.Context, q execer) error {
-		sum, err = addUsage(ctx, q, teacher, u, at)
+	err = s.update(ctx, "count usage", func(ctx context.Context, tx *sql.Tx) error {
+		sum, err = addUsage(ctx, tx, teacher, u, at)
 		return err
 	})
 	return sum, err
