@@ -112,7 +112,6 @@ type Audio struct {
 // Transcript is recognised speech.
 type Transcript struct {
 	Text     string        // what was said, punctuated; "" if nothing
-	Language string        // of the speech, such as "en" or "english"; "" if unknown
 	Duration time.Duration // of the audio; 0 if unknown
 	// HeaderDuration is how long the recording is according to its header, if it is shorter, since
 	// it was cut off; else 0.

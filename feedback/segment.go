@@ -42,8 +42,7 @@ type Segment struct {
 	// Version counts the edits of EditedText, beginning with 1.
 	Version int64
 
-	Details  string // about Text, as JSON: see Sentences, WarningCode; "" if there are none
-	Language string // of the speech, such as "en"; "" if unknown
+	Details string // about Text, as JSON: see Sentences, WarningCode; "" if there are none
 	// RetryLanguage is the language that the last retry asked for, or "" for the teacher's.
 	RetryLanguage string
 	Error         string // why the last attempt failed; can be shown to the teacher

@@ -231,7 +231,6 @@ type TranscriptionResult struct {
 	State    SegmentState  // transcribed, failed, or queued for another attempt
 	Text     string        // if transcribed
 	Details  string        // if transcribed: see [Segment.Details]
-	Language string        // of the speech, if transcribed; "" if unknown
 	Duration time.Duration // replaces the segment's if above 0
 	Took     time.Duration // how long the recognition took, if transcribed
 	Error    string        // if failed or queued; can be shown to the teacher

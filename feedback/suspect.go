@@ -1,7 +1,6 @@
 package feedback
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -25,11 +24,7 @@ func (s *Service) recognize(
 	}
 	defer s.running.Release(weight)
 	started := s.cfg.Now()
-	audio := s.audioOf(ctx, seg, a.LeaseToken)
-	t, err = s.cfg.Transcriber.Transcribe(ctx, audio)
-	if err == nil {
-		t.Language = cmp.Or(t.Language, audio.Language)
-	}
+	t, err = s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
 	return t, s.cfg.Now().Sub(started), err
 }
 

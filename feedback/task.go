@@ -222,7 +222,7 @@ func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt
 	if err == nil {
 		text := cleanText(t.Text)
 		return TranscriptionResult{State: SegmentTranscribed, Text: text, Details: detailsOf(t, text),
-			Language: cleanText(t.Language), Duration: t.Duration, Attempts: a.Number}
+			Duration: t.Duration, Attempts: a.Number}
 	}
 	r := TranscriptionResult{State: SegmentQueued, Attempts: a.Number}
 	r.ErrorCode, r.Error = failureOf(err)

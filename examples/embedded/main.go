@@ -140,8 +140,7 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 		Open: func() (io.ReadCloser, error) { return a.Open() },
 	})
 	out := feedback.Transcript{
-		Text: transcript.Punctuated(), Language: transcript.Language,
-		Duration: transcript.Duration, HeaderDuration: transcript.HeaderDuration,
+		Text: transcript.Punctuated(), Duration: transcript.Duration, HeaderDuration: transcript.HeaderDuration,
 	}
 	for _, s := range transcript.Sentences() {
 		out.Sentences = append(out.Sentences, feedback.Sentence(s))

@@ -15,7 +15,7 @@ import (
 
 const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
 	audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision, suspicions,
-	recognizer_task, language, audio_deleted_at, error_code, details, edited_text, version,
+	recognizer_task, audio_deleted_at, error_code, details, edited_text, version,
 	retry_language`
 
 func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
@@ -27,7 +27,7 @@ func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence,
 		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
 		(*db.Time)(&s.CreatedAt), (*db.Time)(&s.TranscribedAt), &s.Revision, &s.Suspicions,
-		&s.RecognizerTask, &s.Language, (*db.Time)(&s.AudioDeletedAt), &s.ErrorCode, &s.Details,
+		&s.RecognizerTask, (*db.Time)(&s.AudioDeletedAt), &s.ErrorCode, &s.Details,
 		&s.EditedText, &s.Version, &s.RetryLanguage}, more...)...)
 	s.Duration = time.Duration(milliseconds) * time.Millisecond
 	return s, err
@@ -80,12 +80,12 @@ func (s *Store) InsertSegment(
 		if _, err := tx.ExecContext(ctx, `
 			insert into feedback_segments (`+segmentColumns+`, changed_at, round, turn)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-				$19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
+				$19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
 			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			db.Time(stored.CreatedAt), db.Time(stored.TranscribedAt), stored.Revision,
-			stored.Suspicions, stored.RecognizerTask, stored.Language, db.Time(stored.AudioDeletedAt),
+			stored.Suspicions, stored.RecognizerTask, db.Time(stored.AudioDeletedAt),
 			stored.ErrorCode, stored.Details, stored.EditedText, stored.Version, stored.RetryLanguage,
 			db.Time(stored.CreatedAt), stored.Revision,
 			db.Time(turn)); err != nil {

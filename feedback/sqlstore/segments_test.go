@@ -270,7 +270,7 @@ func segmentsAgain(t *testing.T, f *fixture) {
 	round := f.round(g)
 	f.begin(g, "one")
 	first := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "雨",
-		Language: "zh", Details: `{"header_ms":1}`, Attempts: 1})
+		Details: `{"header_ms":1}`, Attempts: 1})
 	retry := func(language string) feedback.Segment {
 		t.Helper()
 		again, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, language, f.tick())
@@ -290,8 +290,8 @@ func segmentsAgain(t *testing.T, f *fixture) {
 	}
 	kept := func(got feedback.Segment, code string) {
 		t.Helper()
-		require.Equal(t, []any{feedback.SegmentTranscribed, "雨", "zh", first.Details, first.TranscribedAt, code},
-			[]any{got.State, got.Text, got.Language, got.Details, got.TranscribedAt, got.ErrorCode})
+		require.Equal(t, []any{feedback.SegmentTranscribed, "雨", first.Details, first.TranscribedAt, code},
+			[]any{got.State, got.Text, got.Details, got.TranscribedAt, got.ErrorCode})
 	}
 	failed := feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged",
 		ErrorCode: "audio_unusable"}

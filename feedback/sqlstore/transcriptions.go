@@ -86,13 +86,13 @@ func save(ctx context.Context, tx *sql.Tx, g *segment, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recognizer_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18,
-				details = $19, edited_text = $20, version = $21, retry_language = $22
+				recognizer_task = $14, took_ms = $15, error_code = $16, audio_deleted_at = $17,
+				details = $18, edited_text = $19, version = $20, retry_language = $21
 			where segment_id = $1`,
 		g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 		sql.NullString{String: g.token, Valid: g.token != ""},
 		g.Duration.Milliseconds(), db.Time(g.TranscribedAt), g.Revision, db.Time(at),
-		db.Time(g.turn), g.Suspicions, g.RecognizerTask, g.Language, g.tookMS, g.ErrorCode,
+		db.Time(g.turn), g.Suspicions, g.RecognizerTask, g.tookMS, g.ErrorCode,
 		db.Time(g.AudioDeletedAt), g.Details, g.EditedText, g.Version, g.RetryLanguage)
 	return err
 }
@@ -170,7 +170,7 @@ func (s *Store) FinishTranscription(
 		case feedback.SegmentFailed:
 			g.fail()
 		case feedback.SegmentTranscribed:
-			g.Text, g.TranscribedAt, g.RecognizerTask, g.Language, g.Details = r.Text, at, "", r.Language, r.Details
+			g.Text, g.TranscribedAt, g.RecognizerTask, g.Details = r.Text, at, "", r.Details
 			g.tookMS = max(r.Took.Milliseconds(), 1)
 		}
 		return nil

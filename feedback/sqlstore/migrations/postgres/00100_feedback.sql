@@ -146,7 +146,6 @@ create table feedback_segments (
     sequence         integer     not null,
     state            text        not null check (state in ('queued', 'transcribing', 'transcribed', 'failed')),
     text             text        not null,
-    language         text        not null,
     details          text        not null,
     edited_text      text,
     retry_language   text        not null,
@@ -185,7 +184,6 @@ create index feedback_segments_with_audio on feedback_segments (transcribed_at)
 comment on table feedback_segments is 'Pieces of a lesson''s recording, and their text';
 comment on column feedback_segments.state is
     'queued, transcribing, then transcribed or failed; a retry makes these queued';
-comment on column feedback_segments.language is 'Of the speech, such as en; empty: unknown';
 comment on column feedback_segments.details is 'About the text, as JSON: where its sentences are; empty: unknown';
 comment on column feedback_segments.edited_text is 'The teacher''s text in place of the recognised one; null: none';
 comment on column feedback_segments.retry_language is

@@ -108,7 +108,6 @@ create table feedback_segments (
     sequence         integer not null,
     state            text    not null check (state in ('queued', 'transcribing', 'transcribed', 'failed')),
     text             text    not null,
-    language         text    not null,
     details          text    not null,
     edited_text      text,
     retry_language   text    not null,
