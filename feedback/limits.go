@@ -50,7 +50,7 @@ type Usage struct {
 // checkText fails with [ErrStorageFull] if the store has no space for more text, and with
 // [ErrLimit] if the teacher may store none today.
 func (s *Service) checkText(ctx context.Context, teacher uuid.UUID) error {
-	if err := s.checkSpace(ctx); err != nil {
+	if err := checkSpace(ctx, s.store); err != nil {
 		return err
 	}
 	now := s.now()
@@ -68,10 +68,10 @@ func (s *Service) checkText(ctx context.Context, teacher uuid.UUID) error {
 	return nil
 }
 
-// checkSpace fails with [ErrStorageFull] if the store has no space. See [Store].
-func (s *Service) checkSpace(ctx context.Context) error {
-	if store, ok := s.store.(interface{ CheckSpace(context.Context) error }); ok {
-		return store.CheckSpace(ctx)
+// checkSpace fails with [ErrStorageFull] if a store has no space. See [Store] and [AudioStore].
+func checkSpace(ctx context.Context, store any) error {
+	if limited, ok := store.(interface{ CheckSpace(context.Context) error }); ok {
+		return limited.CheckSpace(ctx)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (s *Service) checkSpace(ctx context.Context) error {
 // checkUsage fails with [ErrLimit] if the teacher has no bytes or fewer segments left today, and
 // with [ErrStorageFull] if the store has no space. Uploads that are in progress are not counted.
 func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID, segments int) error {
-	if err := s.checkSpace(ctx); err != nil {
+	if err := checkSpace(ctx, s.store); err != nil {
 		return err
 	}
 	now := s.now()

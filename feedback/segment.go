@@ -205,10 +205,8 @@ func (s *Service) StartUpload(ctx context.Context, teacher, lesson uuid.UUID) (*
 	if err := s.checkUsage(ctx, teacher, 1); err != nil {
 		return nil, err
 	}
-	if store, ok := s.cfg.Audio.(interface{ CheckSpace(context.Context) error }); ok {
-		if err := store.CheckSpace(ctx); err != nil {
-			return nil, err
-		}
+	if err := checkSpace(ctx, s.cfg.Audio); err != nil {
+		return nil, err
 	}
 	return &Upload{service: s, teacher: teacher, lesson: lesson, session: session}, nil
 }

@@ -152,7 +152,7 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 
 // checkNewSession fails if the teacher may open no more sessions today, or there is no space.
 func (s *Service) checkNewSession(ctx context.Context, teacher uuid.UUID, now time.Time) error {
-	if err := s.checkSpace(ctx); err != nil {
+	if err := checkSpace(ctx, s.store); err != nil {
 		return err
 	}
 	used, err := s.store.Usage(ctx, teacher, now)
