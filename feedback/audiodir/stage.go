@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,8 +15,7 @@ import (
 // staged implements [feedback.StagedAudio].
 type staged struct {
 	store *Store
-	f     *os.File // nil once kept or discarded
-	recording.Received
+	recording.Staged
 }
 
 // Stage implements [feedback.AudioStore].
@@ -29,7 +27,7 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedbac
 	if err != nil {
 		return nil, storageError("create", err)
 	}
-	a := &staged{store: s, f: f}
+	a := &staged{store: s, Staged: recording.Staged{File: f}}
 	if a.Received, err = recording.Receive(ctx, incomingFile{f, s}, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
@@ -51,26 +49,9 @@ func (f incomingFile) Write(p []byte) (int, error) {
 	return n, f.store.CheckSpace(context.Background())
 }
 
-// Info implements [feedback.StagedAudio].
-func (a *staged) Info() feedback.AudioInfo { return a.AudioInfo }
-
-// Discard implements [feedback.StagedAudio].
-func (a *staged) Discard() error {
-	if a.f == nil {
-		return nil
-	}
-	f := a.f
-	a.f = nil
-	err := errors.Join(f.Close(), os.Remove(f.Name()))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return storageError("discard", err)
-	}
-	return nil
-}
-
 // Keep implements [feedback.StagedAudio].
 func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
-	if a.f == nil {
+	if a.File == nil {
 		return feedback.KeptAudio{}, errors.New("audiodir: keep: already kept or discarded")
 	}
 	kind, raw, err := a.Type(pcm, a.store.Converted)
@@ -95,15 +76,15 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 // addHeader copies raw samples into a new file after a WAV header. Whether samples are raw is known
 // only after all parts of an upload have been read.
 func (a *staged) addHeader(pcm feedback.PCM) error {
-	if _, err := a.f.Seek(0, io.SeekStart); err != nil {
+	if _, err := a.File.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Join(a.store.dir, incoming), "*")
 	if err != nil {
 		return err
 	}
-	raw := a.f
-	a.f = f // Discard removes the new file from now on
+	raw := a.File
+	a.File = f // Discard removes the new file from now on
 	_, err = f.Write(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels))
 	if err == nil {
 		_, err = io.Copy(f, raw)
@@ -113,11 +94,11 @@ func (a *staged) addHeader(pcm feedback.PCM) error {
 
 // moveTo makes the file and its name durable.
 func (a *staged) moveTo(path string) error {
-	if err := a.f.Sync(); err != nil {
+	if err := a.File.Sync(); err != nil {
 		return err
 	}
-	f := a.f
-	a.f = nil
+	f := a.File
+	a.File = nil
 	err := f.Close() // Windows does not rename an open file
 	if err == nil {
 		err = os.Rename(f.Name(), path)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/minio/minio-go/v7"
@@ -18,9 +17,8 @@ import (
 
 // staged implements [feedback.StagedAudio].
 type staged struct {
-	store *Store
-	f     *os.File // after a gap for a WAV header; nil once kept or discarded
-	recording.Received
+	store            *Store
+	recording.Staged // in a file after a gap for a WAV header
 }
 
 // Stage implements [feedback.AudioStore].
@@ -30,7 +28,7 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedbac
 		return nil, storageError("create", err)
 	}
 	os.Remove(f.Name()) // where open files cannot be removed, Discard does it
-	a := &staged{store: s, f: f}
+	a := &staged{store: s, Staged: recording.Staged{File: f}}
 	if _, err := f.Seek(audiotype.HeaderSize, io.SeekStart); err != nil {
 		return nil, errors.Join(storageError("create", err), a.Discard())
 	}
@@ -51,29 +49,9 @@ func (w fileWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Info implements [feedback.StagedAudio].
-func (a *staged) Info() feedback.AudioInfo { return a.AudioInfo }
-
-// Discard implements [feedback.StagedAudio].
-func (a *staged) Discard() error {
-	if a.f == nil {
-		return nil
-	}
-	f := a.f
-	a.f = nil
-	err := f.Close()
-	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
-		err = errors.Join(err, removed)
-	}
-	if err != nil {
-		return storageError("discard", err)
-	}
-	return nil
-}
-
 // Keep implements [feedback.StagedAudio].
 func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
-	if a.f == nil {
+	if a.File == nil {
 		return feedback.KeptAudio{}, errors.New("audios3: keep: already kept or discarded")
 	}
 	kind, raw, err := a.Type(pcm, a.store.converted)
@@ -84,7 +62,7 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 	if err != nil {
 		return feedback.KeptAudio{}, err
 	}
-	content, sum := io.NewSectionReader(a.f, audiotype.HeaderSize, a.Size), a.SHA256
+	content, sum := io.NewSectionReader(a.File, audiotype.HeaderSize, a.Size), a.SHA256
 	if raw {
 		if content, sum, err = a.withHeader(*pcm); err != nil {
 			return feedback.KeptAudio{}, err
@@ -101,10 +79,10 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 
 // withHeader writes a WAV header before the samples and returns both with their SHA-256.
 func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error) {
-	if _, err := a.f.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
+	if _, err := a.File.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
 		return nil, "", storageError("write", err)
 	}
-	content, hash := io.NewSectionReader(a.f, 0, audiotype.HeaderSize+a.Size), sha256.New()
+	content, hash := io.NewSectionReader(a.File, 0, audiotype.HeaderSize+a.Size), sha256.New()
 	if _, err := io.Copy(hash, content); err != nil {
 		return nil, "", storageError("read", err)
 	}

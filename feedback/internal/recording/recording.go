@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
+	"os"
 	"regexp"
 	"syscall"
 
@@ -78,6 +80,33 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		return Received{}, &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
 	}
 	return got, nil
+}
+
+// Staged is an upload in a temporary file: what the [feedback.StagedAudio] of all stores have in
+// common.
+type Staged struct {
+	Received
+	File *os.File // nil once kept or discarded
+}
+
+// Info implements [feedback.StagedAudio].
+func (s *Staged) Info() feedback.AudioInfo { return s.AudioInfo }
+
+// Discard implements [feedback.StagedAudio]. The file may have lost its name before.
+func (s *Staged) Discard() error {
+	if s.File == nil {
+		return nil
+	}
+	f := s.File
+	s.File = nil
+	err := f.Close()
+	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	if err != nil {
+		return StorageError("discard an upload", err)
+	}
+	return nil
 }
 
 // hasher hashes the parts of an upload in a goroutine: that takes as long as receiving them and
