@@ -126,6 +126,26 @@ func (e *env) addOf(l feedback.Lesson, marker string, d time.Duration) (feedback
 	return seg, tasks[0]
 }
 
+// run makes the first attempt at a task.
+func (e *env) run(task feedback.Task) error {
+	return e.RunTask(e.t.Context(), task, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1})
+}
+
+// hear adds a recording that has been transcribed.
+func (e *env) hear(l feedback.Lesson, transcript feedback.Transcript) feedback.Segment {
+	e.t.Helper()
+	seg, task := e.add(l, uuid.NewString())
+	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) { return transcript, nil }
+	require.NoError(e.t, e.run(task))
+	return e.get(seg)
+}
+
+// say adds a recording with a text.
+func (e *env) say(l feedback.Lesson, text string) feedback.Segment {
+	e.t.Helper()
+	return e.hear(l, feedback.Transcript{Text: text})
+}
+
 func (e *env) get(s feedback.Segment) feedback.Segment {
 	e.t.Helper()
 	got, err := e.Segment(e.t.Context(), e.teacher, s.ID)

@@ -17,14 +17,9 @@ func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
 	var summarizer feedback.Summarizer
 	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = chosen{&summarizer} })
 	l := e.lesson()
-	say := func(text string) uuid.UUID {
-		seg, task := e.add(l, uuid.NewString())
-		e.speech.answer = says(text, nil)
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
-		return seg.ID
-	}
-	greens, end := say("Um, today Ming mixed greens. And then he"), say("painted a pond with, uh, lilies.")
-	scale := say("He was tired. Please bring a white shirt on Friday.")
+	greens := e.say(l, "Um, today Ming mixed greens. And then he").ID
+	end := e.say(l, "painted a pond with, uh, lilies.").ID
+	scale := e.say(l, "He was tired. Please bring a white shirt on Friday.").ID
 	e.addOf(l, "not transcribed", 0)
 	sentences := func() []feedback.SummarySentence {
 		t.Helper()

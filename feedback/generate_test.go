@@ -18,9 +18,7 @@ func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 	for _, s := range []feedback.Summarizer{local, summary.Fallback(local, local, nil)} {
 		e := newEnv(t, func(c *feedback.Config) { c.Summarizer = s })
 		l := e.lesson()
-		_, task := e.add(l, "x")
-		e.speech.answer = says("[Music] …。", nil)
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+		e.say(l, "[Music] …。")
 		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 		require.NotErrorIs(t, err, feedback.ErrSummary)
@@ -30,9 +28,7 @@ func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 func TestGenerateTakesALessonThatIsNamedTwiceOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = summary.Local{} })
-	l := e.lesson()
-	_, task := e.add(l, "x")
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	l := e.transcribed()
 	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, []uuid.UUID{l.ID, l.ID})
 	require.NoError(t, err)
 	require.Equal(t, 1, g.Lessons)
@@ -66,8 +62,7 @@ func TestASummarizerGetsWhatItNeeds(t *testing.T) {
 	for range 2 {
 		l, err := e.StartLesson(t.Context(), e.teacher, session.ID)
 		require.NoError(t, err)
-		_, task := e.add(l, uuid.NewString())
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+		e.say(l, "hello")
 		_, err = e.FinishLesson(t.Context(), e.teacher, l.ID)
 		require.NoError(t, err)
 		e.clock.Add(48 * time.Hour)

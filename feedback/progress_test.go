@@ -20,10 +20,6 @@ func (e *env) takes(work time.Duration) {
 	}
 }
 
-func (e *env) run(task feedback.Task) error {
-	return e.RunTask(e.t.Context(), task, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1})
-}
-
 func TestProgressOfUnfinishedSegments(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -43,16 +43,10 @@ func TestRecordsAreTakenAlongWithTheirTranscripts(t *testing.T) {
 	require.Equal(t, "# Ming \\*the\\* #1，2026年5月31日\n\n课上很专心。  \n\\# 作业\\_一\\_  \n\n"+
 		"\\- 第3页  \n1\\. 第4页  \n", e.recordText(alone, true))
 
-	say := func(l feedback.Lesson, text string) feedback.Segment {
-		seg, task := e.add(l, uuid.NewString())
-		e.speech.answer = says(text, nil)
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
-		return seg
-	}
 	first, err := e.StartLesson(t.Context(), e.teacher, session.ID)
 	require.NoError(t, err)
-	mended := say(first, "Today Shivon painted.")
-	say(first, "She <b>mixed</b> greens.")
+	mended := e.say(first, "Today Shivon painted.")
+	e.say(first, "She <b>mixed</b> greens.")
 	_, err = e.EditSegment(t.Context(), e.teacher, mended.ID,
 		feedback.SegmentEdit{Text: new("Today Siobhan painted.")})
 	require.NoError(t, err)
@@ -67,7 +61,7 @@ func TestRecordsAreTakenAlongWithTheirTranscripts(t *testing.T) {
 		"Today Siobhan painted.  \nShe \\<b\\>mixed\\</b\\> greens.  \n", e.recordText(whole, true))
 
 	for range 5 { // beyond what is read with a session
-		say(first, strings.Repeat("word ", feedback.MaxPageText/15))
+		e.say(first, strings.Repeat("word ", feedback.MaxPageText/15))
 	}
 	long := e.recordText(whole, true)
 	require.Equal(t, 5*(feedback.MaxPageText/15), strings.Count(long, "word"))

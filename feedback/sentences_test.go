@@ -1,7 +1,6 @@
 package feedback_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,16 +18,8 @@ func TestDoubtfulSentencesAreMarkedAndLeftOut(t *testing.T) {
 	heard := &listening{}
 	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = heard })
 	l := e.lesson()
-	transcribe := func(audio string, transcript feedback.Transcript) feedback.Segment {
-		seg, task := e.add(l, audio)
-		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) { return transcript, nil }
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: audio, Number: 1}))
-		seg, err := e.Segment(t.Context(), e.teacher, seg.ID)
-		require.NoError(t, err)
-		return seg
-	}
 	loop := feedback.Sentence{Text: "谢谢大家。", Start: time.Minute, End: 2 * time.Minute, Doubtful: true}
-	only := transcribe("a", feedback.Transcript{Text: loop.Text, Sentences: []feedback.Sentence{loop}})
+	only := e.hear(l, feedback.Transcript{Text: loop.Text, Sentences: []feedback.Sentence{loop}})
 	require.Equal(t, "谢谢大家。", only.Text, "the teacher sees it")
 	_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
@@ -40,7 +31,7 @@ func TestDoubtfulSentencesAreMarkedAndLeftOut(t *testing.T) {
 		{Text: "Goodbye.", Start: 3 * time.Second, End: 4 * time.Second},
 	}
 	const text = "We mixed greens. Thanks for watching! Goodbye. And more."
-	mixed := transcribe("b", feedback.Transcript{Text: text, Sentences: sentences})
+	mixed := e.hear(l, feedback.Transcript{Text: text, Sentences: sentences})
 	sentences[0].Text = "We mixed greens."
 	require.Equal(t, text, mixed.Text)
 	require.Equal(t, sentences, mixed.Sentences())
@@ -59,17 +50,13 @@ func TestEditedTextsCount(t *testing.T) {
 	heard := &listening{}
 	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = heard })
 	l := e.lesson()
-	seg, task := e.add(l, "a")
-	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
-		var spoken []feedback.Sentence
-		for i, s := range []string{"Today Catherine painted greens.", "It was cold.", "Thank you.", "Well done."} {
-			at := time.Duration(i) * time.Second
-			spoken = append(spoken, feedback.Sentence{Text: s, Start: at, End: at + time.Second, Doubtful: i == 2})
-		}
-		return feedback.Transcript{Text: "Today Catherine painted greens. It was cold. Thank you. Well done.",
-			Sentences: spoken}, nil
+	var spoken []feedback.Sentence
+	for i, s := range []string{"Today Catherine painted greens.", "It was cold.", "Thank you.", "Well done."} {
+		at := time.Duration(i) * time.Second
+		spoken = append(spoken, feedback.Sentence{Text: s, Start: at, End: at + time.Second, Doubtful: i == 2})
 	}
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	seg := e.hear(l, feedback.Transcript{Sentences: spoken,
+		Text: "Today Catherine painted greens. It was cold. Thank you. Well done."})
 	for text, times := range map[string]string{
 		"Today Kathryn painted greens. It was cold. Thank you. Well done.": "[0s 1s] Today Kathryn painted greens." +
 			"[1s 2s] It was cold.[2s 3s] Thank you.[3s 4s] Well done.",
@@ -129,9 +116,7 @@ func TestSentencesThatAreSaidAgainKeepTheirTimes(t *testing.T) {
 				feedback.Sentence{Text: s, Start: at, End: at + time.Second})
 		}
 		e := newEnv(t)
-		seg, task := e.add(e.lesson(), "a")
-		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) { return transcript, nil }
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+		seg := e.hear(e.lesson(), transcript)
 		seg, err := e.EditSegment(t.Context(), e.teacher, seg.ID, feedback.SegmentEdit{Text: &test.edited})
 		require.NoError(t, err)
 		got := ""
@@ -146,13 +131,7 @@ func TestSentencesThatAreSaidAgainKeepTheirTimes(t *testing.T) {
 func TestARecordingThatIsCutOffSaysSo(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	seg, task := e.add(e.lesson(), "a")
-	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
-		return feedback.Transcript{Duration: 31 * time.Second, HeaderDuration: time.Minute}, nil
-	}
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
-	seg, err := e.Segment(t.Context(), e.teacher, seg.ID)
-	require.NoError(t, err)
+	seg := e.hear(e.lesson(), feedback.Transcript{Duration: 31 * time.Second, HeaderDuration: time.Minute})
 	require.Equal(t, feedback.WarningCutOff, seg.WarningCode())
 	require.Equal(t, "the recording lasts 31s, but was to last 1m0s: its end is missing", seg.Warning())
 }
@@ -161,18 +140,12 @@ func TestARecordingThatIsCutOffSaysSo(t *testing.T) {
 func TestDetailsAreBounded(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	seg, task := e.add(e.lesson(), "a")
-	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
-		many := make([]feedback.Sentence, 100_000)
-		for i := range many {
-			many[i] = feedback.Sentence{Text: "a.", End: 1e6 * time.Second, Doubtful: i > 50_000}
-		}
-		many[1].Text = "not there."
-		return feedback.Transcript{Text: strings.Repeat("a. ", 100_000), Sentences: many}, nil
+	many := make([]feedback.Sentence, 100_000)
+	for i := range many {
+		many[i] = feedback.Sentence{Text: "a.", End: 1e6 * time.Second, Doubtful: i > 50_000}
 	}
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
-	seg, err := e.Segment(t.Context(), e.teacher, seg.ID)
-	require.NoError(t, err)
+	many[1].Text = "not there."
+	seg := e.hear(e.lesson(), feedback.Transcript{Text: strings.Repeat("a. ", 100_000), Sentences: many})
 	require.Len(t, seg.Sentences(), 1999)
 	require.Less(t, len(seg.Details), 64<<10)
 	require.Empty(t, feedback.Segment{Text: "a", Details: `{"sentences":[[0,9,0,0,1],[-1,1,0,0,1]]}`}.Sentences())

@@ -109,9 +109,7 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			lesson := e.lesson()
-			e.speech.answer = says(c.recognised, nil)
-			_, task := e.add(lesson, "marker")
-			require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+			e.say(lesson, c.recognised)
 			e.save(lesson.SessionID, c.record)
 			got, err := e.Words(t.Context(), e.teacher)
 			require.NoError(t, err)
@@ -142,9 +140,7 @@ func TestCorrectionsOfTheSummaryAreLearnt(t *testing.T) {
 	_, err := e.SaveWords(t.Context(), e.teacher, []string{"Ada", "greens", "Nguyen"})
 	require.NoError(t, err)
 	lesson := e.lesson()
-	e.speech.answer = says("shawn mixed many greens", nil)
-	_, task := e.add(lesson, "marker")
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+	e.say(lesson, "shawn mixed many greens")
 	_, err = e.Generate(t.Context(), e.teacher, lesson.SessionID, nil)
 	require.NoError(t, err)
 	e.clock.Add(time.Second)
@@ -163,8 +159,7 @@ func (s fixedSummary) Summarize(context.Context, feedback.SummaryInput) (feedbac
 func TestRecordingsAreTranscribedWithoutHints(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.Store = wordless{c.Store} })
-	_, task := e.add(e.lesson(), "marker")
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+	e.transcribed()
 }
 
 // That words cannot be stored does not lose the record, and a deleted record teaches nothing.
