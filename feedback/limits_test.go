@@ -201,7 +201,7 @@ func TestNegativeLimitsAreNone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) {
 		c.Limits = feedback.Limits{Bytes: -1, Segments: -5, Sessions: -1, Summaries: -1}
-		c.Summarizer = instant{}
+		c.Summarizer = fixedSummary("summary")
 	})
 	l := e.transcribed()
 	for range 3 {
@@ -209,12 +209,6 @@ func TestNegativeLimitsAreNone(t *testing.T) {
 		require.NoError(t, err)
 	}
 	e.add(l, "x")
-}
-
-type instant struct{}
-
-func (instant) Summarize(context.Context, feedback.SummaryInput) (feedback.Summary, error) {
-	return feedback.Summary{Text: "summary"}, nil
 }
 
 // A lesson that is too large to be read with its session is summarized, too.

@@ -98,49 +98,6 @@ func TestEstimateFollowsDurationAndRecentSpeed(t *testing.T) {
 	require.LessOrEqual(t, wait, time.Hour)
 }
 
-// The time in which several transcriptions overlap counts once, and that between them not at all.
-func TestSpeedOfTranscriptionsThatOverlap(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC)
-	span := func(from, to time.Duration) feedback.TranscriptionTime {
-		return feedback.TranscriptionTime{
-			Ended: at.Add(to * time.Second), Took: (to - from) * time.Second, Audio: 10 * time.Second,
-		}
-	}
-	for name, c := range map[string]struct {
-		last []feedback.TranscriptionTime // the last one first
-		busy time.Duration                // seconds
-	}{
-		"one":                 {[]feedback.TranscriptionTime{span(0, 4)}, 4},
-		"one after the other": {[]feedback.TranscriptionTime{span(4, 8), span(0, 4)}, 8},
-		"a pause between":     {[]feedback.TranscriptionTime{span(100, 104), span(0, 4)}, 8},
-		"overlapping":         {[]feedback.TranscriptionTime{span(2, 6), span(0, 4)}, 6},
-		"one during another":  {[]feedback.TranscriptionTime{span(0, 9), span(2, 4)}, 9},
-		"three at once":       {[]feedback.TranscriptionTime{span(0, 6), span(0, 6), span(0, 5)}, 6},
-		"a long one before":   {[]feedback.TranscriptionTime{span(8, 9), span(6, 7), span(0, 6)}, 8},
-		"a chain":             {[]feedback.TranscriptionTime{span(5, 9), span(3, 6), span(0, 4)}, 9},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newEnv(t)
-			seg, _ := e.addOf(e.lesson(), "1", 10*time.Second)
-			e.Service = e.service(func(s *feedback.Config) { s.Store = measured{s.Store, c.last} })
-			want := c.busy * time.Second / time.Duration(len(c.last))
-			require.InDelta(t, want, e.get(seg).Progress.Wait, float64(time.Microsecond))
-		})
-	}
-}
-
-// measured is a store with given transcriptions.
-type measured struct {
-	feedback.Store
-	last []feedback.TranscriptionTime
-}
-
-func (m measured) LastTranscriptions(_ context.Context, limit int) ([]feedback.TranscriptionTime, error) {
-	return m.last[:min(limit, len(m.last))], nil
-}
-
 // With very many recordings ahead, neither their number nor the wait is counted to the end.
 func TestProgressIsBounded(t *testing.T) {
 	t.Parallel()
