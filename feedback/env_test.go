@@ -166,6 +166,7 @@ type fault struct {
 	after     time.Duration
 	suspect   bool
 	public    string
+	code      string
 }
 
 func (f fault) Error() string             { return "POST http://10.0.0.1/?key=secret failed" }
@@ -173,6 +174,7 @@ func (f fault) Permanent() bool           { return f.permanent }
 func (f fault) RetryAfter() time.Duration { return f.after }
 func (f fault) Suspect() bool             { return f.suspect }
 func (f fault) PublicText() string        { return f.public }
+func (f fault) PublicCode() string        { return f.code }
 
 var errOrdinary = errors.New("POST http://10.0.0.1/?key=secret broke off")
 

@@ -2,7 +2,7 @@ package feedback_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,40 +13,8 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// coded is a fault that has a code.
-type coded struct {
-	fault
-	code string
-}
-
-func (c coded) PublicCode() string { return c.code }
-
 func TestFailureHasACodeBesideItsText(t *testing.T) {
 	t.Parallel()
-	unavailable := coded{fault{public: "it is off"}, "recogniser_unavailable"}
-	lost := coded{fault{suspect: true, public: "lost"}, "recogniser_lost"}
-	for name, c := range map[string]struct {
-		err        error
-		code, text string
-	}{
-		"of the transcriber":           {fmt.Errorf("job: %w", unavailable), "recogniser_unavailable", "it is off"},
-		"of the transcriber, unknown":  {coded{fault{public: "new"}, "new_code"}, "recogniser_failed", "new"},
-		"permanent, without a code":    {fault{permanent: true, public: "damaged"}, "audio_unusable", "damaged"},
-		"neither code nor description": {errOrdinary, "recogniser_failed", "the recogniser failed"},
-		"the last of five suspicions":  {lost, "recogniser_lost", "lost"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newEnv(t)
-			seg, task := e.add(e.lesson(), "x")
-			e.speech.answer = says("", c.err)
-			for n := range 5 {
-				attempt := feedback.Attempt{LeaseToken: fmt.Sprint(n), Number: n + 1, MaxAttempts: 9}
-				require.Error(t, e.RunTask(t.Context(), task, attempt))
-			}
-			e.requireFailure(seg, c.code, c.text)
-		})
-	}
 	t.Run("took too long", func(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
@@ -82,6 +50,11 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
 		require.NoError(t, err)
 		require.NoError(t, e.CancelTask(t.Context(), task), "the task of the retry is another one")
+		require.NoError(t, e.FailTask(t.Context(), task))
+		err = e.run(task)
+		require.ErrorIs(t, err, feedback.ErrSuperseded)
+		var p interface{ Permanent() bool }
+		require.True(t, errors.As(err, &p) && p.Permanent(), "no later attempt can do it")
 		require.Empty(t, e.get(seg).ErrorCode)
 		require.NoError(t, e.CancelTask(t.Context(), e.take()[0]))
 		e.requireFailure(seg, "transcription_cancelled", "the transcription was cancelled; it can be retried")

@@ -24,7 +24,7 @@ func TestSuspectRecordingIsDelayedAndFailsTheFifthTime(t *testing.T) {
 	var log bytes.Buffer
 	e := newEnv(t, func(c *feedback.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	seg, task := e.add(e.lesson(), "x")
-	e.speech.answer = says("", fault{suspect: true, public: "the recogniser was lost"})
+	e.speech.answer = says("", fault{suspect: true, public: "the recogniser was lost", code: "recogniser_lost"})
 	attempt := feedback.Attempt{LeaseToken: "lease", Number: 1, MaxAttempts: 1}
 	for n, want := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour} {
 		err := e.RunTask(t.Context(), task, attempt)
@@ -42,7 +42,7 @@ func TestSuspectRecordingIsDelayedAndFailsTheFifthTime(t *testing.T) {
 	var p interface{ Permanent() bool }
 	require.True(t, errors.As(err, &p) && p.Permanent())
 	require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
-	require.Equal(t, "the recogniser was lost", e.get(seg).Error)
+	e.requireFailure(seg, "recogniser_lost", "the recogniser was lost")
 
 	retried, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
 	require.NoError(t, err)

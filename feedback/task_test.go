@@ -17,11 +17,12 @@ import (
 
 func TestRunTaskSetsTheStateAsTheErrorRequires(t *testing.T) {
 	t.Parallel()
-	unavailable := fault{after: time.Minute, public: "the recogniser is busy"}
+	unavailable := fault{after: time.Minute, public: "the recogniser is busy", code: "recogniser_unavailable"}
 	refused := fault{permanent: true, public: "the audio is damaged"}
 	type attempt = feedback.Attempt
 	type want struct {
 		state    feedback.SegmentState
+		code     string
 		message  string
 		attempts int
 	}
@@ -32,22 +33,24 @@ func TestRunTaskSetsTheStateAsTheErrorRequires(t *testing.T) {
 		want    want
 	}{
 		"transcribed": {" 画得很好\x00\n", nil, attempt{Number: 2, MaxAttempts: 3},
-			want{feedback.SegmentTranscribed, "", 2}},
+			want{feedback.SegmentTranscribed, "", "", 2}},
 		"unavailable does not count": {"", unavailable, attempt{Number: 2, MaxAttempts: 3},
-			want{feedback.SegmentQueued, "the recogniser is busy", 1}},
+			want{feedback.SegmentQueued, "recogniser_unavailable", "the recogniser is busy", 1}},
 		"unavailable on the last attempt": {"", fmt.Errorf("wrapped: %w", unavailable),
 			attempt{Number: 3, MaxAttempts: 3},
-			want{feedback.SegmentQueued, "the recogniser is busy", 2}},
+			want{feedback.SegmentQueued, "recogniser_unavailable", "the recogniser is busy", 2}},
 		"refused on the first attempt": {"", refused, attempt{Number: 1, MaxAttempts: 3},
-			want{feedback.SegmentFailed, "the audio is damaged", 1}},
+			want{feedback.SegmentFailed, "audio_unusable", "the audio is damaged", 1}},
 		"another failure is tried again": {"", errOrdinary, attempt{Number: 2, MaxAttempts: 3},
-			want{feedback.SegmentQueued, "the recogniser failed", 2}},
+			want{feedback.SegmentQueued, "recogniser_failed", "the recogniser failed", 2}},
 		"another failure on the last attempt": {"", errOrdinary, attempt{Number: 3, MaxAttempts: 3},
-			want{feedback.SegmentFailed, "the recogniser failed", 3}},
+			want{feedback.SegmentFailed, "recogniser_failed", "the recogniser failed", 3}},
 		"without a limit no attempt is the last": {"", errOrdinary, attempt{Number: 99},
-			want{feedback.SegmentQueued, "the recogniser failed", 99}},
+			want{feedback.SegmentQueued, "recogniser_failed", "the recogniser failed", 99}},
+		"a code that is not known is not shown": {"", fault{public: "new", code: "new_code"}, attempt{Number: 2},
+			want{feedback.SegmentQueued, "recogniser_failed", "new", 2}},
 		"a negative limit is none": {"", errOrdinary, attempt{Number: 99, MaxAttempts: -1},
-			want{feedback.SegmentQueued, "the recogniser failed", 99}},
+			want{feedback.SegmentQueued, "recogniser_failed", "the recogniser failed", 99}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +73,8 @@ func TestRunTaskSetsTheStateAsTheErrorRequires(t *testing.T) {
 				require.ErrorIs(t, err, c.err)
 			}
 			got := e.get(seg)
-			require.Equal(t, c.want, want{got.State, got.Error, got.Attempts})
+			require.Equal(t, c.want, want{got.State, got.ErrorCode, got.Error, got.Attempts})
+			require.Contains(t, append(feedback.FailureCodes(), ""), got.ErrorCode)
 			if c.want.state == feedback.SegmentTranscribed {
 				require.Equal(t, "画得很好", got.Text)
 				require.Equal(t, 2*time.Second, got.Duration)
@@ -146,39 +150,6 @@ func TestSupersededAttemptChangesNothing(t *testing.T) {
 	require.Equal(t, "by the successor", e.get(seg).Text)
 }
 
-// A queue may still report the old job after a retry, or run it again.
-func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
-	t.Parallel()
-	for name, settle := range map[string]func(e *env, old feedback.Task) error{
-		"reported as failed": func(e *env, old feedback.Task) error { return e.FailTask(t.Context(), old) },
-		"run again": func(e *env, old feedback.Task) error {
-			e.speech.answer = says("", errOrdinary)
-			err := e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "late", Number: 1, MaxAttempts: 5})
-			require.ErrorIs(t, err, feedback.ErrSuperseded)
-			var p interface{ Permanent() bool }
-			require.True(t, errors.As(err, &p) && p.Permanent(), "no later attempt can do it")
-			return e.FailTask(t.Context(), old)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newEnv(t)
-			seg, old := e.add(e.lesson(), "x")
-			e.speech.answer = says("", fault{permanent: true, public: "the audio is damaged"})
-			require.Error(t, e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "t", Number: 1, MaxAttempts: 5}))
-			require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
-			_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
-			require.NoError(t, err)
-			require.NoError(t, settle(e, old))
-			require.NotEqual(t, feedback.SegmentFailed, e.get(seg).State)
-			e.speech.answer = says("hello", nil)
-			require.NoError(t,
-				e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "again", Number: 1, MaxAttempts: 5}))
-			require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-		})
-	}
-}
-
 // TestTranscribedAgain: in another language, with the old text until the new one is there.
 func TestTranscribedAgain(t *testing.T) {
 	t.Parallel()
@@ -247,27 +218,6 @@ func TestTranscribedAgain(t *testing.T) {
 	_, err = e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
 	require.ErrorIs(t, err, feedback.ErrLimit)
 	require.Empty(t, e.take())
-}
-
-// An operator retries a failed job in the queue instead of the segment.
-func TestFailedTaskThatRunsAgainTranscribes(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	seg, task := e.add(e.lesson(), "x")
-	run := func(token string) error {
-		return e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: token, Number: 1, MaxAttempts: 1})
-	}
-	for _, token := range []string{"one", "two"} {
-		e.speech.answer = says("", errOrdinary)
-		require.Error(t, run(token))
-		require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
-	}
-	e.speech.answer = says("hello", nil)
-	require.NoError(t, run("three"))
-	got := e.get(seg)
-	require.Equal(t, feedback.SegmentTranscribed, got.State)
-	require.Equal(t, "hello", got.Text)
-	require.Empty(t, got.Error)
 }
 
 func TestRunTaskWithoutSegmentOrAudio(t *testing.T) {
