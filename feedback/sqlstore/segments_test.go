@@ -83,21 +83,6 @@ func segmentsNumbers(t *testing.T, f *fixture) {
 	require.Equal(t, "sequence", field(t, err))
 }
 
-func segmentsOutbox(t *testing.T, f *fixture) {
-	l := f.lessonOf("Ming")
-	g := f.segment(l, 0)
-	f.round(g)
-	f.FailOutbox(errOutbox)
-	n := f.newSegment(l, 1, "x")
-	_, _, err := f.Store.InsertSegment(t.Context(), n, false)
-	require.ErrorIs(t, err, errOutbox)
-	_, err = f.Store.Segment(t.Context(), f.teacher, n.ID)
-	require.ErrorIs(t, err, feedback.ErrNotFound, "no row without a task")
-	f.FailOutbox(nil)
-	_, _, err = f.Store.InsertSegment(t.Context(), n, false)
-	require.NoError(t, err)
-}
-
 // The order of the turns is the order in which a queue starts the tasks.
 func segmentsTurns(t *testing.T, f *fixture) {
 	turns := map[uuid.UUID]time.Time{}

@@ -1,7 +1,6 @@
 package sqlstore_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -35,10 +34,13 @@ func usageCounted(t *testing.T, f *fixture) {
 	want := feedback.Usage{Sessions: 1, Segments: 1, Bytes: g.Size, TextBytes: text, TextRows: 2}
 	require.Equal(t, want, f.usage(f.now), "what was there already does not count")
 
-	f.FailOutbox(errors.New("down"))
-	_, _, err = f.Store.InsertSegment(t.Context(), f.newSegment(l, 1, "other"), false)
-	require.Error(t, err)
+	f.FailOutbox(errOutbox)
+	n := f.newSegment(l, 1, "other")
+	_, _, err = f.Store.InsertSegment(t.Context(), n, false)
+	require.ErrorIs(t, err, errOutbox)
 	f.FailOutbox(nil)
+	_, err = f.Store.Segment(t.Context(), f.teacher, n.ID)
+	require.ErrorIs(t, err, feedback.ErrNotFound, "no row without a task")
 	require.Equal(t, want, f.usage(f.now), "what was rolled back does not count")
 
 	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
