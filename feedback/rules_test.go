@@ -12,8 +12,6 @@ import (
 	"lessonkit.example/feedback"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func TestProfileDefaults(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 12, 31, 20, 0, 0, 0, time.UTC) // already the new year in the east
@@ -31,12 +29,12 @@ func TestProfileDefaults(t *testing.T) {
 			func(p *feedback.Profile) { p.StartTime = "22:30" }},
 		"an end in the last minute": {feedback.ProfileInput{Name: "Ming", StartTime: "22:29"},
 			func(p *feedback.Profile) { p.StartTime, p.EndTime = "22:29", "23:59" }},
-		"an empty end stays empty": {feedback.ProfileInput{Name: "Ming", StartTime: "09:00", EndTime: ptr("")},
+		"an empty end stays empty": {feedback.ProfileInput{Name: "Ming", StartTime: "09:00", EndTime: new("")},
 			func(p *feedback.Profile) { p.StartTime = "09:00" }},
-		"an end without start": {feedback.ProfileInput{Name: "Ming", EndTime: ptr("09:00")},
+		"an end without start": {feedback.ProfileInput{Name: "Ming", EndTime: new("09:00")},
 			func(p *feedback.Profile) { p.EndTime = "09:00" }},
 		"given values are used, even empty ones": {
-			feedback.ProfileInput{Name: "Ming", Grade: ptr(""), Subject: ptr("Music"), AcademicYear: ptr(1900)},
+			feedback.ProfileInput{Name: "Ming", Grade: new(""), Subject: new("Music"), AcademicYear: new(1900)},
 			func(p *feedback.Profile) { p.Grade, p.Subject, p.AcademicYear = "", "Music", 1900 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,22 +76,22 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 		"name of spaces": {profile(feedback.ProfileInput{Name: " \t "}), []string{"name"}},
 		"name without a visible character": {profile(feedback.ProfileInput{Name: "\u200b\u3164 \u2800\u0301"}),
 			[]string{"name"}},
-		"direction overrides": {profile(feedback.ProfileInput{Name: "Ming\u202egnim", Grade: ptr("\u2066"),
+		"direction overrides": {profile(feedback.ProfileInput{Name: "Ming\u202egnim", Grade: new("\u2066"),
 			Term: "\u202a", GuardianTitle: "x\u2069"}), []string{"name", "grade", "term", "guardian_title"}},
-		"line separators": {profile(feedback.ProfileInput{Name: "Ming\u2028Li", Subject: ptr("x\u2029")}),
+		"line separators": {profile(feedback.ProfileInput{Name: "Ming\u2028Li", Subject: new("x\u2029")}),
 			[]string{"name", "subject"}},
 		"name too long": {profile(feedback.ProfileInput{Name: long}), []string{"name"}},
 		"several at once": {profile(feedback.ProfileInput{Name: "", Grade: &long, Term: long, GuardianTitle: long,
-			AcademicYear: ptr(1899)}), []string{"name", "grade", "academic_year", "term", "guardian_title"}},
-		"control characters": {profile(feedback.ProfileInput{Name: "a\x00b", Subject: ptr("a\nb")}),
+			AcademicYear: new(1899)}), []string{"name", "grade", "academic_year", "term", "guardian_title"}},
+		"control characters": {profile(feedback.ProfileInput{Name: "a\x00b", Subject: new("a\nb")}),
 			[]string{"name", "subject"}},
 		"not UTF-8": {profile(feedback.ProfileInput{Name: "a\xff"}), []string{"name"}},
-		"year too late": {profile(feedback.ProfileInput{Name: "x", AcademicYear: ptr(2201)}),
+		"year too late": {profile(feedback.ProfileInput{Name: "x", AcademicYear: new(2201)}),
 			[]string{"academic_year"}},
 		"not a time of day": {profile(feedback.ProfileInput{Name: "x", StartTime: "24:00",
-			EndTime: ptr("9:00")}), []string{"start_time", "end_time"}},
+			EndTime: new("9:00")}), []string{"start_time", "end_time"}},
 		"end before start": {profile(feedback.ProfileInput{Name: "x", StartTime: "10:00",
-			EndTime: ptr("10:00")}), []string{"end_time"}},
+			EndTime: new("10:00")}), []string{"end_time"}},
 		"not a day":                {record("2026-02-29", "x"), []string{"feedback_date"}},
 		"date in another format":   {record("31.05.2026", "x"), []string{"feedback_date"}},
 		"empty content":            {record("2026-05-31", ""), []string{"content"}},
@@ -105,7 +103,7 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 		}, []string{"grade", "subject", "lesson_duration_minutes"}},
 		"session date": {func() error {
 			_, _, err := e.OpenSession(t.Context(), e.teacher,
-				feedback.SessionInput{ProfileID: p.ID, Date: ptr("today")})
+				feedback.SessionInput{ProfileID: p.ID, Date: new("today")})
 			return err
 		}, []string{"feedback_date"}},
 		"year that no profile has": {func() error {
