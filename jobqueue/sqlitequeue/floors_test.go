@@ -1,16 +1,34 @@
 package sqlitequeue_test
 
 import (
+	"context"
 	"flag"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
+
+func TestMain(m *testing.M) {
+	floor, err := queuetest.FloorWorker(func(_ context.Context, file string) (driver.Store, error) {
+		return sqlitequeue.Open(file, sqlitequeue.Config{})
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if floor {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var floors = flag.Bool("floors", false, "run the floors")
 
