@@ -84,67 +84,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Two queues in schemas selected by the search path share a channel, and their ids are the same.
-func TestCancelStaysInItsSchema(t *testing.T) {
-	t.Parallel()
-	base := pgtest.Pool(t)
-	type tenant struct {
-		elsewhere     *pgqueue.Store // of another process
-		job           int64
-		received, end chan struct{}
-		ended         chan error
-	}
-	var tenants []tenant
-	for _, schema := range []string{"one", "two"} {
-		pool := searching(t, base, schema)
-		store := pgqueue.New(pool, pgqueue.Config{})
-		require.NoError(t, store.Migrate(t.Context()))
-		n := tenant{pgqueue.New(pool, pgqueue.Config{}), 0, make(chan struct{}), make(chan struct{}),
-			make(chan error, 1)}
-		started := make(chan struct{})
-		w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{PollInterval: time.Hour})
-		jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, first bool) error {
-			if !first {
-				close(n.received)
-				return nil
-			}
-			close(started)
-			select {
-			case <-ctx.Done():
-			case <-n.end:
-			}
-			n.ended <- context.Cause(ctx)
-			return nil
-		})
-		r, err := jobqueue.NewClient(n.elsewhere).Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: true})
-		require.NoError(t, err)
-		n.job = r.ID
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx) }()
-		defer func() { cancel(); require.NoError(t, within(t, done)) }()
-		within(t, started)
-		tenants = append(tenants, n)
-	}
-	one, two := tenants[0], tenants[1]
-	require.Equal(t, one.job, two.job)
-	require.Eventually(t, func() bool {
-		var n int
-		err := base.QueryRow(t.Context(), `
-select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
-		return err == nil && n == 2
-	}, time.Minute, 10*time.Millisecond)
-	require.NoError(t, jobqueue.NewClient(one.elsewhere).Cancel(t.Context(), one.job))
-	require.ErrorIs(t, within(t, one.ended), jobqueue.ErrCancelled)
-	// Notifications arrive in order: when the worker has received this job, it has received the
-	// cancellation.
-	_, err := jobqueue.NewClient(two.elsewhere).Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
-	require.NoError(t, err)
-	within(t, two.received)
-	close(two.end)
-	require.NoError(t, within(t, two.ended))
-}
-
 // A job that waits for an ended group is enqueued while the worker does not listen yet.
 func TestNotificationsBeforeListeningAreMadeUpFor(t *testing.T) {
 	t.Parallel()

@@ -157,16 +157,3 @@ func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 		})
 	}
 }
-
-// searching returns a pool whose search path is a new schema.
-func searching(t *testing.T, base *pgxpool.Pool, schema string) *pgxpool.Pool {
-	t.Helper()
-	_, err := base.Exec(t.Context(), "create schema "+schema)
-	require.NoError(t, err)
-	pc := base.Config()
-	pc.ConnConfig.RuntimeParams["search_path"] = schema
-	pool, err := pgxpool.NewWithConfig(t.Context(), pc)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	return pool
-}
