@@ -8,9 +8,8 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Store is a queue in a database, as pgqueue.New, sqlitequeue.New and sqlitequeue.Open return it. A
-// program calls its method Migrate(ctx) error, which creates the tables; the others are for this
-// package.
+// Store is a queue in a database, as pgqueue.New and sqlitequeue.Open return it. A program calls
+// its method Migrate(ctx) error, which creates the tables; the others are for this package.
 type Store interface{ driver.Store }
 
 // TxStore is a Store whose methods take part in a transaction of database/sql on the same database,

@@ -27,7 +27,12 @@ const waitLimit = 3 * time.Minute
 // newQueue returns a new queue and a client of it.
 func newQueue(t *testing.T) (*sqlitequeue.Store, *jobqueue.Client) {
 	t.Helper()
-	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	return newQueueWith(t, sqlitequeue.Config{})
+}
+
+func newQueueWith(t *testing.T, cfg sqlitequeue.Config) (*sqlitequeue.Store, *jobqueue.Client) {
+	t.Helper()
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	require.NoError(t, store.Migrate(t.Context()))

@@ -202,9 +202,7 @@ func TestScheduleDisappearsAfterAMonth(t *testing.T) {
 // names the first. A newer program's version of the second is not overwritten meanwhile.
 func TestRefusedScheduleStopsNoOther(t *testing.T) {
 	t.Parallel()
-	base, _ := newQueue(t)
 	var refused atomic.Int32
-	write, read := base.DB()
 	hook := func(_ context.Context, ps []jobqueue.Params) error {
 		if ps[0].Queue == "refused" {
 			refused.Add(1)
@@ -212,7 +210,7 @@ func TestRefusedScheduleStopsNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	store := sqlitequeue.New(write, read, sqlitequeue.Config{OnEnqueue: hook})
+	store, _ := newQueueWith(t, sqlitequeue.Config{OnEnqueue: hook})
 	cfg := scheduled(often, func(s *jobqueue.Schedule) { s.Name, s.Params.Queue = "first", "refused" })
 	cfg.Schedules = append(cfg.Schedules, scheduled(often).Schedules...)
 	first := driver.Schedule{Name: "first", Spec: often.String(), NextAt: now()} // due at the start

@@ -148,7 +148,7 @@ func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Du
 		return nil
 	}
 	// Most of the time there is none, which a reader finds out without waiting for writers.
-	if err := next(s.db.R.QueryRowContext(ctx, nextCancelledSQL, s.now(), string(names))); err != nil || id == 0 {
+	if err := next(s.db.R.QueryRowContext(ctx, nextCancelledSQL, clock(), string(names))); err != nil || id == 0 {
 		return 0, err
 	}
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
@@ -190,7 +190,7 @@ where id in (select value from json_each(?4)) and queue = ?2 and state = ?3 and 
 
 // Purge implements driver.Store.
 func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (deleted int, last int64, err error) {
-	before := s.now() - f.Age.Microseconds()
+	before := clock() - f.Age.Microseconds()
 	last = f.After
 	var old []int64
 	rows, err := s.db.R.QueryContext(ctx, purgePageSQL(f.State), before, f.Queue, f.State, f.After)

@@ -17,13 +17,11 @@ import (
 func traced(t *testing.T) (*sqlitequeue.Store, *[]string) {
 	t.Helper()
 	statements := new([]string)
-	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{
+	store := open(t, filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{
 		Trace: func(ctx context.Context, statement string) (context.Context, func(error)) {
 			*statements = append(*statements, statement)
 			return ctx, nil
 		}})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
 	*statements = nil
 	return store, statements

@@ -359,7 +359,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (
 		}
 	}
 	lease := fmt.Sprintf(`{"%d":%d}`, job.ID, job.Fence)
-	ok, err := affected(tx.ExecContext(ctx, archiveSQL, lease, job.Worker, s.now()))
+	ok, err := affected(tx.ExecContext(ctx, archiveSQL, lease, job.Worker, clock()))
 	if err == nil && !ok {
 		err = driver.ErrLeaseLost
 	}
@@ -368,7 +368,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (
 	}
 	if err == nil {
 		var promoted []driver.Signal
-		promoted, err = s.promote(ctx, tx, s.now(), rules.Names(job.LimitKey), rules.Names(job.Group))
+		promoted, err = s.promote(ctx, tx, clock(), rules.Names(job.LimitKey), rules.Names(job.Group))
 		s.emit(promoted) // workers look as soon as they can write, which is after the commit
 	}
 	if err != nil {

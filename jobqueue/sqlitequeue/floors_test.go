@@ -38,9 +38,7 @@ func TestFloors(t *testing.T) {
 	}
 	queuetest.Floors{Open: func(t *testing.T) (driver.Store, string) {
 		file := filepath.Join(t.TempDir(), "queue.db")
-		store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		store := open(t, file, sqlitequeue.Config{})
 		require.NoError(t, store.Migrate(t.Context()))
 		return store, file
 	}}.Run(t)

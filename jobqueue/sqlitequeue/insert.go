@@ -37,7 +37,7 @@ func (s *Store) EnqueueManyTx(
 ) (_ []jobqueue.InsertResult, err error) {
 	defer dberr.Classify(&err)
 	return jobqueue.Insert(ctx, s.onEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
-		results, err := s.insert(ctx, tx, s.now(), rs)
+		results, err := s.insert(ctx, tx, clock(), rs)
 		if err == nil {
 			s.wake(rs)
 		}

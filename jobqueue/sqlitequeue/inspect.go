@@ -30,7 +30,7 @@ const getSQL = selectJob + ` where id = ?2 union all ` + selectDone + ` where id
 // Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	defer dberr.Classify(&err)
-	jobs, err := s.jobs(ctx, getSQL, s.now(), id)
+	jobs, err := s.jobs(ctx, getSQL, clock(), id)
 	if err == nil && len(jobs) == 0 {
 		err = driver.ErrNotFound
 	}
@@ -81,14 +81,14 @@ func listSQL(state driver.State) (page, last string) {
 func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
 	defer dberr.Classify(&err)
 	page, last := listSQL(f.State)
-	jobs, err = s.jobs(ctx, page, s.now(), f.Before, driver.ListWindow, f.Queue, f.Kind, f.Limit)
+	jobs, err = s.jobs(ctx, page, clock(), f.Before, driver.ListWindow, f.Queue, f.Kind, f.Limit)
 	if err != nil {
 		return nil, 0, err
 	}
 	if len(jobs) == f.Limit {
 		return jobs, jobs[f.Limit-1].ID, nil
 	}
-	err = s.db.R.QueryRowContext(ctx, last, s.now(), f.Before, driver.ListWindow).Scan(&next)
+	err = s.db.R.QueryRowContext(ctx, last, clock(), f.Before, driver.ListWindow).Scan(&next)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -114,7 +114,7 @@ func (s *Store) Search(
 		before++
 	}
 	from = max(before-driver.SearchWindow, 1)
-	jobs, err = s.jobs(ctx, searchSQL, s.now(), text, from, before, limit)
+	jobs, err = s.jobs(ctx, searchSQL, clock(), text, from, before, limit)
 	return jobs, from, err
 }
 
@@ -193,7 +193,7 @@ func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read
 	const limit = driver.StatsLimit + 1
-	now := s.now()
+	now := clock()
 	rows, err := tx.QueryContext(ctx, statsSQL, now, limit)
 	err = each(rows, err, func() error {
 		var queue string

@@ -43,7 +43,7 @@ func (s *Store) AddMinutes(ctx context.Context, minutes []driver.Minute) error {
 // Minutes implements driver.Store.
 func (s *Store) Minutes(ctx context.Context, queue string, last time.Duration) (ms []driver.Minute, err error) {
 	defer dberr.Classify(&err)
-	rows, err := s.db.R.QueryContext(ctx, minutesSQL, s.now()-last.Microseconds(), queue)
+	rows, err := s.db.R.QueryContext(ctx, minutesSQL, clock()-last.Microseconds(), queue)
 	err = each(rows, err, func() error {
 		var m driver.Minute
 		var at int64

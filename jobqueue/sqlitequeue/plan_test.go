@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -15,10 +14,9 @@ import (
 // What workers look for again and again is found by an index, whatever the history is like.
 func TestStatementsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
-	file, err := db.OpenSQLite(filepath.Join(t.TempDir(), "queue.db"), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { file.Close() })
-	require.NoError(t, sqlitequeue.New(file.W, file.R, sqlitequeue.Config{}).Migrate(t.Context()))
+	store := open(t, filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	_, read := store.DB()
 	for name, c := range map[string]struct{ query, want string }{
 		"the next callback of each kind": {sqlitequeue.NextCancelledSQL,
 			"SEARCH jobqueue_done USING COVERING INDEX jobqueue_done_callback (kind=? AND callback_at<?)"},
@@ -28,7 +26,7 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 			"SEARCH jobqueue_done USING INDEX jobqueue_done_bad (state=? AND id>?)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows, err := file.R.QueryContext(t.Context(), "explain query plan "+c.query, 0, `["work"]`, 5, 0)
+			rows, err := read.QueryContext(t.Context(), "explain query plan "+c.query, 0, `["work"]`, 5, 0)
 			require.NoError(t, err)
 			defer rows.Close()
 			var plan []string

@@ -25,7 +25,7 @@ func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now
 		schedules = append(schedules, r)
 		return err
 	})
-	return schedules, timeOf(s.now()), err
+	return schedules, timeOf(clock()), err
 }
 
 const putScheduleSQL = `

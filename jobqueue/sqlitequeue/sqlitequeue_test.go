@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
@@ -20,35 +19,35 @@ func TestStore(t *testing.T) {
 	queuetest.Run(t, harness)
 }
 
+func open(t *testing.T, path string, cfg sqlitequeue.Config) *sqlitequeue.Store {
+	t.Helper()
+	s, err := sqlitequeue.Open(path, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
 func harness(t *testing.T) queuetest.Harness {
 	dir := t.TempDir()
 	var hook queuetest.Hook
 	cfg := sqlitequeue.Config{OnEnqueue: hook.Call}
-	open := func(name string) driver.Store {
-		s, err := sqlitequeue.Open(filepath.Join(dir, name), cfg)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		return s
-	}
-	file, err := db.OpenSQLite(filepath.Join(dir, "queue.db"), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { file.Close() })
-	store := sqlitequeue.New(file.W, file.R, cfg)
+	path := filepath.Join(dir, "queue.db")
+	store := open(t, path, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
+	write, _ := store.DB()
 	return queuetest.Harness{
 		Store:   store,
 		SetHook: hook.Set,
-		Again:   func() driver.Store { return open("queue.db") },
-		Empty:   func() driver.Store { return open("empty.db") },
+		Again:   func() driver.Store { return open(t, path, cfg) },
+		Empty:   func() driver.Store { return open(t, filepath.Join(dir, "empty.db"), cfg) },
 		Broken: func() driver.Store {
-			db, err := db.OpenSQLite(filepath.Join(dir, "closed.db"), nil)
-			require.NoError(t, err)
-			require.NoError(t, db.Close())
-			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+			closed := open(t, filepath.Join(dir, "closed.db"), cfg)
+			require.NoError(t, closed.Close())
+			return closed
 		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
-				tx, err := file.W.BeginTx(ctx, nil)
+				tx, err := write.BeginTx(ctx, nil)
 				if err != nil {
 					return err
 				}
@@ -67,7 +66,7 @@ func harness(t *testing.T) queuetest.Harness {
 			},
 		},
 		Exec: func(ctx context.Context, statement string) error {
-			_, err := file.W.ExecContext(ctx, statement)
+			_, err := write.ExecContext(ctx, statement)
 			return err
 		},
 	}
@@ -77,16 +76,11 @@ func harness(t *testing.T) queuetest.Harness {
 func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.db")
-	open := func() *db.DB {
-		db, err := db.OpenSQLite(path, nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { db.Close() })
-		return db
-	}
-	db := open()
-	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+	store, again := open(t, path, sqlitequeue.Config{}), open(t, path, sqlitequeue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
-	other, err := open().W.BeginTx(t.Context(), nil) // holds the lock of the file
+	write, _ := store.DB()
+	elsewhere, _ := again.DB()
+	other, err := elsewhere.BeginTx(t.Context(), nil) // holds the lock of the file
 	require.NoError(t, err)
 	defer other.Rollback()
 	enqueued := make(chan error, 1)
@@ -94,7 +88,7 @@ func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 		_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
 		enqueued <- err
 	}()
-	require.Eventually(t, func() bool { return db.W.Stats().InUse == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return write.Stats().InUse == 1 }, time.Minute, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the lock is held until after this
 	defer cancel()
 	ok, err := store.Migrated(ctx)

@@ -7,10 +7,9 @@
 //	}
 //	err = store.Migrate(ctx)
 //
-// [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own,
-// [New] one on a database that the caller has opened; [Store.Migrate] creates its tables.
-// [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx] completes a job in
-// one.
+// [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker, [Store.Migrate] creates
+// its tables. [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx]
+// completes a job in one.
 //
 // Concurrent calls share one commit, so many goroutines that insert single jobs do not each wait
 // for a disk flush. Workers of the same process are woken at once, those of other processes find
@@ -18,7 +17,7 @@
 //
 // A write that has begun to wait for the lock of the file does not stop when its context ends. So
 // while another process, or a transaction of this program, holds the lock, calls return only after
-// the busy timeout (10 s after [Open]) or the end of that transaction, and Run of a stopping worker
+// the busy timeout of 10 s or the end of that transaction, and Run of a stopping worker
 // may return later than its ShutdownTimeout and 5 s.
 package sqlitequeue
 
@@ -43,25 +42,21 @@ import (
 
 // Config configures a [Store]. The zero value works.
 type Config struct {
-	// Now is the clock of the queue. All processes that share the file must agree on it. Defaults
-	// to time.Now.
-	Now func() time.Time
 	// OnEnqueue is called before jobs are enqueued. With EnqueueTx it must not write to the file by
 	// other means, because the transaction holds its lock.
 	OnEnqueue jobqueue.EnqueueHook
-	// Trace is called before each statement on a file that [Open] has opened, also by others that
-	// use [Store.DB], with its text without arguments. The statement then has the context that it
-	// returns; the function that it returns, which may be nil, is called once when the statement
-	// has ended and its rows are read. It is called concurrently. Neither begin nor commit is
-	// traced, because concurrent callers share transactions.
+	// Trace is called before each statement, also of others that use [Store.DB], with its text
+	// without arguments. The statement then has the context that it returns; the function that it
+	// returns, which may be nil, is called once when the statement has ended and its rows are read.
+	// It is called concurrently. Neither begin nor commit is traced, because concurrent callers
+	// share transactions.
 	Trace func(ctx context.Context, statement string) (context.Context, func(error))
 }
 
 // Store is a jobqueue.Store. It is safe for concurrent use.
 type Store struct {
-	db    *db.DB
-	clock func() time.Time
-	hub   wake.Hub
+	db  *db.DB
+	hub wake.Hub
 
 	promoter  *wake.Coalescer // of groups with many jobs
 	onEnqueue jobqueue.EnqueueHook
@@ -74,39 +69,23 @@ var (
 
 // Open opens the file at path, which it creates, readable by its owner only, if it does not exist.
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
-// the caller, begin them on the write pool of [Store.DB], or use [New] on an open database.
+// the caller, begin them on the write pool of [Store.DB].
 func Open(path string, cfg Config) (*Store, error) {
 	opened, err := db.OpenSQLite(path, cfg.Trace)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitequeue: %w", err)
 	}
-	return newStore(opened, cfg), nil
+	s := &Store{db: opened, onEnqueue: cfg.OnEnqueue}
+	s.promoter = wake.NewCoalescer(s.promoteRest)
+	return s, nil
 }
 
-// Close closes the file of a store that [Open] returned. It does not close databases given to
-// [New].
+// Close closes the file.
 func (s *Store) Close() error { return s.db.Close() }
 
 // DB returns the pools that the store uses, for other tables in the same file: transactions begun
 // on write, which has one connection, can enqueue jobs with [Store.EnqueueTx].
 func (s *Store) DB() (write, read *sql.DB) { return s.db.W, s.db.R }
-
-// New returns a store that writes through write and reads through read. write must have one
-// connection (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate);
-// both use the driver modernc.org/sqlite with journal_mode WAL and a busy_timeout. With synchronous
-// FULL every commit survives a power failure, at little cost for a busy queue. Unlike the
-// connections of [Open], those of the caller do not take turns with the writers of other processes:
-// one that writes all the time can keep them waiting until the busy_timeout.
-func New(write, read *sql.DB, cfg Config) *Store { return newStore(db.FromSQLite(write, read), cfg) }
-
-func newStore(opened *db.DB, cfg Config) *Store {
-	s := &Store{db: opened, clock: cfg.Now, onEnqueue: cfg.OnEnqueue}
-	if s.clock == nil {
-		s.clock = time.Now
-	}
-	s.promoter = wake.NewCoalescer(s.promoteRest)
-	return s
-}
 
 //go:embed migrations
 var embedded embed.FS
@@ -150,11 +129,11 @@ func (s *Store) Listen(ctx context.Context, _ func(), f func(driver.Signal) bool
 // update runs f in a write transaction that concurrent callers share. f may run twice, so it must
 // not depend on what it has assigned before.
 func (s *Store) update(ctx context.Context, f func(tx *sql.Tx, now int64) error) error {
-	return s.db.Update(ctx, func(_ context.Context, tx *sql.Tx) error { return f(tx, s.now()) })
+	return s.db.Update(ctx, func(_ context.Context, tx *sql.Tx) error { return f(tx, clock()) })
 }
 
-// now returns the time as the tables store it, in microseconds.
-func (s *Store) now() int64 { return s.clock().UnixMicro() }
+// clock returns the time as the tables store it, in microseconds.
+func clock() int64 { return time.Now().UnixMicro() }
 
 // timeOf returns the zero Time for 0.
 func timeOf(us int64) time.Time {
