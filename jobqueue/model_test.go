@@ -103,7 +103,7 @@ func (m *model) call(ctx context.Context) (unlock func(), err error) {
 	return m.mu.Unlock, nil
 }
 
-func (m *model) Check(context.Context) error { return nil }
+func (m *model) Migrated(context.Context) (bool, error) { return true, nil }
 
 func (m *model) Register(ctx context.Context, _ string, _ []string, lease time.Duration) (int64, error) {
 	unlock, err := m.call(ctx)

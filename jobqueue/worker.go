@@ -252,7 +252,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers)) // not nil: that would be all kinds
-	if err := w.await(ctx, "check schema", w.store.Check); err != nil {
+	if err := w.await(ctx, "check schema", w.checkSchema); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -382,6 +382,14 @@ func (w *Worker) release(ctx context.Context, unregister bool) {
 	case n > 0:
 		w.cfg.Logger.Info("jobs released", "count", n)
 	}
+}
+
+func (w *Worker) checkSchema(ctx context.Context) error {
+	ok, err := w.store.Migrated(ctx)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: tables are missing or older than this program; run Migrate", driver.ErrSchema)
+	}
+	return err
 }
 
 // await calls f until it succeeds or ctx ends, with growing pauses; ErrSchema is final.

@@ -27,9 +27,8 @@ import (
 // A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
 // takes the job away from it.
 type Store interface {
-	// Check returns an error that wraps ErrSchema when the tables do not match this version.
-	Check(ctx context.Context) error
-
+	// Migrated reports whether the tables exist and are up to date.
+	Migrated(ctx context.Context) (bool, error)
 	// Migrate creates the tables or updates them. Several processes may do so at once.
 	Migrate(ctx context.Context) error
 

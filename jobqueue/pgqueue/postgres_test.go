@@ -143,7 +143,9 @@ func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 			t.Cleanup(pool.Close)
 			store := pgqueue.New(pool, pgqueue.Config{Schema: schema})
 			require.NoError(t, store.Migrate(t.Context()))
-			require.NoError(t, store.Check(t.Context()))
+			migrated, err := store.Migrated(t.Context())
+			require.NoError(t, err)
+			require.True(t, migrated)
 			var got string
 			require.NoError(t,
 				base.QueryRow(t.Context(),

@@ -186,7 +186,7 @@ func sizeSteps(t *testing.T, store *pgqueue.Store, jobs int) []sizeStep {
 		}, 10, 10 * ms},
 		{"rescue of 50 jobs, upkeep of keys", rescue(false, 50), keys + 120, 50 * ms},
 		{"rescue of orphans, upkeep of keys", rescue(true, 0), keys + 120, 50 * ms},
-		{"readiness", store.Check, 20, 50 * ms},
+		{"readiness", func(ctx context.Context) error { _, err := store.Migrated(ctx); return err }, 20, 50 * ms},
 		{"callbacks of cancelled jobs", func(ctx context.Context) error {
 			id, err := store.NextCancelled(ctx, []string{"work", "none"}, 0)
 			require.Zero(t, id)

@@ -140,16 +140,6 @@ func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 // EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.
 func (s *Store) EnqueueHook() jobqueue.EnqueueHook { return s.cfg.OnEnqueue }
 
-// Check implements driver.Store.
-func (s *Store) Check(ctx context.Context) error {
-	ok, err := s.Migrated(ctx)
-	if err == nil && !ok {
-		err = fmt.Errorf("%w: tables in schema %q are missing or older than this program; run Migrate",
-			driver.ErrSchema, s.cfg.Schema)
-	}
-	return err
-}
-
 // sqlDB connects outside the pool, with the pool's hooks, because goose needs the schema as search
 // path.
 func (s *Store) sqlDB() *sql.DB {

@@ -110,15 +110,6 @@ func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 // EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.
 func (s *Store) EnqueueHook() jobqueue.EnqueueHook { return s.onEnqueue }
 
-// Check implements driver.Store.
-func (s *Store) Check(ctx context.Context) error {
-	ok, err := s.Migrated(ctx)
-	if err == nil && !ok {
-		err = fmt.Errorf("%w: tables are missing or older than this program; run Migrate", driver.ErrSchema)
-	}
-	return err
-}
-
 // Listen implements driver.Listener within the process.
 func (s *Store) Listen(ctx context.Context, _ func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()

@@ -26,7 +26,7 @@ type database struct {
 	read     *sql.DB // on PostgreSQL also for writing
 	accounts *authstore.Store
 	lessons  *feedbackstore.Store
-	jobs     jobStore
+	jobs     jobqueue.Store
 	client   *jobqueue.Client // of jobs
 
 	// poolerMisused is true once statements have failed because the database is behind a connection
@@ -35,13 +35,6 @@ type database struct {
 
 	// Close closes the database.
 	Close func() error
-}
-
-// jobStore is implemented by the job stores of both engines.
-type jobStore interface {
-	jobqueue.Store
-	Migrate(ctx context.Context) error
-	Migrated(ctx context.Context) (bool, error)
 }
 
 // checkDatabase returns an error if openDatabase does not accept an address. The error does not
