@@ -2,7 +2,6 @@ package jobqueue
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -120,21 +119,13 @@ func (w *Worker) pollInterval() time.Duration {
 
 // listenLoop has the store wake the queues, and listens again after errors.
 func (w *Worker) listenLoop(ctx context.Context) {
-	listener, ok := w.store.(driver.Listener)
-	if !ok {
-		return
-	}
 	for pause := minListenPause; ; pause = min(2*pause, maxListenPause) {
-		err := listener.Listen(ctx, func() {
+		err := w.store.Listen(ctx, func() {
 			pause = minListenPause
 			w.setListening(true)
 		}, w.signal)
 		w.setListening(false)
 		if ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, errors.ErrUnsupported) {
-			w.cfg.Logger.Info("no notifications, polling", "reason", err)
 			return
 		}
 		w.cfg.Logger.Warn("listen for notifications, trying again", "error", err)

@@ -43,6 +43,12 @@ type Store interface {
 	// cancelled. alive is false when the worker no longer exists: another process has rescued its
 	// jobs.
 	Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
+	// Listen tells a worker about new jobs sooner than its next poll: it calls f from its own
+	// goroutine until ctx ends or an error makes it return. The first call has the zero Signal and
+	// comes once Listen receives what this process enqueues. Listen calls ready when notifications
+	// from other processes are certain to arrive, and never when they cannot. f returns true when
+	// its worker can start the job immediately.
+	Listen(ctx context.Context, ready func(), f func(Signal) (started bool)) error
 	// Exchange records results and claims jobs in one transaction. When it has ended the last
 	// member of a group, the jobs that are to start after the group may start. Its error has a
 	// method Permanent() bool that returns true when the database will never accept these results.
@@ -126,15 +132,6 @@ type Store interface {
 	// job was created; f.After means that no more follow. It has not found jobs with ids up to last
 	// that finish, or become old enough, later.
 	Purge(ctx context.Context, f PurgeFilter) (deleted int, last int64, err error)
-}
-
-// Listener is a [Store] that can tell a worker about new jobs sooner than its next poll.
-type Listener interface {
-	// Listen calls f from its own goroutine until ctx ends or an error makes it return. The first
-	// call has the zero Signal and comes once Listen receives what this process enqueues. Listen
-	// calls ready when notifications from other processes are certain to arrive, and never when
-	// they cannot. f returns true when its worker can start the job immediately.
-	Listen(ctx context.Context, ready func(), f func(Signal) (started bool)) error
 }
 
 // Signal wakes workers. The zero Signal means that any queue may have jobs. Engines may send it to

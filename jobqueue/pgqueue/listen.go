@@ -75,7 +75,7 @@ func parse(text string) (sig driver.Signal, ok bool) {
 // listenTimeout is how long connecting and listening may take.
 const listenTimeout = 15 * time.Second
 
-// Listen implements driver.Listener on a separate connection.
+// Listen implements driver.Store on a separate connection.
 func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
 	if s.cfg.PollOnly {

@@ -43,7 +43,6 @@ import (
 
 	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/wake"
 )
@@ -81,10 +80,7 @@ type Store struct {
 	lookFar        atomic.Bool  // the last claim found jobs without a turn
 }
 
-var (
-	_ jobqueue.TxStore = (*Store)(nil)
-	_ driver.Listener  = (*Store)(nil)
-)
+var _ jobqueue.TxStore = (*Store)(nil)
 
 // New returns a store on pool. It does not connect.
 func New(pool *pgxpool.Pool, cfg Config) *Store {

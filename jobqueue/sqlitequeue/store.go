@@ -62,10 +62,7 @@ type Store struct {
 	onEnqueue jobqueue.EnqueueHook
 }
 
-var (
-	_ jobqueue.TxStore = (*Store)(nil)
-	_ driver.Listener  = (*Store)(nil)
-)
+var _ jobqueue.TxStore = (*Store)(nil)
 
 // Open opens the file at path, which it creates, readable by its owner only, if it does not exist.
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
@@ -110,7 +107,7 @@ func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 // EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.
 func (s *Store) EnqueueHook() jobqueue.EnqueueHook { return s.onEnqueue }
 
-// Listen implements driver.Listener within the process.
+// Listen implements driver.Store within the process.
 func (s *Store) Listen(ctx context.Context, _ func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
 	<-ctx.Done()
