@@ -165,21 +165,23 @@ func encodeSaved(v any) (json.RawMessage, error) {
 	return state, nil
 }
 
-// Running is for stores, whose CompleteTx and SaveTx need it.
-func (j *Job) Running() driver.Running { return running{j} }
+// Running is for stores.
+func (j *Job) Running() Running { return Running{j} }
 
-type running struct{ job *Job }
+// Running is a job whose handler is running, as CompleteTx and SaveTx of a store need it.
+type Running struct{ job *Job }
 
-// Saved implements driver.Running.
-func (r running) Saved() json.RawMessage {
+// Saved returns what the handler has saved with Save during this attempt, nil if nothing.
+func (r Running) Saved() json.RawMessage {
 	if r.job.attempt == nil {
 		return nil
 	}
 	return r.job.attempt.savedNow()
 }
 
-// EncodeSaved implements driver.Running.
-func (r running) EncodeSaved(v any) (json.RawMessage, error) {
+// EncodeSaved encodes v for SaveTx. It returns an error if the handler has called Save, because the
+// worker may still replace v by that.
+func (r Running) EncodeSaved(v any) (json.RawMessage, error) {
 	state, err := encodeSaved(v)
 	if r.Saved() != nil {
 		err = errors.New("SaveTx after Save in the same attempt")
@@ -190,8 +192,8 @@ func (r running) EncodeSaved(v any) (json.RawMessage, error) {
 	return state, nil
 }
 
-// SetCompleted implements driver.Running.
-func (r running) SetCompleted() {
+// SetCompleted records that a transaction of the handler completes the job, if it commits.
+func (r Running) SetCompleted() {
 	if r.job.attempt != nil {
 		r.job.attempt.completed.Store(true)
 	}

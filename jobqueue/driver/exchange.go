@@ -12,6 +12,12 @@ type Lease struct {
 	Fence int
 }
 
+// Saved is the state of a job that its handler has saved.
+type Saved struct {
+	Lease
+	State json.RawMessage
+}
+
 // Action is what to do with a job whose attempt has ended.
 type Action uint8
 
