@@ -64,7 +64,7 @@ func TestInvalidCodesLookTheSame(t *testing.T) {
 	used := b.platform.Code(authtest.User{OpenID: "o"})
 	require.Equal(t, http.StatusOK, b.login(t, used).StatusCode)
 	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret,
-		Endpoint: b.platform.QueryEndpoint()})
+		Endpoint: b.platform.Endpoint()})
 	require.NoError(t, err)
 	// A node that did not see the code before asks the platform.
 	other := setup(t, options{auth: func(c *auth.Config) { c.Exchanger = exchanger }})

@@ -59,7 +59,7 @@ func Example() {
 	defer platform.Close()
 
 	server, err := signInServer(ctx, "sqlite:"+filepath.Join(dir, "auth.db"), miniapp.Config{
-		AppID: platform.AppID, Secret: platform.Secret, Endpoint: platform.QueryEndpoint(),
+		AppID: platform.AppID, Secret: platform.Secret, Endpoint: platform.Endpoint(),
 	})
 	if err != nil {
 		panic(err)

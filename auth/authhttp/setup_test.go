@@ -50,7 +50,7 @@ func setup(t *testing.T, o options) *bench {
 	t.Cleanup(func() { require.NoError(t, b.store.Close()) })
 	require.NoError(t, b.store.Migrate(t.Context()))
 	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret,
-		Endpoint: b.platform.QueryEndpoint()})
+		Endpoint: b.platform.Endpoint()})
 	require.NoError(t, err)
 	c := auth.Config{
 		Store: b.store, Exchanger: exchanger, Now: b.clock.Now,

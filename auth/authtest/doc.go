@@ -4,7 +4,7 @@
 //
 //	platform := authtest.NewPlatform(t)
 //	exchanger, err := miniapp.New(miniapp.Config{
-//		AppID: platform.AppID, Secret: platform.Secret, Endpoint: platform.QueryEndpoint(),
+//		AppID: platform.AppID, Secret: platform.Secret, Endpoint: platform.Endpoint(),
 //	})
 //	if err != nil {
 //		return err

@@ -13,7 +13,7 @@ func Example() {
 	platform := authtest.StartPlatform()
 	defer platform.Close()
 	client, err := miniapp.New(miniapp.Config{AppID: platform.AppID, Secret: platform.Secret,
-		Endpoint: platform.QueryEndpoint()})
+		Endpoint: platform.Endpoint()})
 	if err != nil {
 		panic(err)
 	}

@@ -6,16 +6,10 @@ import (
 	"strings"
 )
 
-// ErrorCode returns a mood that answers with a platform's error code, in the dialect of the
-// request.
+// ErrorCode returns a mood that answers with a platform's error code.
 func ErrorCode(code int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		const message = "refused, rid: 6530c2b1-0000"
-		if r.URL.Path == jsonPath {
-			write(w, map[string]any{"err_no": code, "err_tips": message})
-			return
-		}
-		write(w, map[string]any{"errcode": code, "errmsg": message})
+	return func(w http.ResponseWriter, _ *http.Request) {
+		write(w, map[string]any{"errcode": code, "errmsg": "refused, rid: 6530c2b1-0000"})
 	}
 }
 
@@ -55,8 +49,7 @@ func CutShort(w http.ResponseWriter, _ *http.Request) {
 // Echo is a mood that answers with an error message which repeats the whole request, including the
 // secret.
 func Echo(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
 	q := r.URL.Query()
-	text := strings.Join([]string{r.URL.RawQuery, q.Get("secret"), q.Get("js_code"), string(body)}, " ")
-	write(w, map[string]any{"errcode": 40029, "errmsg": text, "err_no": 40018, "err_tips": text})
+	text := strings.Join([]string{r.URL.RawQuery, q.Get("secret"), q.Get("js_code")}, " ")
+	write(w, map[string]any{"errcode": 40029, "errmsg": text})
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"testing"
 )
 
-// Platform is a fake mini-program platform. It serves both dialects of the jscode2session interface
-// on a loopback address, checks credentials, and accepts each login code once. It is safe for
-// concurrent use.
+// Platform is a fake mini-program platform. It serves the jscode2session interface on a loopback
+// address, checks credentials, and accepts each login code once. It is safe for concurrent use.
 type Platform struct {
 	// AppID and Secret are the credentials that it accepts.
 	AppID, Secret string
@@ -62,16 +62,10 @@ func (p *Platform) Close() {
 	p.server.Close()
 }
 
-const (
-	queryPath = "/sns/jscode2session"
-	jsonPath  = "/api/apps/v2/jscode2session"
-)
+const path = "/sns/jscode2session"
 
-// QueryEndpoint returns the endpoint for miniapp.Query.
-func (p *Platform) QueryEndpoint() string { return p.server.URL + queryPath }
-
-// JSONEndpoint returns the endpoint for miniapp.JSON.
-func (p *Platform) JSONEndpoint() string { return p.server.URL + jsonPath }
+// Endpoint returns the URL for miniapp.Config.Endpoint.
+func (p *Platform) Endpoint() string { return p.server.URL + path }
 
 // Code issues a login code for a user, as the platform does to the mini program.
 func (p *Platform) Code(u User) string {
@@ -106,61 +100,38 @@ func (p *Platform) Exchanges() int {
 
 // ServeHTTP implements [http.Handler].
 func (p *Platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		AppID     string `json:"appid"`
-		Secret    string `json:"secret"`
-		Code      string `json:"code"`
-		GrantType string `json:"-"`
-	}
-	switch {
-	case r.URL.Path == queryPath && r.Method == http.MethodGet:
-		q := r.URL.Query()
-		in.AppID, in.Secret = q.Get("appid"), q.Get("secret")
-		in.Code, in.GrantType = q.Get("js_code"), q.Get("grant_type")
-	case r.URL.Path == jsonPath && r.Method == http.MethodPost:
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			http.Error(w, "bad JSON", http.StatusBadRequest)
-			return
-		}
-	default:
+	if r.URL.Path != path || r.Method != http.MethodGet {
 		http.NotFound(w, r)
 		return
 	}
+	code := r.URL.Query().Get("js_code")
 	p.mu.Lock()
 	p.total++
-	p.seen[in.Code]++
+	p.seen[code]++
 	mood := p.mood
 	p.mu.Unlock()
 	if mood != nil {
 		mood(w, r)
 		return
 	}
-	if code := p.wrong(r, in.AppID, in.Secret, in.Code, in.GrantType); code != 0 {
-		ErrorCode(code)(w, r)
+	if wrong := p.wrong(r.URL.Query()); wrong != 0 {
+		ErrorCode(wrong)(w, r)
 		return
 	}
-	p.answer(w, r, in.Code)
+	p.answer(w, r, code)
 }
 
 // wrong returns the error code of an invalid exchange, or 0.
-func (p *Platform) wrong(r *http.Request, appID, secret, code, grantType string) int {
-	if r.URL.Path == jsonPath {
-		switch {
-		case appID != p.AppID:
-			return 40015
-		case secret != p.Secret:
-			return 40017
-		}
-		return 0
-	}
+func (p *Platform) wrong(query url.Values) int {
+	appID, secret := query.Get("appid"), query.Get("secret")
 	switch {
 	case appID == "":
 		return 41002
 	case secret == "":
 		return 41004
-	case code == "":
+	case query.Get("js_code") == "":
 		return 41008
-	case grantType != "authorization_code":
+	case query.Get("grant_type") != "authorization_code":
 		return 40002
 	case appID != p.AppID:
 		return 40013
@@ -171,10 +142,6 @@ func (p *Platform) wrong(r *http.Request, appID, secret, code, grantType string)
 }
 
 func (p *Platform) answer(w http.ResponseWriter, r *http.Request, code string) {
-	invalid, used := 40029, 40163
-	if r.URL.Path == jsonPath {
-		invalid, used = 40018, 40018
-	}
 	p.mu.Lock()
 	c := p.codes[code]
 	wasUsed := c != nil && c.used
@@ -184,18 +151,15 @@ func (p *Platform) answer(w http.ResponseWriter, r *http.Request, code string) {
 	p.mu.Unlock()
 	switch {
 	case c == nil:
-		ErrorCode(invalid)(w, r)
+		ErrorCode(40029)(w, r)
 		return
 	case wasUsed:
-		ErrorCode(used)(w, r)
+		ErrorCode(40163)(w, r)
 		return
 	}
 	user := map[string]any{"openid": c.user.OpenID, "session_key": "session-key-not-used"}
 	if c.user.UnionID != "" {
 		user["unionid"] = c.user.UnionID
-	}
-	if r.URL.Path == jsonPath {
-		user = map[string]any{"err_no": 0, "err_tips": "success", "data": user}
 	}
 	write(w, user)
 }

@@ -77,7 +77,7 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 		return auth.Identity{}, transport.Error(ctx, err)
 	}
 	config := c.config()
-	answer, err := config.Dialect.read(status, body)
+	answer, err := read(status, body)
 	if err != nil {
 		var refused *auth.ExchangeError
 		if errors.As(err, &refused) {

@@ -1,6 +1,7 @@
 package miniapp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,24 +11,7 @@ import (
 	"net/url"
 )
 
-// Dialect is the form of a platform's requests and answers.
-type Dialect int
-
-const (
-	// Query is a GET request with a query string, answered with errcode, errmsg, openid and
-	// unionid.
-	Query Dialect = iota
-
-	// JSON is a POST request with a JSON body, answered with err_no, err_tips and data, which
-	// contains openid and unionid.
-	JSON
-)
-
-// The default endpoints of the dialects.
-const (
-	QueryEndpoint = "https://api.weixin.qq.com/sns/jscode2session"
-	JSONEndpoint  = "https://developer.toutiao.com/api/apps/v2/jscode2session"
-)
+const defaultEndpoint = "https://api.weixin.qq.com/sns/jscode2session"
 
 // Config configures a [Client]. AppID and Secret are required. The secret is omitted when a Config
 // is printed or logged.
@@ -36,15 +20,12 @@ type Config struct {
 	AppID  string
 	Secret string `json:"-"`
 
-	// Dialect is the form of requests and answers. Defaults to Query.
-	Dialect Dialect
-
 	// Endpoint is the URL that codes are sent to, together with the secret: it must be https,
-	// except for loopback addresses. Defaults to QueryEndpoint or JSONEndpoint, by Dialect.
+	// except for loopback addresses. Defaults to https://api.weixin.qq.com/sns/jscode2session.
 	Endpoint string
 
 	// Platform is the name of the platform in the identities of its users; changing it makes every
-	// user a new one. Defaults to "miniapp" or "miniapp-json", by Dialect.
+	// user a new one. Defaults to "miniapp".
 	Platform string
 
 	// Transport provides proxy, TLS and dialing settings. It is copied; the copy opens a connection
@@ -57,9 +38,6 @@ type Config struct {
 func (c Config) check() error {
 	if c.AppID == "" || c.Secret == "" {
 		return errors.New("miniapp: Config.AppID and Config.Secret are both required")
-	}
-	if c.Dialect != Query && c.Dialect != JSON {
-		return fmt.Errorf("miniapp: Config.Dialect is %d, not Query or JSON", c.Dialect)
 	}
 	u, err := url.Parse(c.endpoint())
 	switch {
@@ -79,25 +57,9 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (c Config) endpoint() string {
-	switch {
-	case c.Endpoint != "":
-		return c.Endpoint
-	case c.Dialect == JSON:
-		return JSONEndpoint
-	}
-	return QueryEndpoint
-}
+func (c Config) endpoint() string { return cmp.Or(c.Endpoint, defaultEndpoint) }
 
-func (c Config) platform() string {
-	switch {
-	case c.Platform != "":
-		return c.Platform
-	case c.Dialect == JSON:
-		return "miniapp-json"
-	}
-	return "miniapp"
-}
+func (c Config) platform() string { return cmp.Or(c.Platform, "miniapp") }
 
 func (c Config) text() string {
 	return fmt.Sprintf("miniapp.Config{AppID: %q, Platform: %q, Endpoint: %q}", c.AppID, c.platform(), c.endpoint())

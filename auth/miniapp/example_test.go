@@ -15,7 +15,7 @@ func Example() {
 	defer platform.Close()
 	client, err := miniapp.New(miniapp.Config{
 		AppID: platform.AppID, Secret: platform.Secret,
-		Endpoint: platform.QueryEndpoint(), // by default the real one
+		Endpoint: platform.Endpoint(), // by default the real one
 	})
 	if err != nil {
 		panic(err)

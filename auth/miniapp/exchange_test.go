@@ -16,12 +16,8 @@ import (
 )
 
 // config is for a client of p.
-func config(p *authtest.Platform, d miniapp.Dialect) miniapp.Config {
-	c := miniapp.Config{AppID: p.AppID, Secret: p.Secret, Dialect: d, Endpoint: p.QueryEndpoint()}
-	if d == miniapp.JSON {
-		c.Endpoint = p.JSONEndpoint()
-	}
-	return c
+func config(p *authtest.Platform) miniapp.Config {
+	return miniapp.Config{AppID: p.AppID, Secret: p.Secret, Endpoint: p.Endpoint()}
 }
 
 func newClient(t testing.TB, c miniapp.Config) *miniapp.Client {
@@ -31,37 +27,22 @@ func newClient(t testing.TB, c miniapp.Config) *miniapp.Client {
 	return client
 }
 
-var dialects = map[string]miniapp.Dialect{"query": miniapp.Query, "JSON": miniapp.JSON}
-
-func eachDialect(t *testing.T, test func(t *testing.T, d miniapp.Dialect)) {
-	t.Helper()
-	for name, d := range dialects {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, d)
-		})
-	}
-}
-
 func TestACodeBecomesItsUser(t *testing.T) {
 	t.Parallel()
-	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		p := authtest.NewPlatform(t)
-		platform := map[miniapp.Dialect]string{miniapp.Query: "miniapp", miniapp.JSON: "miniapp-json"}[d]
-		client := newClient(t, config(p, d))
-		id, err := client.Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-1", UnionID: "u-1"}))
-		require.NoError(t, err)
-		require.Equal(t, auth.Identity{Platform: platform, AppID: p.AppID, Subject: "o-1", UnionID: "u-1"}, id)
-		id, err = client.Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-2"}))
-		require.NoError(t, err)
-		require.Equal(t, auth.Identity{Platform: platform, AppID: p.AppID, Subject: "o-2"}, id)
+	p := authtest.NewPlatform(t)
+	client := newClient(t, config(p))
+	id, err := client.Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-1", UnionID: "u-1"}))
+	require.NoError(t, err)
+	require.Equal(t, auth.Identity{Platform: "miniapp", AppID: p.AppID, Subject: "o-1", UnionID: "u-1"}, id)
+	id, err = client.Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-2"}))
+	require.NoError(t, err)
+	require.Equal(t, auth.Identity{Platform: "miniapp", AppID: p.AppID, Subject: "o-2"}, id)
 
-		c := config(p, d)
-		c.Platform = "other"
-		id, err = newClient(t, c).Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-1"}))
-		require.NoError(t, err)
-		require.Equal(t, "other", id.Platform)
-	})
+	c := config(p)
+	c.Platform = "other"
+	id, err = newClient(t, c).Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-1"}))
+	require.NoError(t, err)
+	require.Equal(t, "other", id.Platform)
 }
 
 func requireKind(t *testing.T, err, kind error, platformCode string) *auth.ExchangeError {
@@ -81,7 +62,7 @@ func TestSuccessIsNoErrorCodeOrZero(t *testing.T) {
 	} {
 		p := authtest.NewPlatform(t)
 		p.Behave(authtest.Text(200, body))
-		id, err := newClient(t, config(p, miniapp.Query)).Exchange(t.Context(), "code")
+		id, err := newClient(t, config(p)).Exchange(t.Context(), "code")
 		require.NoError(t, err, body)
 		require.Equal(t, "o", id.Subject)
 	}
@@ -91,80 +72,71 @@ func TestSuccessIsNoErrorCodeOrZero(t *testing.T) {
 // comes, is where net/http sends a request twice by itself.
 func TestACodeArrivesOnceOverDyingConnections(t *testing.T) {
 	t.Parallel()
-	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		var arrived, connections atomic.Int32
-		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			arrived.Add(1)
-			if arrived.Load() > 1 { // the connection was good for one answer
-				panic(http.ErrAbortHandler)
-			}
-			w.Write([]byte(`{"openid":"o","data":{"openid":"o"}}`))
-		}))
-		server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-			if s == http.StateNew {
-				connections.Add(1)
-			}
+	var arrived, connections atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived.Add(1)
+		if arrived.Load() > 1 { // the connection was good for one answer
+			panic(http.ErrAbortHandler)
 		}
-		server.Start()
-		defer server.Close()
-		transport := &http.Transport{} // with connections kept, where New did not see to it
-		client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Dialect: d, Endpoint: server.URL,
-			Transport: transport})
-		_, err := client.Exchange(t.Context(), "first")
-		require.NoError(t, err)
-		_, err = client.Exchange(t.Context(), "second")
-		requireKind(t, err, auth.ErrPlatform, "")
-		require.EqualValues(t, 2, arrived.Load(), "each code is sent once")
-		require.EqualValues(t, 2, connections.Load(), "each exchange has a connection")
-		require.False(t, transport.DisableKeepAlives, "the caller's transport was changed")
-	})
+		w.Write([]byte(`{"openid":"o"}`))
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	transport := &http.Transport{} // with connections kept, where New did not see to it
+	client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Endpoint: server.URL, Transport: transport})
+	_, err := client.Exchange(t.Context(), "first")
+	require.NoError(t, err)
+	_, err = client.Exchange(t.Context(), "second")
+	requireKind(t, err, auth.ErrPlatform, "")
+	require.EqualValues(t, 2, arrived.Load(), "each code is sent once")
+	require.EqualValues(t, 2, connections.Load(), "each exchange has a connection")
+	require.False(t, transport.DisableKeepAlives, "the caller's transport was changed")
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
-	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		var elsewhere atomic.Int32
-		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			elsewhere.Add(1)
-			w.Write([]byte(`{"openid":"o","data":{"openid":"o"}}`))
-		}))
-		defer other.Close()
-		for _, status := range []int{301, 302, 303, 307, 308} {
-			p := authtest.NewPlatform(t)
-			p.Behave(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
-			_, err := newClient(t, config(p, d)).Exchange(t.Context(), "code")
-			requireKind(t, err, auth.ErrPlatform, "")
-		}
-		require.Zero(t, elsewhere.Load(), "code and secret went elsewhere")
-	})
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		elsewhere.Add(1)
+		w.Write([]byte(`{"openid":"o"}`))
+	}))
+	defer other.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		p := authtest.NewPlatform(t)
+		p.Behave(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
+		_, err := newClient(t, config(p)).Exchange(t.Context(), "code")
+		requireKind(t, err, auth.ErrPlatform, "")
+	}
+	require.Zero(t, elsewhere.Load(), "code and secret went elsewhere")
 }
 
 func TestMalformedCodesAreNotSent(t *testing.T) {
 	t.Parallel()
-	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		p := authtest.NewPlatform(t)
-		for _, code := range []string{
-			"x&appid=other", "a b", "a+c%20", `"},{"`, "ä#?/", "a=b", "a\n", strings.Repeat("a", 129),
-		} {
-			_, err := newClient(t, config(p, d)).Exchange(t.Context(), code)
-			require.ErrorIs(t, err, auth.ErrCodeRejected, "%q", code)
-		}
-		require.Zero(t, p.Exchanges())
-	})
+	p := authtest.NewPlatform(t)
+	for _, code := range []string{
+		"x&appid=other", "a b", "a+c%20", `"},{"`, "ä#?/", "a=b", "a\n", strings.Repeat("a", 129),
+	} {
+		_, err := newClient(t, config(p)).Exchange(t.Context(), code)
+		require.ErrorIs(t, err, auth.ErrCodeRejected, "%q", code)
+	}
+	require.Zero(t, p.Exchanges())
 }
 
 func TestClientIsAnExchanger(t *testing.T) {
 	t.Parallel()
-	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		authtest.ExchangerSuite(t, func(t *testing.T) authtest.ExchangerTarget {
-			p := authtest.NewPlatform(t)
-			return authtest.ExchangerTarget{
-				Exchanger: newClient(t, config(p, d)),
-				Code:      func(user string) string { return p.Code(authtest.User{OpenID: user}) },
-				Behave:    p.Behave,
-				Secrets:   []string{p.Secret},
-			}
-		})
+	authtest.ExchangerSuite(t, func(t *testing.T) authtest.ExchangerTarget {
+		p := authtest.NewPlatform(t)
+		return authtest.ExchangerTarget{
+			Exchanger: newClient(t, config(p)),
+			Code:      func(user string) string { return p.Code(authtest.User{OpenID: user}) },
+			Behave:    p.Behave,
+			Secrets:   []string{p.Secret},
+		}
 	})
 }
 

@@ -48,7 +48,7 @@ func start(t *testing.T, settings map[string]string) (*server.Server, string, *a
 		"APP_ENV": "production", "DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"AUDIO_STORAGE_DIR": t.TempDir(), "LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.OpenAI).URL,
 		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL": platform.QueryEndpoint(),
+		"MINIAPP_API_URL": platform.Endpoint(),
 	}
 	maps.Copy(all, settings)
 	config, err := server.ParseConfig(all)

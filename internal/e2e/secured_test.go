@@ -60,7 +60,7 @@ func newSecured(t *testing.T, database string, env ...string) *secured {
 		"APP_ENV=production", "ALLOW_DEVELOPMENT_USER_HEADER=true", "TRUSTED_PROXIES="+trustedProxy,
 		"AUDIO_MAX_BYTES=1000000",
 		"MINIAPP_APP_ID="+s.platform.AppID, "MINIAPP_APP_SECRET="+s.platform.Secret,
-		"MINIAPP_API_URL="+s.platform.QueryEndpoint(),
+		"MINIAPP_API_URL="+s.platform.Endpoint(),
 		"LOCAL_ASR_API_KEY="+secret("asr-"+rand.Text()), "OPERATOR_PASSWORD="+secret("operator-"+rand.Text()),
 		"FEEDBACK_SUMMARY_API_URL="+summary.URL, "FEEDBACK_SUMMARY_API_KEY="+secret("sum-"+rand.Text()),
 		"FEEDBACK_SUMMARY_MODEL=any",

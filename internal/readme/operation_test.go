@@ -81,7 +81,7 @@ func newNode(t *testing.T) *node {
 		"DATABASE_URL": database, "MIGRATE_DATABASE_URL": database,
 		"AUDIO_STORAGE_DIR": filepath.Join(t.TempDir(), "audio"),
 		"MINIAPP_APP_ID":    platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL": platform.QueryEndpoint(),
+		"MINIAPP_API_URL": platform.Endpoint(),
 		"LOCAL_ASR_URL":   asrtest.NewServer(t, asrtest.WhisperCPP).URL,
 	}}
 }

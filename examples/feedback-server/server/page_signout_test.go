@@ -21,7 +21,7 @@ func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackcli
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL": platform.QueryEndpoint(),
+		"MINIAPP_API_URL": platform.Endpoint(),
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	n := newFaultyNetwork(t, "http://"+serve(t, s))

@@ -23,7 +23,7 @@ func withReference(t *testing.T, script string) (url, token, teacher string) {
 		"DATABASE_URL":       "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"MINIAPP_APP_ID":     platform.AppID,
 		"MINIAPP_APP_SECRET": platform.Secret,
-		"MINIAPP_API_URL":    platform.QueryEndpoint(),
+		"MINIAPP_API_URL":    platform.Endpoint(),
 	}
 	if script != "" {
 		environment["SCALAR_JS"] = filepath.Join(t.TempDir(), "standalone.js")

@@ -135,7 +135,7 @@ func TestHealthReportsWhatIsConfigured(t *testing.T) {
 	platform := authtest.NewPlatform(t)
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "MINIAPP_APP_ID": platform.AppID,
-		"MINIAPP_APP_SECRET": "wrong", "MINIAPP_API_URL": platform.QueryEndpoint(),
+		"MINIAPP_APP_SECRET": "wrong", "MINIAPP_API_URL": platform.Endpoint(),
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	require.Equal(t, http.StatusServiceUnavailable, logIn(s.Handler(), platform).Code)

@@ -1,7 +1,6 @@
 package miniapp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,19 +14,6 @@ import (
 
 // request returns the request that exchanges a code.
 func (c Config) request(ctx context.Context, code string) (*http.Request, error) {
-	if c.Dialect == JSON {
-		body, err := json.Marshal(map[string]string{"appid": c.AppID, "secret": c.Secret, "code": code})
-		if err != nil {
-			return nil, err
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint(), bytes.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		req.GetBody = nil // it must not be sent again
-		req.Header.Set("Content-Type", "application/json")
-		return req, nil
-	}
 	query := url.Values{
 		"appid":      {c.AppID},
 		"secret":     {c.Secret},
@@ -42,7 +28,7 @@ type answer struct{ subject, unionID string }
 
 // read parses an answer. It ignores the content type: real platforms send JSON as text/plain. Names
 // are matched exactly, as encoding/json does not do for struct fields.
-func (d Dialect) read(status int, body []byte) (answer, error) {
+func read(status int, body []byte) (answer, error) {
 	fault := func(format string, args ...any) error {
 		return &auth.ExchangeError{Kind: auth.ErrPlatform, Message: fmt.Sprintf(format, args...)}
 	}
@@ -56,23 +42,14 @@ func (d Dialect) read(status int, body []byte) (answer, error) {
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
 		return answer{}, fault("answer is not a JSON object")
 	}
-	for _, f := range d.errorFields() {
-		code, ok := number(fields[f.code])
-		if !ok {
-			return answer{}, fault("%s is not a number", f.code)
-		}
-		if code != 0 {
-			e := d.table().refusal(code)
-			e.Message, _ = text(fields[f.message])
-			return answer{}, e
-		}
+	code, ok := number(fields["errcode"])
+	if !ok {
+		return answer{}, fault("errcode is not a number")
 	}
-	if d == JSON {
-		var data map[string]json.RawMessage
-		if err := json.Unmarshal(fields["data"], &data); err != nil {
-			return answer{}, fault("data is not a JSON object")
-		}
-		fields = data
+	if code != 0 {
+		e := refusal(code)
+		e.Message, _ = text(fields["errmsg"])
+		return answer{}, e
 	}
 	var a answer
 	var okSubject, okUnion bool
@@ -85,18 +62,6 @@ func (d Dialect) read(status int, body []byte) (answer, error) {
 		return answer{}, fault("answer has neither an error nor an openid")
 	}
 	return a, nil
-}
-
-type errorField struct{ code, message string }
-
-// errorFields returns the fields of an answer that report an error. The JSON dialect used the query
-// dialect's names before its version 2.
-func (d Dialect) errorFields() []errorField {
-	fields := []errorField{{"errcode", "errmsg"}}
-	if d == JSON {
-		fields = append(fields, errorField{"err_no", "err_tips"})
-	}
-	return fields
 }
 
 // number parses an integer; a missing or null one is 0.
@@ -115,18 +80,15 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return s, json.Unmarshal(raw, &s) == nil
 }
 
-// errorTable maps a platform's error codes. Other codes are [auth.ErrPlatform].
-type errorTable map[int64]meaning
-
 type meaning struct {
 	kind  error
 	after time.Duration
 }
 
-// queryErrors returns the codes of the query dialect. The platform documents -1, 40029, 40226 and
-// 45011; the others occur in practice.
-func queryErrors() errorTable {
-	return errorTable{
+// refusal is the meaning of an error code. The platform documents -1, 40029, 40226 and 45011; the
+// others listed occur in practice; any other is [auth.ErrPlatform].
+func refusal(code int64) *auth.ExchangeError {
+	m, known := map[int64]meaning{
 		-1:    {auth.ErrPlatformBusy, 2 * time.Second},
 		40002: {auth.ErrMisconfigured, 0},         // invalid grant_type
 		40013: {auth.ErrMisconfigured, 0},         // invalid appid
@@ -139,29 +101,7 @@ func queryErrors() errorTable {
 		41004: {auth.ErrMisconfigured, 0},         // secret missing
 		41008: {auth.ErrCodeMissing, 0},           // code missing
 		45011: {auth.ErrRateLimited, time.Minute}, // 100 a minute for each user
-	}
-}
-
-// jsonErrors returns the codes of the JSON dialect.
-func jsonErrors() errorTable {
-	return errorTable{
-		-1:    {auth.ErrPlatformBusy, 2 * time.Second},
-		40015: {auth.ErrMisconfigured, 0}, // wrong appid
-		40017: {auth.ErrMisconfigured, 0}, // wrong secret
-		40018: {auth.ErrCodeRejected, 0},  // wrong code
-		40019: {auth.ErrCodeRejected, 0},  // wrong anonymous code
-	}
-}
-
-func (d Dialect) table() errorTable {
-	if d == JSON {
-		return jsonErrors()
-	}
-	return queryErrors()
-}
-
-func (t errorTable) refusal(code int64) *auth.ExchangeError {
-	m, known := t[code]
+	}[code]
 	if !known {
 		m.kind = auth.ErrPlatform
 	}
