@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -118,7 +119,7 @@ func (s *Service) ConfirmDevice(ctx context.Context, user uuid.UUID, code string
 
 // DeviceLogin signs in the device to which [Service.StartDevice] returned the secret, once a user
 // has confirmed it. Until then it fails with [ErrDevicePending]; [ErrDeviceCode] is final. The
-// secret works once. The [Login] has no Identity.
+// secret works once.
 func (s *Service) DeviceLogin(ctx context.Context, secret string) (Login, error) {
 	device, ok := hashToken(secret)
 	if !ok {
@@ -169,6 +170,20 @@ func (s *Service) EndSession(ctx context.Context, user uuid.UUID, hash TokenHash
 		err = s.storeFault(ctx, "end session", err)
 	}
 	return err
+}
+
+// maxNameBytes is the length of the longest name or address of a device.
+const maxNameBytes = 256
+
+// displayName makes a name printable and short.
+func displayName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	return strings.TrimSpace(strings.ToValidUTF8(name[:min(len(name), maxNameBytes)], ""))
 }
 
 func newCode() string {

@@ -30,7 +30,7 @@
 // session has ended, its token is refused on every node.
 //
 // [Service.Login] does not know its clients. The operations of package authhttp limit how often an
-// address may fail, and Limiter.Login of that package does so for programs with a sign-in of their
+// address may fail, and Limiter.Take of that package does so for programs with a sign-in of their
 // own.
 //
 // A program that serves two platforms creates two services on one store; each of them

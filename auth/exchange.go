@@ -95,7 +95,6 @@ func (s *Service) exchange(ctx context.Context, code string) (id Identity, err e
 		return id, &ExchangeError{Kind: ErrPlatform, Message: "identity is empty, too long or not printable"}
 	}
 	s.refused.Store(false)
-	id.Name, id.Picture = displayName(id.Name), pictureURL(id.Picture)
 	return id, nil
 }
 

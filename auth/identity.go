@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,11 +51,6 @@ type Identity struct {
 	// UnionID is the platform's identifier of the user across apps, or "" if the platform does not
 	// return one. It is stored but does not identify a user.
 	UnionID string
-
-	// Name and Picture are what the platform tells about the user, or "". They are not stored:
-	// [Login] returns them to the caller, who may. A name is cut to 256 bytes, without control
-	// characters; a picture that is not an http or https address of at most 2048 bytes is dropped.
-	Name, Picture string
 }
 
 // Valid reports whether all parts are within their limits and are printable text without spaces.
@@ -70,32 +64,6 @@ func (id Identity) Valid() bool {
 func isPlain(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
-}
-
-// Limits on what is not stored, in bytes.
-const (
-	maxNameBytes    = 256
-	maxPictureBytes = 2048
-)
-
-// displayName makes a name printable and short.
-func displayName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(name, ""))
-	return strings.TrimSpace(strings.ToValidUTF8(name[:min(len(name), maxNameBytes)], ""))
-}
-
-// pictureURL returns the address of a picture, or "" if it is not one.
-func pictureURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || len(address) > maxPictureBytes || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return ""
-	}
-	return address
 }
 
 // maxDevelopmentName is the length of the longest development name, in bytes.

@@ -17,10 +17,6 @@ type Login struct {
 	UserID    uuid.UUID
 	CreatedAt time.Time
 	ExpiresAt time.Time
-
-	// Identity is what the platform told, with the name and the picture, which are not stored. It
-	// is personal data: keep it out of logs.
-	Identity Identity
 }
 
 // Login exchanges a one-time code for a session. The code is sent to the platform at most once:
@@ -28,7 +24,7 @@ type Login struct {
 // even if the first answer was lost. A code is not used up while the store is down.
 //
 // It does not know its clients, so it does not limit how often one of them guesses: on HTTP
-// requests, call it by Limiter.Login of package authhttp, as that package's operations do.
+// requests, call it after Limiter.Take of package authhttp, as that package's operations do.
 //
 // It fails with an error that matches one of the sentinels from [ErrCodeMissing] to
 // [ErrNotConfigured], or [ErrUnavailable], or with ctx's error.
@@ -70,8 +66,7 @@ func (s *Service) createSession(
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	now := s.now()
-	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(lifetime), Identity: id}
-	id.Name, id.Picture = "", ""
+	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(lifetime)}
 	hash, _ := hashToken(login.Token)
 	var err error
 	login.UserID, err = s.store.CreateSession(ctx, NewSession{

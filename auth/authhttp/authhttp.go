@@ -53,15 +53,8 @@ type Config struct {
 	// share one limit.
 	TrustedProxies []netip.Prefix
 
-	// Path is the path below which the operations are, relative to the API. Defaults to "/auth".
-	Path string
-	// LoginPath is the path of the sign-in below Path. Defaults to "/miniapp/login". A program that
-	// serves two platforms calls Register for each, with another LoginPath.
-	LoginPath string
-	// LoginDescription tells in the OpenAPI document what a login code is and where clients get it.
-	// Defaults to a sentence about mini programs.
-	LoginDescription string
-	// LoginOnly omits all operations but the sign-in, as for the second platform of a program.
+	// LoginOnly omits all operations but the sign-in. A program that serves mini programs and signs
+	// browsers in with OAuth calls Register twice, the second time with LoginOnly.
 	LoginOnly bool
 
 	// Cookie, if not nil, keeps the tokens of this interface in a cookie: the sign-in answers as
@@ -78,18 +71,12 @@ type Config struct {
 	// of OAuth 2. It needs Cookie.
 	OAuth *OAuth
 
-	// OnLogin, if not nil, is called after each sign-in, before the answer: to keep the name and
-	// the picture of the user, for example, which are not stored otherwise. It should return soon.
-	OnLogin func(context.Context, auth.Login)
-
 	// Now is the clock of the rate limit. If nil, time.Now.
 	Now func() time.Time
 
 	// Logger receives a line for each request to [Handler]. If nil, nothing is logged.
 	Logger *slog.Logger
 }
-
-func (c Config) path() string { return cmp.Or(c.Path, "/auth") }
 
 // Handler serves the interface below /api/v1, and its OpenAPI document at /openapi.json.
 func Handler(c Config) http.Handler {

@@ -49,24 +49,15 @@ func (c *Cookie) Handler(next http.Handler) http.Handler {
 				"Requests that may change something must come from a page of this server."))
 			return
 		}
-		if token := c.Token(r); token != "" {
+		if token := c.token(r); token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// Set sets the cookie to the token of a sign-in, for as long as the session lasts. It is for
-// programs with a sign-in of their own, which call [Limiter.Login] so that codes cannot be guessed.
-func (c *Cookie) Set(w http.ResponseWriter, login auth.Login) { http.SetCookie(w, c.of(login)) }
-
-// Clear deletes the cookie in the browser. It is for programs with a sign-out page of their own,
-// which call [auth.Service.Logout] with the [Cookie.Token] first: the session lives until then.
-func (c *Cookie) Clear(w http.ResponseWriter) { http.SetCookie(w, c.deleted()) }
-
-// Token returns the session token in the cookie of a request, or "" without one. It does not check
-// it.
-func (c *Cookie) Token(r *http.Request) string {
+// token returns the session token in the cookie of a request, or "" without one.
+func (c *Cookie) token(r *http.Request) string {
 	// Of two cookies of one name, one was set by somebody else.
 	if cookies := r.CookiesNamed(c.name()); len(cookies) == 1 {
 		return cookies[0].Value

@@ -153,9 +153,6 @@ func (o *operations) deviceLogin(ctx context.Context, in *deviceSessionInput) (*
 		return nil, refusal(err)
 	}
 	annotate(ctx, login.UserID)
-	if o.onLogin != nil {
-		o.onLogin(ctx, login)
-	}
 	return &deviceSessionOutput{
 		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.devices.of(login)},
 		Body: &loginState{UserID: login.UserID, Method: auth.MethodSession,

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/authtest"
 )
@@ -122,32 +121,4 @@ func TestSignInsThatSucceedDoNotCount(t *testing.T) {
 	for i := range 5 * burst {
 		b.signIn(t, fmt.Sprint("user-", i))
 	}
-}
-
-// A program that signs in by itself, as in the callback of OAuth 2, has the limit too.
-func TestGuessesThroughALimiterAreLimited(t *testing.T) {
-	t.Parallel()
-	b := setup(t, options{})
-	limiter := authhttp.NewLimiter(authhttp.Config{Now: b.clock.Now})
-	r := httptest.NewRequest(http.MethodGet, "/callback", nil)
-	login := func(code string) error {
-		_, err := limiter.Login(r, b.service, code)
-		return err
-	}
-	for range 2 * burst {
-		require.NoError(t, login(b.platform.Code(authtest.User{OpenID: "anna"})), "those that succeed do not count")
-	}
-	for i := range burst {
-		require.ErrorIs(t, login(fmt.Sprint("guess-", i)), auth.ErrCodeRejected)
-	}
-	code := b.platform.Code(authtest.User{OpenID: "anna"})
-	sent := b.platform.Exchanges()
-	err := login(code)
-	require.ErrorIs(t, err, auth.ErrRateLimited)
-	w := httptest.NewRecorder()
-	authhttp.Refuse(w, r, err)
-	require.Equal(t, "3", w.Header().Get("Retry-After"))
-	require.Equal(t, sent, b.platform.Exchanges())
-	b.clock.Add(3 * time.Second)
-	require.NoError(t, login(code), "the code was not used up")
 }

@@ -45,9 +45,8 @@ type bucket struct {
 	at     time.Time // when tokens was right
 }
 
-// NewLimiter returns a limiter for a program that signs in by [Limiter.Login], or asks for a secret
-// of its own; [Register] makes its own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now
-// of c.
+// NewLimiter returns a limiter for a program that asks for a secret of its own, such as a password;
+// [Register] makes its own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now of c.
 func NewLimiter(c Config) *Limiter {
 	l := &Limiter{
 		burst: float64(c.LoginBurst), now: c.Now, trusted: c.TrustedProxies,
@@ -77,23 +76,6 @@ func (l *Limiter) Client(r *http.Request) netip.Addr {
 // If the client has failed too often, wait is positive: refuse the attempt without trying it.
 func (l *Limiter) Take(r *http.Request) (giveBack func(), wait time.Duration) {
 	return l.take(l.Client(r))
-}
-
-// Login calls [auth.Service.Relogin], for the client of r and with the bearer token of r if it has
-// one. Codes that are rejected count, and users who are blocked; a client with too many of them is
-// refused with [auth.ErrRateLimited] before its code is sent to the platform. [Refuse] takes all of
-// its errors.
-func (l *Limiter) Login(r *http.Request, s *auth.Service, code string) (auth.Login, error) {
-	giveBack, wait := l.Take(r)
-	if wait > 0 {
-		return auth.Login{}, &auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}
-	}
-	old, _ := bearerToken(r.Header)
-	login, err := s.Relogin(r.Context(), code, old, browser(r.UserAgent()))
-	if !isGuess(err) {
-		giveBack()
-	}
-	return login, err
 }
 
 // isGuess reports whether err may be the answer to a code that was guessed.

@@ -54,7 +54,7 @@ func (in *callbackInput) Resolve(ctx huma.Context) []error {
 func (o *operations) registerOAuth(c Config) {
 	operation := func(id, path, summary, description string) huma.Operation {
 		return huma.Operation{
-			OperationID: id, Method: http.MethodGet, Path: c.path() + path, Tags: []string{tag},
+			OperationID: id, Method: http.MethodGet, Path: "/auth" + path, Tags: []string{tag},
 			Summary: summary, Description: description, DefaultStatus: http.StatusSeeOther,
 			Security: []map[string][]string{}, SkipValidateParams: true, // the server may add some
 		}
@@ -123,9 +123,6 @@ func (o *operations) oauthLogin(ctx context.Context, in *callbackInput, out *red
 		return err
 	}
 	annotate(ctx, login.UserID)
-	if o.onLogin != nil {
-		o.onLogin(ctx, login)
-	}
 	out.SetCookie = append(out.SetCookie, *o.cookie.of(login))
 	return nil
 }

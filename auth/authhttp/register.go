@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -71,7 +70,7 @@ type logoutOutput struct {
 	SetCookie http.Cookie `header:"Set-Cookie"`
 }
 
-// Register adds the operations to an API, with paths relative to it, unless c names others:
+// Register adds the operations to an API, with paths relative to it:
 //
 //	POST /auth/miniapp/login    GET and DELETE /auth/me    POST /auth/logout    POST /auth/logout-all
 //
@@ -89,8 +88,7 @@ type logoutOutput struct {
 func Register(api huma.API, c Config) {
 	o := &operations{
 		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c),
-		cookie: c.Cookie, devices: c.Devices, oauth: c.OAuth,
-		onLogin: c.OnLogin, eraseData: c.Erase,
+		cookie: c.Cookie, devices: c.Devices, oauth: c.OAuth, eraseData: c.Erase,
 	}
 	if c.OAuth != nil {
 		o.registerOAuth(c)
@@ -103,18 +101,13 @@ func Register(api huma.API, c Config) {
 }
 
 func (o *operations) registerLogin(c Config) {
-	loginPath := cmp.Or(c.LoginPath, "/miniapp/login")
-	id := "login"
-	if c.LoginOnly {
-		id += strings.ReplaceAll(strings.TrimSuffix(loginPath, "/login"), "/", "-") // unique in the document
-	}
 	operation := huma.Operation{
-		OperationID: id,
+		OperationID: "login",
 		Method:      http.MethodPost,
-		Path:        c.path() + loginPath,
+		Path:        "/auth/miniapp/login",
 		Summary:     "Sign in with a login code",
-		Description: cmp.Or(c.LoginDescription, "Exchanges the one-time code of a mini program for a session.") +
-			" If a session of the same user is sent, it ends.",
+		Description: "Exchanges the one-time code of a mini program for a session. " +
+			"If a session of the same user is sent, it ends.",
 		Tags:         []string{tag},
 		Security:     []map[string][]string{}, // none is required
 		MaxBodyBytes: maxLoginBody,
@@ -151,7 +144,7 @@ func (o *operations) registerSession(c Config) {
 		return huma.Operation{
 			OperationID: id,
 			Method:      method,
-			Path:        c.path() + path,
+			Path:        "/auth" + path,
 			Summary:     summary,
 			Description: description,
 			Tags:        []string{tag},
@@ -182,7 +175,6 @@ type operations struct {
 	cookie  *Cookie  // or nil
 	devices *Cookie  // or nil
 	oauth   *OAuth   // or nil
-	onLogin func(context.Context, auth.Login)
 
 	eraseData func(ctx context.Context, user uuid.UUID) error // or nil
 }
@@ -262,9 +254,6 @@ func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, er
 	}
 	if err != nil {
 		return login, refusal(err)
-	}
-	if o.onLogin != nil {
-		o.onLogin(ctx, login)
 	}
 	return login, nil
 }

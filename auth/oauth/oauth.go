@@ -39,7 +39,7 @@ type Config struct {
 
 	AuthURL     string // where users sign in: the authorization endpoint
 	TokenURL    string // exchanges codes; the client authenticates by HTTP Basic
-	UserInfoURL string // answers with sub, and perhaps name and picture (OpenID Connect Core, section 5.3)
+	UserInfoURL string // answers with sub (OpenID Connect Core, section 5.3)
 	RedirectURL string // where users come back, as it is registered at the server
 }
 
@@ -120,14 +120,14 @@ func (c *Client) Exchange(ctx context.Context, verifierAndCode string) (auth.Ide
 		return auth.Identity{}, refusal(ctx, err)
 	}
 	defer resp.Body.Close()
-	var user struct{ Sub, Name, Picture string }
+	var user struct{ Sub string }
 	err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&user)
 	if err != nil || resp.StatusCode != http.StatusOK || user.Sub == "" {
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform,
 			Message: fmt.Sprintf("UserInfoURL answered with status %d, without a user", resp.StatusCode)}
 	}
 	id := c.identity
-	id.Subject, id.Name, id.Picture = user.Sub, user.Name, user.Picture
+	id.Subject = user.Sub
 	return id, nil
 }
 

@@ -106,7 +106,6 @@ func TestUsersOfAnotherServerAreOthers(t *testing.T) {
 		s, client := newClient(t)
 		id, err := client.Exchange(t.Context(), verifier+" "+s.Issue(oauthtest.Challenge(verifier), "Anna"))
 		require.NoError(t, err)
-		require.Equal(t, "Anna", id.Name)
 		found = append(found, id)
 	}
 	require.Equal(t, found[0].Subject, found[1].Subject)

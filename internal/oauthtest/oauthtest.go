@@ -156,5 +156,5 @@ func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"sub": "u-" + user, "name": user})
+	_ = json.NewEncoder(w).Encode(map[string]string{"sub": "u-" + user})
 }
