@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/imagegen"
 )
@@ -17,32 +18,13 @@ func Sink(next imagegen.Sink, c Config) imagegen.Sink {
 	if c.OnUncropped == nil {
 		c.OnUncropped = func(imagegen.Info, error) {}
 	}
-	return &sink{next: next, c: c, free: maxMemory}
+	return &sink{next: next, c: c, memory: semaphore.NewWeighted(maxMemory)}
 }
 
 type sink struct {
-	next imagegen.Sink
-	c    Config
-
-	mu   sync.Mutex
-	free int64 // bytes that may still be reserved
-}
-
-// reserve reserves n bytes of memory, if they are within the limit.
-func (s *sink) reserve(n int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n > s.free {
-		return false
-	}
-	s.free -= n
-	return true
-}
-
-func (s *sink) release(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free += n
+	next   imagegen.Sink
+	c      Config
+	memory *semaphore.Weighted // in bytes
 }
 
 func (s *sink) Prepare(ctx context.Context, n int) error {
@@ -100,18 +82,18 @@ func (b *blob) Write(p []byte) (int, error) {
 // grow makes room for n bytes in b.data, or returns false.
 func (b *blob) grow(n int) bool {
 	size := min(max(n, 2*cap(b.data), minBuffer, int(min(b.info.Size, maxEncoded))), maxEncoded)
-	if n > size || !b.s.reserve(int64(size)) {
+	if n > size || !b.s.memory.TryAcquire(int64(size)) {
 		return false
 	}
 	old := b.data
 	b.data = append(make([]byte, 0, size), old...)
-	b.s.release(int64(cap(old)))
+	b.s.memory.Release(int64(cap(old)))
 	return true
 }
 
 // free releases the collected data.
 func (b *blob) free() {
-	b.s.release(int64(cap(b.data)))
+	b.s.memory.Release(int64(cap(b.data)))
 	b.data = nil
 }
 
@@ -158,10 +140,10 @@ func (b *blob) crop() error {
 		return b.pass(err)
 	}
 	need := p.memory()
-	if !b.s.reserve(need) {
+	if !b.s.memory.TryAcquire(need) {
 		return b.pass(fmt.Errorf("%w: other images take the memory", ErrTooManyPixels))
 	}
-	defer b.s.release(need)
+	defer b.s.memory.Release(need)
 	img, err := p.decode(b.data)
 	if err != nil {
 		return b.pass(err)
