@@ -83,8 +83,8 @@ func verbose(f *form, t asr.Transcript) any {
 	return answer
 }
 
-// writeStream answers with the server-sent events of OpenAI, one for each segment. They come
-// together, because recognisers return the whole text.
+// writeStream answers with the server-sent events of OpenAI: one with the text, because recognisers
+// return it as a whole, and one that ends it.
 func writeStream(w http.ResponseWriter, t asr.Transcript) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -95,17 +95,8 @@ func writeStream(w http.ResponseWriter, t asr.Transcript) {
 		}
 		_ = err // the client has disconnected
 	}
-	rest := t.Text
-	for _, s := range t.Segments {
-		i := strings.Index(rest, s.Text)
-		if i < 0 || s.Text == "" {
-			continue
-		}
-		send(map[string]any{"type": "transcript.text.delta", "delta": rest[:i+len(s.Text)]})
-		rest = rest[i+len(s.Text):]
-	}
-	if rest != "" {
-		send(map[string]any{"type": "transcript.text.delta", "delta": rest})
+	if t.Text != "" {
+		send(map[string]any{"type": "transcript.text.delta", "delta": t.Text})
 	}
 	send(map[string]any{"type": "transcript.text.done", "text": t.Text, "usage": usage(t)})
 }

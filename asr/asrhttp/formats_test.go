@@ -47,8 +47,7 @@ func TestSubtitlesWordsAndStreams(t *testing.T) {
 			`{"duration":3723.045,"language":"en","task":"transcribe","text":"hello world. goodbye",` +
 				`"words":[{"word":"hello","start":0,"end":0.4}]}`},
 		{"stream", "stream=true", "text/event-stream",
-			`data: {"delta":"hello world.","type":"transcript.text.delta"}` + "\n\n" +
-				`data: {"delta":" goodbye","type":"transcript.text.delta"}` + "\n\n" +
+			`data: {"delta":"hello world. goodbye","type":"transcript.text.delta"}` + "\n\n" +
 				`data: {"text":"hello world. goodbye","type":"transcript.text.done",` +
 				`"usage":{"seconds":3724,"type":"duration"}}`},
 	} {
