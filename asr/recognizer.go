@@ -39,9 +39,6 @@ type Transcript struct {
 	// Words are the words of the text with their times, in order. It is empty if the recogniser
 	// does not return them.
 	Words []Word
-	// TimesGivenUp means that the recogniser failed when it was asked for the times of words, or of
-	// segments too, so that it was asked for fewer: the transcript may lack what others have.
-	TimesGivenUp bool
 	// Language is the language of the speech, as the recogniser names it ("en", "zh", "english"),
 	// or "".
 	Language string

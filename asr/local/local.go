@@ -60,8 +60,7 @@ type Config struct {
 	FFmpeg string
 	// Segments requests segments and words with times, which costs some servers a second pass. If a
 	// server fails with them, the recording is sent again for segments alone, and then for the text
-	// only, as are those of the next ten minutes, and Transcript.TimesGivenUp is set. Defaults to
-	// text only.
+	// only, as are those of the next ten minutes. Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
 	// answer, also if it is sent again. Defaults to 30 minutes.
@@ -150,7 +149,6 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		t, asked, err = r.attempt(ctx, started, audio)
 	}
 	r.learnTimes(asked.times, err)
-	t.TimesGivenUp = err == nil && r.cfg.Segments && !asked.fileOnly && asked.times < wordTimes
 	return t, err
 }
 
