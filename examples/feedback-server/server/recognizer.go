@@ -9,6 +9,7 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/cloud"
 	"lessonkit.example/asr/local"
+	"lessonkit.example/asr/provider"
 )
 
 // newRecognizer returns the configured recognizer.
@@ -42,7 +43,7 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 		TimeoutFactor:  c.ASRTimeoutFactor,
 		MinTimeout:     c.ASRMinTimeout,
 		Concurrency:    c.ASRWorkerConcurrency,
-		Transport:      traces.transport(local.NewTransport()),
+		Transport:      traces.transport(provider.NewTransport()),
 		Logger:         log,
 	})
 	if err != nil {
