@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,36 +87,14 @@ func TestRecordingShorterThanItsHeader(t *testing.T) {
 	require.Equal(t, audiofile.Info{Duration: 31 * time.Second, Header: time.Minute}, info.Measured(31*time.Second))
 }
 
-// amr returns frames of the type (RFC 4867) behind a magic number.
-func amr(magic string, kind byte, size, frames int) []byte {
-	b := []byte(magic)
-	for range frames {
-		b = append(b, kind<<3|4)
-		b = append(b, make([]byte, size-1)...)
-	}
-	return b
-}
-
-func TestInspectCountsSpeechFrames(t *testing.T) {
+func TestFormatsOfUnknownDuration(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		data   []byte
-		format audiofile.Format
-		length time.Duration
-	}{
-		{"amr 12.2", amr("#!AMR\n", 7, 32, 150), audiofile.AMR, 3 * time.Second},
-		{"amr 4.75", amr("#!AMR\n", 0, 13, 50), audiofile.AMR, time.Second},
-		{"amr wide band", amr("#!AMR-WB\n", 8, 61, 100), audiofile.AMR, 2 * time.Second},
-		{"amr cut off", amr("#!AMR\n", 7, 32, 50)[:6+32*49+10], audiofile.AMR, 980 * time.Millisecond},
+	for data, format := range map[string]audiofile.Format{
+		"#!AMR\n\x3c": audiofile.AMR, "#!AMR-WB\n\x44": audiofile.AMR, "\x02#!SILK_V3": audiofile.SILK,
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			info, err := audiofile.Inspect(bytes.NewReader(c.data), int64(len(c.data)))
-			require.NoError(t, err)
-			require.Equal(t, c.format, info.Format)
-			require.Equal(t, c.length, info.Duration)
-		})
+		info, err := audiofile.Inspect(strings.NewReader(data), int64(len(data)))
+		require.NoError(t, err)
+		require.Equal(t, audiofile.Info{Format: format}, info)
 	}
 }
 
@@ -132,7 +111,6 @@ func TestInspectRejectsWhatIsNotAudio(t *testing.T) {
 		"mp3 no frame":  "ID3\x04\x00\x00\x00\x00\x00\x00 and then nothing like a frame",
 		"wav no data":   string(audiofile.PCM{Rate: 16000, Channels: 1}.Header(0)[:36]),
 		"wav no format": "RIFF\xff\xff\xff\x00WAVEdata\x04\x00\x00\x00abcd",
-		"amr bad type":  "#!AMR\n\x4c\xff\xff\xff",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -265,7 +243,6 @@ func TestMemoryIsBoundedForSmallFilesThatClaimALot(t *testing.T) {
 }
 
 func FuzzInspect(f *testing.F) {
-	f.Add(amr("#!AMR\n", 7, 32, 5))
 	f.Add([]byte("\x02#!SILK_V3"))
 	f.Add(append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(100), make([]byte, 100)...))
 	f.Add([]byte("fLaC\x00\x00\x00\x22" + string(make([]byte, 34))))

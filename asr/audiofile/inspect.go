@@ -16,8 +16,8 @@ type Info struct {
 	Format Format
 	// Codec is "opus", "vorbis", "speex" or "flac" for Ogg, and empty for other formats.
 	Codec string
-	// Duration is 0 when it is unknown, as for CAF, AIFF and SILK, or not plausible for the size of
-	// the file.
+	// Duration is 0 when it is unknown, as for AMR, CAF, AIFF and SILK, or not plausible for the
+	// size of the file.
 	Duration time.Duration
 	// Header is the duration that the header states, if the recording is shorter by more than a
 	// tenth and by more than two seconds: it was cut off. Otherwise it is 0.
@@ -43,7 +43,7 @@ const minRate = 8
 const maxDuration = 1 << 20 * time.Second
 
 // Inspect returns the format and the duration of the recording of size bytes in r. It reads only
-// headers, except that it reads every frame of MP3, AAC and AMR, and every block of WebM, in pieces
+// headers, except that it reads every frame of MP3 and AAC, and every block of WebM, in pieces
 // of 64 KiB. An error of r is wrapped; one about the content wraps ErrNotAudio.
 // A file that is cut off is not an error.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
@@ -74,8 +74,6 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 		info, err = s.flac()
 	case WebM:
 		info = s.webm()
-	case AMR:
-		info, err = s.amr()
 	}
 	if s.err != nil {
 		return Info{}, fmt.Errorf("inspect %s: %w", f, s.err)
