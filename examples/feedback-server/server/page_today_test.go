@@ -99,7 +99,7 @@ func noteTakesThreeTaps(t *testing.T, b tab) {
 	tap(".entry summary")
 	require.Equal(t, 3, taps)
 	b.until(`() => document.querySelector(".entry details").open`, "")
-	require.Equal(t, "true", b.eval(`import("/page/views/today.js").then(({ letterOf }) => String(
+	require.Equal(t, "true", b.eval(`import("/page/views/students.js").then(({ letterOf }) => String(
 		["安A", "陈C", "李L", "欧O", "王W", "张Z", "赵Z", "ÉlieE", "minM", "8#", "#"].every(
 			(s) => letterOf(s.slice(0, -1)) === s.slice(-1))))`))
 }

@@ -3,11 +3,10 @@
 import { account } from "./api.js";
 import { announce, button, byId, explain, h, once, t, useLanguage } from "./dom.js";
 import { audio, nameOf, outbox, remove, retryNow, wake } from "./outbox.js";
+import { languageButton, languageKey, save, settingsView, signInByAddress, signInView, signInWays, signOut }
+	from "./views/account.js";
 import { recordsView } from "./views/records.js";
-import { languageButton, languageKey, save, settingsView, signOut } from "./views/settings.js";
-import { signInByAddress, signInView, signInWays } from "./views/signin.js";
-import { editView, studentView } from "./views/student.js";
-import { todayView } from "./views/today.js";
+import { editView, studentView, todayView } from "./views/students.js";
 
 /** @type {Record<string, View>} */
 const views = { student: studentView, edit: editView, records: recordsView, settings: settingsView };

@@ -4,7 +4,7 @@
 import { account, credentials, request } from "../api.js";
 import { arrange, button, byId, explain, h, minutes, t, words, write } from "../dom.js";
 import { draftKey, nameOf } from "../outbox.js";
-import { languages } from "./settings.js";
+import { languages } from "./account.js";
 
 /** @param {Work} work */
 export function transcript(work) {

@@ -1,0 +1,199 @@
+// Today: whose lesson is now, and what is done; below, all students. One student: lessons, their text, the feedback,
+// what was saved. And the form of a student.
+
+import { account, all, request, students } from "../api.js";
+import { announce, ask, button, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
+import { Work } from "../work.js";
+import { feedbackSection, warningsOf } from "./feedback.js";
+import { lessonsSection } from "./lessons.js";
+import { recordList, savedCard, sendButton } from "./records.js";
+
+const collator = new Intl.Collator("zh-u-co-pinyin");
+
+// The first character of each letter, by pinyin. None begins with I, U or V.
+const letters = "ABCDEFGHJKLMNOPQRSTWXYZ";
+const firsts = [..."阿八嚓哒妸发旮哈讥咔垃痳拏噢妑七呥扨它穵夕丫帀"];
+
+/** The letter under which a name is listed, of a Chinese one that of its pinyin. @param {string} name */
+export function letterOf(name) {
+	const [first = ""] = name.normalize("NFKD").toUpperCase();
+	if (!/\p{Script=Han}/u.test(first)) return /[A-Z]/.test(first) ? first : "#";
+	return letters[Math.max(firsts.filter((f) => collator.compare(f, first) <= 0).length - 1, 0)] ?? "#";
+}
+
+const shownAtOnce = 8; // students of today
+const unfolded = 12; // students that need no letters
+const lately = 28; // days
+
+/** @type {View} */
+export async function todayView(root) {
+	const profiles = (await students()).sort((a, b) => collator.compare(a.name, b.name));
+	const now = new Date().toTimeString().slice(0, 5);
+	/** @param {Profile} p */
+	const isOver = (p) => (p.end_time || p.start_time) <= now;
+	const order = (/** @type {Profile} */ p) => Number(isOver(p)) + p.start_time;
+	const timed = profiles.filter((p) => p.start_time).sort((a, b) => order(a) < order(b) ? -1 : 1);
+	/** The day of the last record, by student. @type {Map<string, string> | null} */
+	let last = null;
+	/** What is written when the days are known. @type {(() => void)[]} */
+	const states = [];
+
+	/** @param {Profile} p @param {boolean} ofToday */
+	function row(p, ofToday) {
+		const isNow = ofToday && p.start_time <= now && !isOver(p);
+		const state = h("span.hint.state", {});
+		const draw = () => {
+			if (!last) return;
+			const day = last.get(p.profile_id);
+			state.classList.toggle("done", day === today());
+			write(state, day === today() ? t("doneToday") : day ? t("lastRecord", { date: dayName(day, { month: "short", day: "numeric" }) }) : t("noneLately"));
+		};
+		states.push(draw);
+		draw();
+		return h(isNow ? "li.now" : "li", {},
+			ofToday && h("span.when", {}, p.start_time, isNow && h("span.badge", {}, t("now"))),
+			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
+				h("span.hint", {}, [p.grade, p.subject].filter(Boolean).join(" · ")), state),
+			button(t("record"), () => recordAtOnce(p.profile_id), { class: "start", of: p.name }));
+	}
+
+	const search = h("input", { type: "search", name: "query" });
+	const count = h("p.hint", { role: "status" });
+	const found = h("div", {});
+	/** @param {Profile[]} some */
+	const list = (some) => h("ul.list", {}, ...some.map((p) => row(p, false)));
+	function draw() {
+		const wanted = search.value.trim().normalize("NFKC").toLowerCase();
+		const some = profiles.filter((p) => (p.name + " " + describe(p)).normalize("NFKC").toLowerCase().includes(wanted));
+		write(count, profiles.length === 0 ? t("noStudents") : wanted ? t("found", { n: some.length }) : "");
+		if (wanted || some.length <= unfolded) return found.replaceChildren(list(some));
+		const used = [...new Set(some.map((p) => letterOf(p.name)))].sort();
+		found.replaceChildren(...used.map((letter) => {
+			const those = some.filter((p) => letterOf(p.name) === letter);
+			return h("details", {}, h("summary", {}, letter, h("span.hint", {}, " " + those.length)), list(those));
+		}));
+	}
+	search.addEventListener("input", draw);
+
+	root.append(
+		h("div.row", {}, h("h1.grow", {}, t("today") + " ", h("span.hint", {}, dayName(today()))),
+			h(profiles.length === 0 ? "a.button.primary" : "a.button", { href: "#/edit/" }, t("addStudent"))),
+		...timed.length === 0 ? [] : [h("ul.list.times", {}, ...timed.slice(0, shownAtOnce).map((p) => row(p, true)))],
+		...timed.length <= shownAtOnce ? [] : [h("details", {},
+			h("summary", {}, t("otherTimes", { n: timed.length - shownAtOnce })),
+			h("ul.list.times", {}, ...timed.slice(shownAtOnce).map((p) => row(p, true))))],
+		h("section", { "aria-labelledby": "all" },
+			h(timed.length > 0 ? "h2" : "h2.hidden", { id: "all" }, t("allStudents")),
+			profiles.length > 0 && field(t("search"), search), count, found));
+	draw();
+	if (profiles.length === 0) return;
+	if (!account.offline) void once(count, async () => {
+		const records = await all("feedback-records", { from: today(lately) });
+		last = new Map(records.reverse().map((r) => [r.profile_id, r.feedback_date])); // the newest are first
+		for (const state of states) state();
+	});
+}
+
+let recorded = ""; // the student whose recording begins with the view
+
+/** Shows a student and begins to record. An address cannot: a foreign page may have written it. @param {string} id */
+function recordAtOnce(id) {
+	recorded = id;
+	location.hash = "#/student/" + id;
+}
+
+/** @type {View} */
+export async function studentView(root, id = "") {
+	const begins = recorded === id;
+	recorded = "";
+	const profile = await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, async (error) => {
+		const kept = error.code === "offline" && (await students()).find((p) => p.profile_id === id);
+		if (!kept) throw error;
+		return kept;
+	});
+	const work = new Work(profile);
+	const records = recordList({ profile_id: id }, () => profile.name, "h3");
+	const saved = h("div", {});
+	const lessons = lessonsSection(work);
+	const feedback = feedbackSection(work, async (record) => {
+		saved.replaceChildren(savedCard(record));
+		saved.scrollIntoView({ block: "nearest" });
+		await once(records.element, records.draw);
+	});
+	for (const next of ["opened", "recording"]) work.addEventListener(next, () => saved.replaceChildren());
+	root.append(
+		h("div.row", {},
+			h("div.grow", {}, h("h1", {}, profile.name), h("p.hint", {}, describe(profile))),
+			h("a.button", { href: "#/edit/" + id }, t("edit"))),
+		saved,
+		h("div.columns", {}, feedback.element, lessons.element),
+		h("div.bar", {}, lessons.behind, lessons.levels, h("div.row", {}, lessons.record, feedback.save)),
+		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), termReport(profile), records.element));
+	const end = async () => {
+		work.end.abort();
+		await Promise.all([lessons.leave(), feedback.leave(), records.leave()]);
+	};
+	try {
+		await work.refresh();
+		await records.draw();
+	} catch (/** @type {any} */ error) {
+		if (error.code !== "offline") {
+			await end();
+			throw error;
+		}
+		records.element.append(h("p.hint", {}, explain(error)));
+		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
+	}
+	if (begins) lessons.record.click();
+	return end;
+}
+
+/** A text over the records of a term, changed before it is sent. @param {Profile} p */
+function termReport({ profile_id, academic_year, term }) {
+	const text = h("textarea", { rows: 10, lang: "", "aria-label": t("report") });
+	const unsaid = h("p.text.error", {});
+	const result = h("div.feedback", { hidden: true }, text, unsaid,
+		h("div.row", {}, sendButton(async () => text.value, t("report"))));
+	return h("div", {}, button(t("report"), async () => {
+		const { body } = await request("POST", `profiles/${profile_id}/report`,
+			{ body: { academic_year, ...(term && { term }) }, seconds: 180 });
+		text.value = body.text;
+		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported).map((/** @type {Source} */ s) => s.text);
+		write(unsaid, [warningsOf(body), those.length > 0 && t("unsaid", { n: those.length }), ...those]
+			.filter(Boolean).join("\n"));
+		result.hidden = false;
+		return t("reportMade", { n: body.records });
+	}, { class: "quiet" }), result);
+}
+
+/** @param {Profile} p */
+const describe = (p) =>
+	[p.grade, p.subject, p.academic_year, p.term, p.start_time && `${p.start_time}–${p.end_time}`].filter(Boolean)
+		.join(" · ");
+
+/** @type {View} */
+export async function editView(root, id = "") {
+	/** @type {Profile} */
+	const p = id ? (await request("GET", "profiles/" + id)).body : {};
+	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (v) => {
+		/** @type {Props} */
+		const body = { ...v, academic_year: Number(v.academic_year) };
+		// What is left empty takes the teacher's default.
+		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!v[name]) delete body[name];
+		const answer = await request(id ? "PUT" : "POST", id ? "profiles/" + id : "profiles", { body });
+		location.hash = "#/student/" + answer.body.profile_id;
+	}, { class: "card" },
+	...fields("profile", p),
+	h("div.row", {}, h("button.primary", {}, t("save")),
+		h("a.button", { href: id ? "#/student/" + id : "#/" }, t("cancel")))));
+	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));
+}
+
+/** @param {Profile} p */
+async function remove({ profile_id, name }) {
+	const records = await all("feedback-records", { profile_id });
+	if (!await ask(t("deleteStudentQuestion", { name, n: records.length }), t("delete"))) return;
+	await request("DELETE", "profiles/" + profile_id);
+	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
+	location.hash = "#/";
+}
