@@ -40,19 +40,15 @@ func run(ctx context.Context, args []string) error {
 	var o trial.Options
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.IntVar(&o.Phones, "phones", 200, "number of phones")
-	flags.IntVar(&o.Times, "kills", 3, "how often each fault is caused")
+	flags.IntVar(&o.Kills, "kills", 3, "how often each fault is caused")
 	flags.IntVar(&o.Kinds, "kinds", len(parts.Faults()),
 		"how many kinds of faults are caused: the first of those that the full run lists")
 	flags.DurationVar(&o.Length, "for", time.Minute, "how long the phones upload; longer if the faults take longer")
 	flags.DurationVar(&o.Pace, "pace", 10*time.Second, "mean pause of a phone between two recordings")
-	flags.DurationVar(&o.Patience, "patience", time.Minute,
-		"how long a phone repeats an upload before it counts as refused")
-	flags.DurationVar(&o.Down, "down", 500*time.Millisecond,
-		"how long a killed part stays down before it is started again")
 	if err := program.Parse(flags, args, os.Stdout, usage, ""); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 || o.Phones < 1 || o.Times < 1 || o.Pace <= 0 ||
+	if flags.NArg() != 1 || o.Phones < 1 || o.Kills < 1 || o.Pace <= 0 ||
 		o.Kinds < 1 || o.Kinds > len(parts.Faults()) {
 		return program.Usage{Err: errors.New("name one directory; -phones, -kills, -kinds and -pace must be " +
 			"above 0, and -kinds at most " + strconv.Itoa(len(parts.Faults())))}
@@ -61,14 +57,16 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Dir, err = filepath.Abs(flags.Arg(0)); err != nil {
+	dir, err := filepath.Abs(flags.Arg(0))
+	if err != nil {
 		return err
 	}
-	o.Recogniser = []string{self, "recogniser"}
-	if err := trial.Run(ctx, o, os.Stdout); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w\nThe logs and the data are in %s", err, o.Data())
+	data := filepath.Join(dir, "cluster")
+	files := parts.Files{Dir: data, Config: dir, Recogniser: []string{self, "recogniser"}}
+	if err := trial.Run(ctx, files, o, os.Stdout); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w\nThe logs and the data are in %s", err, data)
 	}
-	return errors.Join(ctx.Err(), os.RemoveAll(o.Data()))
+	return errors.Join(ctx.Err(), os.RemoveAll(data))
 }
 
 // serveRecogniser serves the stand-in for a recogniser.

@@ -93,7 +93,7 @@ func (c *Cluster) killStandby(ctx context.Context, _ *process) error {
 // restart kills a process, if it runs, and starts it after a while.
 func (c *Cluster) restart(ctx context.Context, p *process) error {
 	p.kill()
-	if err := Sleep(ctx, c.down); err != nil {
+	if err := Sleep(ctx, 500*time.Millisecond); err != nil {
 		return err
 	}
 	return startAll(ctx, p)

@@ -35,8 +35,7 @@ type Cluster struct {
 	bucket, proxy         *process
 	recogniser, migration *process
 	all                   []*process
-	turn                  int           // of the next process to kill where there are several
-	down                  time.Duration // how long a killed one stays down
+	turn                  int // of the next process to kill where there are several
 }
 
 // Files are what a cluster is started from.
@@ -44,8 +43,7 @@ type Files struct {
 	Dir string // receives the data and the logs; empty, or does not exist
 	// Config has the files haproxy.cfg, database.cfg, patroni.sh and patroni.yml.
 	Config     string
-	Recogniser []string      // a command that serves on the address that is added to it
-	Down       time.Duration // how long a process that is killed stays down
+	Recogniser []string // a command that serves on the address that is added to it
 }
 
 const (
@@ -66,7 +64,7 @@ func address(node, port int) string { return fmt.Sprintf("%s:%d", host(node), po
 // PostgreSQL, versitygw, haproxy and feedback-server are on PATH. The caller calls [Cluster.Stop],
 // also after an error.
 func Start(ctx context.Context, f Files, progress io.Writer) (*Cluster, error) {
-	c := &Cluster{URL: "http://" + front, dir: f.Dir, down: f.Down, password: rand.Text()}
+	c := &Cluster{URL: "http://" + front, dir: f.Dir, password: rand.Text()}
 	secret := rand.Text()
 	objects, attributes := filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "attributes")
 	err := errors.Join(os.MkdirAll(filepath.Join(objects, "audio"), 0o700), os.Mkdir(attributes, 0o700))

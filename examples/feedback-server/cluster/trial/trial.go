@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -21,20 +20,15 @@ import (
 
 // Options configures [Run].
 type Options struct {
-	Dir string // contains the files of [parts.Files]
-	// Recogniser is the command of the stand-in for a recogniser. An address is added to it.
-	Recogniser []string
-
-	Phones         int           // number of phones
-	Pace, Patience time.Duration // of a phone, see [fleet.Config]
-	Kinds          int           // of faults, in their order
-	Times          int           // of each fault
-	Length         time.Duration // of the faults, at least
-	Down           time.Duration // how long a killed part stays down before it is started again
+	Phones int
+	Pace   time.Duration // of a phone, see [fleet.Config]
+	Kinds  int           // of faults, in their order
+	Kills  int           // of each fault
+	Length time.Duration // of the faults, at least
 }
 
-// Data is the directory for the data and the logs, which [Run] makes in Dir.
-func (o Options) Data() string { return filepath.Join(o.Dir, "cluster") }
+// patience is how long a phone repeats an upload before it counts as refused.
+const patience = time.Minute
 
 // maxRefused is the share of recordings that may be refused.
 const maxRefused = 0.01
@@ -42,15 +36,14 @@ const maxRefused = 0.01
 // Run starts a cluster, has phones upload to it while it causes each fault, and prints what
 // happened and what was lost. It returns an error if anything was lost or doubled, or too much
 // was refused.
-func Run(ctx context.Context, o Options, out io.Writer) error {
-	files := parts.Files{Dir: o.Data(), Config: o.Dir, Recogniser: o.Recogniser, Down: o.Down}
+func Run(ctx context.Context, files parts.Files, o Options, out io.Writer) error {
 	cluster, err := parts.Start(ctx, files, out)
 	defer cluster.Stop()
 	if err != nil {
 		return err
 	}
 	phones, err := fleet.Start(ctx, fleet.Config{
-		URLs: []string{cluster.URL}, Phones: o.Phones, Pace: o.Pace, Patience: o.Patience,
+		URLs: []string{cluster.URL}, Phones: o.Phones, Pace: o.Pace, Patience: patience,
 	})
 	if err != nil {
 		return err
@@ -91,7 +84,7 @@ func causeEach(
 		outages = append(outages, outage{Fault: fault})
 	}
 	began := time.Now()
-	count := o.Times * len(outages)
+	count := o.Kills * len(outages)
 	for i := range count {
 		due := began.Add(o.Length * time.Duration(i) / time.Duration(count))
 		if err := parts.Sleep(ctx, max(calm, time.Until(due))); err != nil {
@@ -142,7 +135,7 @@ func report(out io.Writer, o Options, outages []outage, t fleet.Tally) error {
 		t.P99.Seconds(), t.Longest.Seconds())
 	fmt.Fprintf(table, "lost\t%d\tacknowledged, and gone, changed or without its text\n", t.Lost)
 	fmt.Fprintf(table, "doubled\t%d\tstored or transcribed twice\n", t.Doubled)
-	fmt.Fprintf(table, "refused\t%d\tnot acknowledged within %v\n", t.Refused, o.Patience)
+	fmt.Fprintf(table, "refused\t%d\tnot acknowledged within %v\n", t.Refused, patience)
 	fmt.Fprintf(table, "\nfailed attempts\t%s\n", strings.Join(failures(t), ", "))
 	fmt.Fprintf(table, "the last text came %.1f s after the last upload\n", t.Texts.Seconds())
 	if err := table.Flush(); err != nil {
