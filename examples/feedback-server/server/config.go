@@ -24,7 +24,7 @@ import (
 	"lessonkit.example/feedback/summary"
 )
 
-// Config configures a [Server]. The zero value serves /health, without a database.
+// Config configures a [Server]. [ParseConfig] returns one, with the defaults that the tags name.
 type Config struct {
 	DatabaseURL string `env:"DATABASE_URL"` // postgres://… or sqlite:PATH; if empty, there are no data endpoints
 
@@ -32,10 +32,10 @@ type Config struct {
 	// the tables. Defaults to DatabaseURL.
 	MigrateDatabaseURL string `env:"MIGRATE_DATABASE_URL"`
 
-	HTTPAddr  string     `env:"HTTP_ADDR"`  // defaults to 127.0.0.1:8080
-	AppEnv    string     `env:"APP_ENV"`    // development (default) or production
-	LogLevel  slog.Level `env:"LOG_LEVEL"`  // debug, info (default), warn or error
-	LogFormat string     `env:"LOG_FORMAT"` // text (default) or json
+	HTTPAddr  string     `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080"`
+	AppEnv    string     `env:"APP_ENV" envDefault:"development"` // or production
+	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`      // or debug, warn or error
+	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`     // or json
 
 	// BasePath is the path below which clients reach the server through a proxy, such as "/teach".
 	// The proxy may pass it on or remove it. Defaults to the root.
@@ -98,7 +98,7 @@ type Config struct {
 	AWSSecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
 	AWSSessionToken    string `env:"AWS_SESSION_TOKEN"`
 
-	AudioMaxBytes int64 `env:"AUDIO_MAX_BYTES"` // defaults to 128 MiB
+	AudioMaxBytes int64 `env:"AUDIO_MAX_BYTES" envDefault:"134217728"` // 128 MiB
 
 	// AudioRetentionDays is how long the audio of a recording is kept after it was transcribed; the
 	// text stays. 0 means for ever.
@@ -124,28 +124,28 @@ type Config struct {
 	LimitStreams       int `env:"LIMIT_STREAMS"`         // of events, of one teacher
 	LimitStreamsInAll  int `env:"LIMIT_STREAMS_IN_ALL"`  // of events, of all teachers
 
-	ASRProvider       string        `env:"ASR_PROVIDER"` // local (default) or cloud
+	ASRProvider       string        `env:"ASR_PROVIDER" envDefault:"local"` // or cloud
 	LocalASRURL       string        `env:"LOCAL_ASR_URL"`
 	LocalASRModel     string        `env:"LOCAL_ASR_MODEL"`
 	LocalASRAPIKey    string        `env:"LOCAL_ASR_API_KEY"`
-	LocalASRConvert   *bool         `env:"LOCAL_ASR_CONVERT"`           // by ffmpeg; defaults to whether there is one
-	ASRRequestTimeout time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // defaults to 30 minutes
+	LocalASRConvert   *bool         `env:"LOCAL_ASR_CONVERT"` // by ffmpeg; defaults to whether there is one
+	ASRRequestTimeout time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS" envDefault:"1800"`
 	// ASRTimeoutFactor times the duration of a recording is its time limit, which is at least
-	// ASRMinTimeout and at most ASRRequestTimeout. Default to 10 and to 5 minutes.
-	ASRTimeoutFactor     float64       `env:"ASR_TIMEOUT_FACTOR"`
-	ASRMinTimeout        time.Duration `env:"ASR_MIN_TIMEOUT_SECONDS"`
-	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY"` // defaults to 1
-	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS"`  // time limit of a job; defaults to 1 hour
+	// ASRMinTimeout and at most ASRRequestTimeout.
+	ASRTimeoutFactor     float64       `env:"ASR_TIMEOUT_FACTOR" envDefault:"10"`
+	ASRMinTimeout        time.Duration `env:"ASR_MIN_TIMEOUT_SECONDS" envDefault:"300"`
+	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY" envDefault:"1"`
+	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS" envDefault:"3600"` // time limit of a job
 	// ASRRetryDelays are the delays after the first failure of a recording, the second, and so on;
-	// the last one repeats. Default to 1, 5 and 30 minutes, 2 and 8 hours.
-	ASRRetryDelays []time.Duration `env:"ASR_RETRY_SECONDS"`
+	// the last one repeats.
+	ASRRetryDelays []time.Duration `env:"ASR_RETRY_SECONDS" envDefault:"60,300,1800,7200,28800"`
 
 	CloudASRAppID      string `env:"CLOUD_ASR_APP_ID"`
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
 	CloudASRSecretKey  string `env:"CLOUD_ASR_SECRET_KEY"`
-	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE"` // defaults to 16k_zh
-	CloudASRMode       string `env:"CLOUD_ASR_MODE"`        // flash (default) or task
-	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"`     // of tasks; defaults to the cloud's
+	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE" envDefault:"16k_zh"`
+	CloudASRMode       string `env:"CLOUD_ASR_MODE"`    // flash (default) or task
+	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"` // of tasks; defaults to the cloud's
 
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
 	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
@@ -156,26 +156,6 @@ type Config struct {
 	// ScalarJS is the script of the API reference: a file, or an https address of a CDN. Defaults
 	// to the script that was embedded by the build, if any.
 	ScalarJS string `env:"SCALAR_JS"`
-}
-
-func (c Config) withDefaults() Config {
-	c.HTTPAddr = cmp.Or(c.HTTPAddr, "127.0.0.1:8080")
-	c.AppEnv = cmp.Or(c.AppEnv, "development")
-	c.LogFormat = cmp.Or(c.LogFormat, "text")
-	c.AudioMaxBytes = cmp.Or(c.AudioMaxBytes, 128<<20)
-	c.ASRProvider = cmp.Or(c.ASRProvider, "local")
-	c.ASRRequestTimeout = cmp.Or(c.ASRRequestTimeout, 30*time.Minute)
-	c.ASRWorkerConcurrency = cmp.Or(c.ASRWorkerConcurrency, 1)
-	c.ASRJobLease = cmp.Or(c.ASRJobLease, time.Hour)
-	c.ASRTimeoutFactor = cmp.Or(c.ASRTimeoutFactor, 10)
-	c.ASRMinTimeout = cmp.Or(c.ASRMinTimeout, 5*time.Minute)
-	if len(c.ASRRetryDelays) == 0 {
-		c.ASRRetryDelays = []time.Duration{
-			time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour,
-		}
-	}
-	c.CloudASREngineType = cmp.Or(c.CloudASREngineType, "16k_zh")
-	return c
 }
 
 // DevelopmentSignIn reports whether the development header is accepted. In production it never is.
@@ -232,8 +212,12 @@ func Environment(environ []string, file string) (map[string]string, error) {
 // ParseConfig returns the configuration in an environment, with defaults. Its error names every
 // variable with a bad value and describes good ones. It contains no values.
 func ParseConfig(environment map[string]string) (Config, error) {
-	c := Config{}.withDefaults()
-	err := env.ParseWithOptions(&c, env.Options{Environment: environment, FuncMap: parsers})
+	var c Config
+	// First all defaults, which variables that cannot be parsed keep: they are then named once.
+	err := env.ParseWithOptions(&c, env.Options{Environment: map[string]string{}, FuncMap: parsers})
+	if err == nil {
+		err = env.ParseWithOptions(&c, env.Options{Environment: environment, FuncMap: parsers})
+	}
 	var bad []string
 	var all env.AggregateError
 	if errors.As(err, &all) {
@@ -244,7 +228,7 @@ func ParseConfig(environment map[string]string) (Config, error) {
 		return Config{}, err
 	}
 	if bad = append(bad, c.mistakes()...); len(bad) > 0 {
-		return Config{}, mistakesError(bad)
+		return Config{}, fmt.Errorf("configuration:\n  %s", strings.Join(bad, "\n  "))
 	}
 	return c, nil
 }
@@ -332,18 +316,6 @@ func explain(err error) string {
 		reflect.TypeFor[[]netip.Prefix](): "addresses or networks (10.0.0.0/8), separated by commas",
 	}
 	return field.Tag.Get("env") + ": must be " + cmp.Or(expected[parse.Type], "a whole number")
-}
-
-// check returns an error that names every variable whose value is not valid.
-func (c Config) check() error {
-	if bad := c.mistakes(); len(bad) > 0 {
-		return mistakesError(bad)
-	}
-	return nil
-}
-
-func mistakesError(bad []string) error {
-	return fmt.Errorf("configuration:\n  %s", strings.Join(bad, "\n  "))
 }
 
 // mistakes describes the values that have the right type and are not valid.

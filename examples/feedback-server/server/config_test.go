@@ -27,23 +27,9 @@ func TestConfigDefaults(t *testing.T) {
 	require.Equal(t, time.Hour, c.ASRJobLease)
 	require.Equal(t, 1, c.ASRWorkerConcurrency)
 	require.Equal(t, "16k_zh", c.CloudASREngineType)
+	require.Equal(t, []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour},
+		c.ASRRetryDelays)
 	require.False(t, c.DevelopmentSignIn())
-}
-
-func TestNewAppliesDefaultsAndChecksTheConfig(t *testing.T) {
-	t.Parallel()
-	s, err := server.New(t.Context(), server.Config{
-		DatabaseURL:     "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		AudioStorageDir: t.TempDir(),
-	}, server.Options{})
-	require.NoError(t, err)
-	defer s.Close()
-	require.NoError(t, s.Migrate(t.Context()))
-	require.Equal(t, "local", health(t, s.Handler()).Speech.Provider)
-
-	_, err = server.New(t.Context(), server.Config{ASRProvider: "other", AudioMaxBytes: -1}, server.Options{})
-	require.ErrorContains(t, err, "ASR_PROVIDER: ")
-	require.ErrorContains(t, err, "AUDIO_MAX_BYTES: ")
 }
 
 func TestREADMEDescribesEveryVariable(t *testing.T) {
@@ -143,6 +129,7 @@ func TestErrorNamesEveryBadVariable(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, name)
 	}
+	require.Equal(t, 1, strings.Count(err.Error(), "ASR_WORKER_CONCURRENCY"))
 	require.NotContains(t, err.Error(), "hush", "the error contains no values")
 }
 

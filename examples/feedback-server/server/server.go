@@ -79,13 +79,9 @@ type Server struct {
 // task runs until its context is done.
 type task func(ctx context.Context) error
 
-// New opens the configured database and builds the service. Empty fields of c get their defaults.
-// PostgreSQL need not be reachable yet. New starts nothing. The caller closes the server.
+// New opens the configured database and builds the service. c is from [ParseConfig]. PostgreSQL
+// need not be reachable yet. New starts nothing. The caller closes the server.
 func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
-	c = c.withDefaults()
-	if err := c.check(); err != nil {
-		return nil, err
-	}
 	o.Role = cmp.Or(o.Role, RoleAll)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -17,7 +17,9 @@ import (
 // TestDocumentsAreValid uses an independent validator, which the library does not depend on.
 func TestDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	service, err := server.New(t.Context(), server.Config{}, server.Options{Version: server.Version()})
+	config, err := server.ParseConfig(map[string]string{})
+	require.NoError(t, err)
+	service, err := server.New(t.Context(), config, server.Options{Version: server.Version()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
 	files, err := gateway.OpenFiles(t.TempDir(), 0)
