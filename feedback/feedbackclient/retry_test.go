@@ -144,7 +144,7 @@ func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 var empty = transport(func(*http.Request) (int, http.Header, string) { return 200, nil, `{}` })
 
 // A transport may go on reading for an attempt that has failed.
-func TestAnUploadThatIsRepeatedIsReadByOneAttempt(t *testing.T) {
+func TestAnUploadThatIsRepeatedIsReadFromItsStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var left []io.Reader
@@ -154,7 +154,7 @@ func TestAnUploadThatIsRepeatedIsReadByOneAttempt(t *testing.T) {
 					return io.EOF
 				}
 				_, err := io.ReadAll(left[0])
-				require.ErrorContains(t, err, "started again")
+				require.NoError(t, err)
 				body, err := io.ReadAll(r.Body)
 				require.NoError(t, err)
 				require.Contains(t, string(body), "the whole recording")

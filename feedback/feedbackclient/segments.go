@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -67,8 +66,9 @@ type Sentence struct {
 
 // Recording is a recording to upload.
 type Recording struct {
-	// Audio is read once, and never held in memory. If it is an io.Seeker, the upload can be
-	// repeated as Client.MaxRetries says, from where Audio stands at the call.
+	// Audio is read once, and never held in memory. If it is an io.Seeker and an io.ReaderAt, as a
+	// file is, the upload can be repeated as Client.MaxRetries says, from where Audio stands at the
+	// call.
 	Audio io.Reader
 
 	Name     string        // of the file; may be ""
@@ -108,38 +108,6 @@ func (r Recording) form() (before, after []byte, contentType string, err error) 
 	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType(), err
 }
 
-// attempts lets each attempt at an upload read the recording from its start. The transport may
-// still read for an attempt that has failed: it must not take bytes of the next one.
-type attempts struct {
-	mu      sync.Mutex
-	current int
-}
-
-// attempt is the reader of one attempt.
-type attempt struct {
-	*attempts
-	number int
-	io.Reader
-}
-
-// next ends the attempt before.
-func (a *attempts) next(seeker io.Seeker, start int64, r io.Reader) (io.Reader, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.current++
-	_, err := seeker.Seek(start, io.SeekStart)
-	return attempt{a, a.current, r}, err
-}
-
-func (a attempt) Read(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.number != a.current {
-		return 0, errors.New("the upload was started again")
-	}
-	return a.Reader.Read(p)
-}
-
 // UploadRecording uploads one segment of a lesson, streaming it. The same recording again is
 // answered with the segment that exists.
 func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recording) (s Segment, err error) {
@@ -157,25 +125,28 @@ func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recordi
 	around := func(audio io.Reader) io.Reader {
 		return io.MultiReader(bytes.NewReader(before), audio, bytes.NewReader(after))
 	}
-	seeker, ok := in.Audio.(io.Seeker)
+	audio, ok := in.Audio.(interface {
+		io.Seeker
+		io.ReaderAt
+	})
 	if !ok {
 		c.MaxRetries = 0 // the audio can be read once only
 		r.body = func() (io.Reader, int64, error) { return around(in.Audio), -1, nil }
 		return s, c.decode(ctx, r, &s)
 	}
-	start, err := seeker.Seek(0, io.SeekCurrent)
+	start, err := audio.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return s, fmt.Errorf("upload: %w", err)
 	}
-	end, err := seeker.Seek(0, io.SeekEnd)
+	end, err := audio.Seek(0, io.SeekEnd)
 	if err != nil {
 		return s, fmt.Errorf("upload: %w", err)
 	}
 	r.repeatable = true
-	var attempts attempts
 	r.body = func() (io.Reader, int64, error) {
-		audio, err := attempts.next(seeker, start, io.LimitReader(in.Audio, end-start))
-		return around(audio), int64(len(before)) + end - start + int64(len(after)), err
+		// The transport may still read for an attempt that has failed: each has its own position.
+		part := io.NewSectionReader(audio, start, end-start)
+		return around(part), int64(len(before)) + part.Size() + int64(len(after)), nil
 	}
 	return s, c.decode(ctx, r, &s)
 }
