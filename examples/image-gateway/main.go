@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -128,23 +127,10 @@ func serve(ctx context.Context, h http.Handler, t *tasks.Tasks, addr string, log
 		return err
 	}
 	logger.Info("serving", "address", "http://"+listener.Addr().String())
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error { return t.Run(ctx) })
 	work.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	work.Go(func() error {
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.ShutdownTimeout+30*time.Second)
-		defer cancel()
-		if server.Shutdown(stop) != nil {
-			return server.Close()
-		}
-		return nil
+		return program.Serve(ctx, program.NewServer(h), listener, tasks.ShutdownTimeout+30*time.Second)
 	})
 	return work.Wait()
 }
