@@ -21,7 +21,7 @@
 //
 // A recording is stored in a temporary file, never in memory, until it is recognised. The number of
 // recordings that are accepted at once is limited; how many of them are recognised at once is up to
-// the recogniser. When the client disconnects, recognition stops.
+// the recogniser. When the client disconnects, recognition stops. There is no authentication.
 package asrhttp
 
 import (

@@ -285,34 +285,6 @@ func TestCanceledRequestIsNotAnEmptyTranscript(t *testing.T) {
 	require.Contains(t, body, "canceled")
 }
 
-func TestServeLetsRequestsFinish(t *testing.T) {
-	t.Parallel()
-	entered, release := make(chan struct{}), make(chan struct{})
-	h, err := asrhttp.New(asrhttp.Config{Dir: t.TempDir(), Recognizer: recognizer{
-		f: func(ctx context.Context, _ asr.Audio) (asr.Transcript, error) {
-			close(entered)
-			<-release
-			return asr.Transcript{Text: "finished"}, ctx.Err()
-		},
-	}})
-	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- h.Serve(ctx, l) }()
-	body := make(chan string, 1)
-	go func() {
-		_, b := post(t, "http://"+l.Addr().String(), wav(0), "file=@")
-		body <- b
-	}()
-	<-entered
-	cancel()
-	close(release)
-	require.Contains(t, <-body, "finished")
-	require.NoError(t, <-served)
-}
-
 func TestHealthAndModelsReflectTheStatus(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
@@ -97,5 +98,5 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 		return err
 	}
 	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
-	return handler.Serve(ctx, listener)
+	return program.Serve(ctx, program.NewServer(handler), listener, 10*time.Second)
 }

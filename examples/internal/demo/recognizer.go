@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/command"
+	"lessonkit.example/examples/internal/program"
 )
 
 // startRecognizer serves PocketSphinx over HTTP and returns its address. Its error names the
@@ -17,11 +19,11 @@ func startRecognizer(ctx context.Context, group *errgroup.Group, log *slog.Logge
 	config := command.PocketSphinx()
 	config.Concurrency = 2
 	config.Logger = log
-	program, err := command.New(config)
+	recognizer, err := command.New(config)
 	if err != nil {
 		return "", err
 	}
-	handler, err := asrhttp.New(asrhttp.Config{Recognizer: program, Logger: log})
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer, Logger: log})
 	if err != nil {
 		return "", err
 	}
@@ -29,6 +31,6 @@ func startRecognizer(ctx context.Context, group *errgroup.Group, log *slog.Logge
 	if err != nil {
 		return "", err
 	}
-	group.Go(func() error { return handler.Serve(ctx, listener) })
+	group.Go(func() error { return program.Serve(ctx, program.NewServer(handler), listener, 10*time.Second) })
 	return "http://" + listener.Addr().String(), nil
 }
