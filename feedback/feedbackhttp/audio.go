@@ -85,7 +85,6 @@ func (s *server) registerAudio(api huma.API) {
 		defer f.Close()
 		header := httpapi.Header(ctx)
 		if strings.Count(header.Get("Range"), ",") >= maxRanges {
-			header = header.Clone()
 			header.Del("Range")
 		}
 		r := &http.Request{Method: ctx.Method(), Header: header}

@@ -117,22 +117,8 @@ func (p *Problem) forRequest(ctx context.Context) *Problem {
 	return &named
 }
 
-// Header returns the header of a request to Huma, with canonical keys. The caller must not change
-// it.
+// Header returns a copy of the header of a request to Huma, with canonical keys.
 func Header(ctx huma.Context) http.Header {
-	for {
-		inner, ok := ctx.(interface{ Unwrap() huma.Context })
-		if !ok {
-			break
-		}
-		ctx = inner.Unwrap()
-	}
-	if c, ok := ctx.(interface {
-		Unwrap() (*http.Request, http.ResponseWriter)
-	}); ok { // from humago
-		r, _ := c.Unwrap()
-		return r.Header
-	}
 	h := http.Header{}
 	ctx.EachHeader(h.Add)
 	return h
