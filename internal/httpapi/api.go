@@ -14,14 +14,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// Options configures [New].
+// Options are the APIOptions of package feedbackhttp, which describes them.
 type Options struct {
-	// Title, Version and Description appear in the OpenAPI document.
 	Title, Version, Description string
-
-	// BasePath is the path that the handler is mounted below, such as "/teach". It is the server in
-	// the document. Defaults to the root.
-	BasePath string
+	BasePath                    string
 }
 
 // New returns a Huma API on mux that serves its OpenAPI 3.1 document at /openapi.json and answers

@@ -20,28 +20,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// WrapOptions configures [Wrap].
+// WrapOptions are those of package feedbackhttp, which describes them.
 type WrapOptions struct {
-	// Logger receives one line for each request. If nil, nothing is logged.
-	Logger *slog.Logger
-
-	// Observe is called after each request, for metrics. The route is the mux's pattern, or "" if
-	// none matched. The status is the one that was sent, also if the connection was closed before
-	// the end of the answer. If nil, it is not called.
-	Observe func(method, route string, status int, took time.Duration)
-
-	// Trace is called before each request; the request then has the context that it returns. The
-	// function that it returns is called once: after the request, or when a stream of events
-	// begins, which may last for hours. The route is that of Observe. The status is 0 if the
-	// connection was closed before the end of the answer. If nil, it is not called.
-	Trace func(r *http.Request) (context.Context, func(route string, status int))
-
-	// TrustedProxies decide which address is logged as the client.
+	Logger         *slog.Logger
+	Observe        func(method, route string, status int, took time.Duration)
+	Trace          func(r *http.Request) (context.Context, func(route string, status int))
 	TrustedProxies []netip.Prefix
-
-	// Probes are the routes of monitors, such as "GET /health", which ask every few seconds. Their
-	// lines have the level debug unless they fail.
-	Probes []string
+	Probes         []string
 }
 
 // Wrap adds what every server needs to a handler: a request id (the client's X-Request-Id if it is
