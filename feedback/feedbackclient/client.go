@@ -126,8 +126,8 @@ func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 		if err == nil || attempt >= c.MaxRetries {
 			return resp, err
 		}
-		var p *Problem
-		if !errors.As(err, &p) {
+		p, ok := errors.AsType[*Problem](err)
+		if !ok {
 			if !r.repeatable || !connectionLost(err) || !sleep(ctx, min(time.Second<<min(attempt, 6), longestWait)) {
 				return nil, err
 			}

@@ -74,8 +74,7 @@ func (c Client) Follow(ctx context.Context, sessionID, lastEventID string) iter.
 					yield(Event{}, err)
 					return
 				}
-				var p *Problem
-				if errors.As(err, &p) {
+				if p, ok := errors.AsType[*Problem](err); ok {
 					wait = max(wait, p.RetryAfter())
 				}
 			}

@@ -55,8 +55,7 @@ func annotate(ctx context.Context, name string, id uuid.UUID) {
 
 // authError turns an error of Config.Authenticate into an answer.
 func authError(err error) error {
-	var answer huma.StatusError
-	if errors.As(err, &answer) {
+	if _, ok := errors.AsType[huma.StatusError](err); ok {
 		return err
 	}
 	if !isTemporary(err) {

@@ -126,8 +126,8 @@ func Header(ctx huma.Context) http.Header {
 
 // WriteError answers r with err outside of Huma: with the [Problem] that err wraps, else with 500.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	var p *Problem
-	if !errors.As(err, &p) {
+	p, ok := errors.AsType[*Problem](err)
+	if !ok {
 		p = Internal(err)
 	}
 	noteError(r.Context(), p.cause)
@@ -149,16 +149,15 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 // Refuse answers a request with err from where Huma takes no error, as in a middleware: with its
 // own status and headers if it is a [huma.StatusError], else with 500.
 func Refuse(api huma.API, ctx huma.Context, err error) {
-	var headers huma.HeadersError
-	if errors.As(err, &headers) {
+	if headers, ok := errors.AsType[huma.HeadersError](err); ok {
 		for name, values := range headers.GetHeaders() {
 			for _, v := range values {
 				ctx.AppendHeader(name, v)
 			}
 		}
 	}
-	var answer huma.StatusError
-	if !errors.As(err, &answer) {
+	answer, ok := errors.AsType[huma.StatusError](err)
+	if !ok {
 		answer = Internal(err)
 	}
 	write(api, ctx, answer.GetStatus(), answer)

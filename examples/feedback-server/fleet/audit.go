@@ -93,11 +93,10 @@ func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
 
 // reason describes an error in few words, to be counted.
 func reason(err error) string {
-	var problem *feedbackclient.Problem
-	switch {
-	case errors.As(err, &problem):
+	if problem, ok := errors.AsType[*feedbackclient.Problem](err); ok {
 		return strings.TrimSpace(fmt.Sprint(problem.Status, " ", problem.Code))
-	case errors.Is(err, context.DeadlineExceeded):
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer"
 	}
 	return "connection lost"

@@ -104,8 +104,7 @@ func (p *phone) deliver(ctx context.Context, u *upload) (acknowledged bool) {
 		p.fleet.failures[reason(err)]++
 		p.fleet.mu.Unlock()
 		wait := 100*time.Millisecond + rand.N(400*time.Millisecond)
-		var problem *feedbackclient.Problem
-		if errors.As(err, &problem) {
+		if problem, ok := errors.AsType[*feedbackclient.Problem](err); ok {
 			if problem.Permanent() {
 				return false
 			}

@@ -219,8 +219,7 @@ func ParseConfig(environment map[string]string) (Config, error) {
 		err = env.ParseWithOptions(&c, env.Options{Environment: environment, FuncMap: parsers})
 	}
 	var bad []string
-	var all env.AggregateError
-	if errors.As(err, &all) {
+	if all, ok := errors.AsType[env.AggregateError](err); ok {
 		for _, err := range all.Errors {
 			bad = append(bad, explain(err))
 		}
@@ -301,8 +300,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 
 // explain describes a value that cannot be parsed, without the value.
 func explain(err error) string {
-	var parse env.ParseError
-	if !errors.As(err, &parse) {
+	parse, ok := errors.AsType[env.ParseError](err)
+	if !ok {
 		return "a variable cannot be parsed"
 	}
 	field, _ := reflect.TypeFor[Config]().FieldByName(parse.Name)

@@ -86,8 +86,7 @@ func (d *demo) recordLesson(
 	ctx context.Context, c feedbackclient.Client, sessionID string, audio []sample,
 ) (string, error) {
 	l, err := c.StartLesson(ctx, sessionID)
-	var refused *feedbackclient.Problem
-	if errors.As(err, &refused) && refused.Code == "lesson_in_progress" {
+	if refused, ok := errors.AsType[*feedbackclient.Problem](err); ok && refused.Code == "lesson_in_progress" {
 		if err := d.finishOpenLesson(ctx, c, sessionID); err != nil {
 			return "", err
 		}
