@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -53,10 +54,10 @@ func start(t *testing.T, settings map[string]string) (*server.Server, string, *a
 	maps.Copy(all, settings)
 	config, err := server.ParseConfig(all)
 	require.NoError(t, err)
+	require.NoError(t, server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler)))
 	s, err := server.New(t.Context(), config, server.Options{Role: server.RoleAll, Version: "test"})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	require.NoError(t, s.Migrate(t.Context()))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -2,6 +2,7 @@ package readme
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -38,9 +39,9 @@ func TestServiceByHand(t *testing.T) {
 		"LOCAL_ASR_URL":                 asrtest.NewServer(t, asrtest.WhisperCPP).URL,
 	})
 	require.NoError(t, err)
+	require.NoError(t, server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler)))
 	srv, err := server.New(t.Context(), config, server.Options{Role: server.RoleAll})
 	require.NoError(t, err)
-	require.NoError(t, srv.Migrate(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- srv.Run(ctx, l) }()

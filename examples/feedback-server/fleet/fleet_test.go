@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -34,9 +35,9 @@ func newService(t *testing.T) *url.URL {
 		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": recogniser.URL, "ASR_WORKER_CONCURRENCY": "4",
 	})
 	require.NoError(t, err)
+	require.NoError(t, server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler)))
 	srv, err := server.New(t.Context(), config, server.Options{})
 	require.NoError(t, err)
-	require.NoError(t, srv.Migrate(t.Context()))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -42,7 +42,6 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 					"DATABASE_URL": url, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 					"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": recognizer,
 				})
-				require.NoError(t, s.Migrate(t.Context()))
 				c := feedbackclient.Development("http://"+serve(t, s), "someone")
 				segment := uploadSegment(t, c)
 				waitState(t, c, segment.ID, state)

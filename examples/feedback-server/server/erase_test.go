@@ -211,7 +211,6 @@ func TestErasingATeacherLeavesNothing(t *testing.T) {
 	storages(t, func(t *testing.T, environment map[string]string, audio string) {
 		environment["LOCAL_ASR_URL"] = repeating(t)
 		s, log := newLoggedServer(t, server.RoleAll, environment)
-		require.NoError(t, s.Migrate(t.Context()))
 		url := "http://" + serve(t, s)
 		other := teach(t, feedbackclient.Development(url, "other"))
 		before := rowsOfTeachers(t, environment["DATABASE_URL"])
@@ -260,7 +259,6 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 	storages(t, func(t *testing.T, environment map[string]string, _ string) {
 		environment["LOCAL_ASR_URL"] = hearing(t)
 		s := newServer(t, server.RoleAll, environment)
-		require.NoError(t, s.Migrate(t.Context()))
 		c := feedbackclient.Development("http://"+serve(t, s), "somebody")
 		seg := teach(t, c)
 		me, err := c.Me(t.Context())
@@ -303,7 +301,6 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		environment["AUDIO_RETENTION_DAYS"] = "30"
 		environment["OPERATOR_PASSWORD"] = operatorPassword
 		s := newServer(t, server.RoleAll, environment)
-		require.NoError(t, s.Migrate(t.Context()))
 		c := feedbackclient.Development("http://"+serve(t, s), "somebody")
 		old, recent := teach(t, c), teach(t, c)
 		require.Equal(t, 2, recordings(t, audio))

@@ -50,7 +50,6 @@ func TestCountsOfJobsTellTheirAge(t *testing.T) {
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
 	require.NoError(t, err)
 	defer queue.Close()
@@ -72,7 +71,7 @@ func TestCountsOfJobsTellTheirAge(t *testing.T) {
 // A server whose tables nobody has made yet says so, and not that the database is away.
 func TestServerWaitsForMigrate(t *testing.T) {
 	t.Parallel()
-	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
+	s, log := newUnmigrated(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 	})
 	serve(t, s)

@@ -53,7 +53,6 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
 			start := func(role server.Role) (address string, log *logBuffer) {
 				s, log := newLoggedServer(t, role, environment)
-				require.NoError(t, s.Migrate(t.Context()))
 				return "http://" + serve(t, s), log
 			}
 			address, requests := start(server.RoleAPI)

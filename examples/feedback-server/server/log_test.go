@@ -57,7 +57,6 @@ func logged(t *testing.T, recognizer string) (c feedbackclient.Client, log *logB
 	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": recognizer,
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	return feedbackclient.Development("http://"+serve(t, s), "someone"), log, file
 }
 

@@ -22,7 +22,6 @@ func withOperator(t *testing.T) (s *server.Server, file string) {
 		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 		"OPERATOR_PASSWORD": operatorPassword,
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	return s, file
 }
 
@@ -89,7 +88,6 @@ func TestWrongPasswordsAreSlowedAndLogged(t *testing.T) {
 	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	for i, path := range []string{"/health", "/admin/queue/"} {
 		guess := func(address, password string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(http.MethodGet, path, nil)

@@ -35,7 +35,6 @@ func withCampus(t *testing.T) string {
 	t.Cleanup(campus.Close)
 	campus.RedirectURL = url + "/api/v1/auth/oauth/callback"
 	s := newServer(t, server.RoleAPI, oauthEnvironment(t, campus))
-	require.NoError(t, s.Migrate(t.Context()))
 	front.Config.Handler = s.Handler()
 	front.Start()
 	t.Cleanup(front.Close)

@@ -23,7 +23,6 @@ func signedIn(t *testing.T) (*faultyNetwork, func() (token string, c feedbackcli
 		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
 		"MINIAPP_API_URL": platform.Endpoint(),
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	n := newFaultyNetwork(t, "http://"+serve(t, s))
 	return n, func() (string, feedbackclient.Client) {
 		token := signIn(t, s.Handler(), platform)

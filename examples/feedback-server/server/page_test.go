@@ -71,7 +71,6 @@ func development(t *testing.T, recognizer http.Handler, more ...string) string {
 		environment[more[i]] = more[i+1]
 	}
 	s := newServer(t, server.RoleAll, environment)
-	require.NoError(t, s.Migrate(t.Context()))
 	return "http://" + serve(t, s)
 }
 

@@ -73,7 +73,6 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	url := "http://" + serve(t, s)
 	c, p := withStudent(t, url, "anna")
 	session := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")

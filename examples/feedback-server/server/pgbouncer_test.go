@@ -18,8 +18,7 @@ import (
 func TestPoolerInTransactionMode(t *testing.T) {
 	t.Parallel()
 	postgres := pgtest.Start(t, pgtest.Options{})
-	direct := newServer(t, server.RoleAPI, map[string]string{"DATABASE_URL": postgres.URL()})
-	require.NoError(t, direct.Migrate(t.Context()))
+	newServer(t, server.RoleAPI, map[string]string{"DATABASE_URL": postgres.URL()}) // migrates
 	pooled := postgres.PgBouncer(t, postgres.URL())
 	for name, c := range map[string]struct {
 		address string
@@ -29,7 +28,7 @@ func TestPoolerInTransactionMode(t *testing.T) {
 		"address with the parameter":      {pooled + "&default_query_exec_mode=exec", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, log := newLoggedServer(t, server.RoleAll, map[string]string{
+			s, log := newUnmigrated(t, server.RoleAll, map[string]string{
 				"DATABASE_URL": c.address, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LIMIT_REQUESTS": "16",
 				"LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.WhisperCPP).URL,
 			})

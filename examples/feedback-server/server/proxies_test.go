@@ -121,7 +121,6 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 				"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "BASE_PATH": proxy.path,
 				"ALLOW_DEVELOPMENT_USER_HEADER": "true", "TRUSTED_PROXIES": "127.0.0.1",
 			})
-			require.NoError(t, s.Migrate(t.Context()))
 			address := proxy.start(t, program, serve(t, s))
 			c := feedbackclient.Development("http://"+address+proxy.path, "someone")
 			require.Eventually(t, func() bool { _, err := c.Me(t.Context()); return err == nil }, timeout,
@@ -207,7 +206,6 @@ func TestEverythingWorksBelowAPath(t *testing.T) {
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 		"OPERATOR_PASSWORD": operatorPassword, "BASE_PATH": "/teach",
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	status, location, _ := fetch(s.Handler(), "/teach")
 	require.Equal(t, http.StatusPermanentRedirect, status)
 	require.Equal(t, "/teach/", location)
@@ -251,7 +249,6 @@ func TestOpsAddrTakesMetricsAndQueueAway(t *testing.T) {
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
 		"OPS_ADDR": ops, "BASE_PATH": "/teach",
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	address := serve(t, s)
 	fetch := func(url, password string) (status int, body string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -71,7 +71,6 @@ func TestCloudGetsWhatItTakes(t *testing.T) {
 		"CLOUD_ASR_MODE": "task", "CLOUD_ASR_API_URL": api.URL, "ASR_WORKER_CONCURRENCY": "2",
 		"LOCAL_ASR_URL": "", "LOCAL_ASR_CONVERT": "false", // not of this recogniser
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	c := feedbackclient.Development("http://"+serve(t, s), "someone")
 	_, _, lesson := openLesson(t, c, "Someone")
 	const webm = "../../../asr/audiofile/testdata/opus.webm"

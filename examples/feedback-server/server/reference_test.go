@@ -30,7 +30,6 @@ func withReference(t *testing.T, script string) (url, token, teacher string) {
 		require.NoError(t, os.WriteFile(environment["SCALAR_JS"], []byte(script), 0o600))
 	}
 	s := newServer(t, server.RoleAPI, environment)
-	require.NoError(t, s.Migrate(t.Context()))
 	url, token = "http://"+serve(t, s), signIn(t, s.Handler(), platform)
 	c := feedbackclient.Client{Base: url, Header: http.Header{"Authorization": {"Bearer " + token}}}
 	me, err := c.Me(t.Context())
@@ -74,7 +73,6 @@ func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "BASE_PATH": "/teach",
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	origin := "http://" + serve(t, s)
 	url := origin + "/teach"
 	me, err := feedbackclient.Development(url, "developer").Me(t.Context())

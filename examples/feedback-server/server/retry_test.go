@@ -48,7 +48,6 @@ func withFailedSegment(t *testing.T) *retried {
 		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 		"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": speech.URL,
 	})
-	require.NoError(t, f.server.Migrate(t.Context()))
 	f.jobs = jobqueue.NewClient(queueIn(t, "sqlite:"+file))
 	f.address = serve(t, f.server)
 	f.client = feedbackclient.Development("http://"+f.address, "someone")

@@ -73,7 +73,7 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 		io.WriteString(w, `{"text":"heard"}`)
 	}))
 	defer speech.Close()
-	server := newServer(t, server.RoleAll, map[string]string{
+	server, _ := newUnmigrated(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
 	})
 	c := feedbackclient.Development("http://"+serve(t, server), "someone")

@@ -253,14 +253,6 @@ func (s *Server) Close() error {
 	return s.db.Close()
 }
 
-// Migrate brings all tables up to date. Several processes may call it at once.
-func (s *Server) Migrate(ctx context.Context) error {
-	if s.db == nil {
-		return errors.New("DATABASE_URL is not set")
-	}
-	return s.db.migrate(ctx)
-}
-
 // shutdownTimeout is how long requests and jobs may continue after the drain time.
 const shutdownTimeout = 15 * time.Second
 

@@ -29,7 +29,18 @@ func newServer(t *testing.T, role server.Role, environment map[string]string) *s
 	return s
 }
 
+// newLoggedServer returns a server, if it has a database a migrated one, and its log.
 func newLoggedServer(t *testing.T, role server.Role, environment map[string]string) (*server.Server, *logBuffer) {
+	t.Helper()
+	if environment["DATABASE_URL"] != "" {
+		config, err := server.ParseConfig(environment)
+		require.NoError(t, err)
+		require.NoError(t, server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler)))
+	}
+	return newUnmigrated(t, role, environment)
+}
+
+func newUnmigrated(t *testing.T, role server.Role, environment map[string]string) (*server.Server, *logBuffer) {
 	t.Helper()
 	if environment["AUDIO_STORAGE_DIR"] == "" && environment["AUDIO_STORAGE_URL"] == "" {
 		environment["AUDIO_STORAGE_DIR"] = t.TempDir()
@@ -46,12 +57,10 @@ func newLoggedServer(t *testing.T, role server.Role, environment map[string]stri
 
 func onSQLite(t *testing.T, role server.Role) *server.Server {
 	t.Helper()
-	s := newServer(t, role, map[string]string{
+	return newServer(t, role, map[string]string{
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
 	})
-	require.NoError(t, s.Migrate(t.Context()))
-	return s
 }
 
 // serve runs the server until the test ends, and returns its address.
@@ -137,7 +146,6 @@ func TestHealthReportsWhatIsConfigured(t *testing.T) {
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "MINIAPP_APP_ID": platform.AppID,
 		"MINIAPP_APP_SECRET": "wrong", "MINIAPP_API_URL": platform.Endpoint(),
 	})
-	require.NoError(t, s.Migrate(t.Context()))
 	require.Equal(t, http.StatusServiceUnavailable, logIn(s.Handler(), platform).Code)
 	r = health(t, s.Handler())
 	require.Equal(t, []bool{false, true}, []bool{r.MiniappAuthConfigured, r.DeviceAuthEnabled})
@@ -145,10 +153,11 @@ func TestHealthReportsWhatIsConfigured(t *testing.T) {
 
 func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, server.RoleAll, map[string]string{
+	s, _ := newUnmigrated(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
 		"LOCAL_ASR_URL": "http://127.0.0.1:1/internal-name",
-	}).Handler()
+	})
+	h := s.Handler()
 	report := func(header func(*http.Request)) (server.Report, string) {
 		r := httptest.NewRequest(http.MethodGet, "/health", nil)
 		header(r)
@@ -184,7 +193,8 @@ func TestHealthAnswersWithinTwoSecondsWhileTheDatabaseHangs(t *testing.T) {
 	hanging := "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"
 	// answers asks a new server twice: its first answer cannot be one that it remembers.
 	answers := func() (h http.Handler, slowest time.Duration) {
-		h = newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": hanging}).Handler()
+		s, _ := newUnmigrated(t, server.RoleAll, map[string]string{"DATABASE_URL": hanging})
+		h = s.Handler()
 		for range 2 {
 			began := time.Now()
 			r := health(t, h)

@@ -145,7 +145,6 @@ func tracedServer(
 	t *testing.T, environment map[string]string,
 ) (s *server.Server, c feedbackclient.Client, address string) {
 	s = newServer(t, server.RoleAll, environment)
-	require.NoError(t, s.Migrate(t.Context()))
 	address = "http://" + serve(t, s)
 	return s, feedbackclient.Development(address, "teacher"), address
 }

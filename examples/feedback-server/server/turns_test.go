@@ -47,7 +47,6 @@ func TestTeachersTakeTurns(t *testing.T) {
 			s := newServer(t, server.RoleAll, map[string]string{
 				"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
 			})
-			require.NoError(t, s.Migrate(t.Context()))
 			url := "http://" + serve(t, s)
 			// upload returns a function that uploads a recording of a new lesson of the teacher.
 			upload := func(teacher string) func(number uint32) {

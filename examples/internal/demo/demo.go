@@ -136,7 +136,7 @@ func (d *demo) server(
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := srv.Migrate(ctx); err != nil {
+	if err := server.Migrate(ctx, config, log); err != nil {
 		return nil, nil, errors.Join(err, srv.Close())
 	}
 	listener, err := net.Listen("tcp", config.HTTPAddr)

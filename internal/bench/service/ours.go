@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"runtime/debug"
@@ -27,9 +28,9 @@ func serveOurs(ctx context.Context, s spec) {
 		"LIMIT_SEGMENTS_PER_DAY": "-1", // which the recordings of an export exceed
 	}))
 	debug.SetGCPercent(400) // as examples/feedback-server does
+	harness.Check(server.Migrate(ctx, config, slog.New(slog.DiscardHandler)))
 	srv := harness.Must(server.New(ctx, config, server.Options{Role: server.RoleAPI}))
 	defer srv.Close()
-	harness.Check(srv.Migrate(ctx))
 	w := seedOurs(ctx, s.URL)
 	l := harness.Must(net.Listen("tcp", s.Addr))
 	harness.Report(w)

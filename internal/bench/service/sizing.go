@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,9 +39,9 @@ func serveRole(ctx context.Context, s spec) {
 		"LOCAL_ASR_CONVERT": "false", "ASR_WORKER_CONCURRENCY": "4", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 	}))
 	debug.SetGCPercent(400) // as examples/feedback-server does
+	harness.Check(server.Migrate(ctx, config, slog.New(slog.DiscardHandler)))
 	srv := harness.Must(server.New(ctx, config, server.Options{Role: server.Role(s.Side)}))
 	defer srv.Close()
-	harness.Check(srv.Migrate(ctx))
 	l := harness.Must(net.Listen("tcp", s.Addr))
 	harness.Report(world{})
 	harness.Check(srv.Run(ctx, l))
