@@ -18,27 +18,12 @@ import (
 
 // Event is a change of a lesson or a segment. Exactly one of Lesson and Segment is set.
 type Event struct {
-	ID        string   `json:"-"` // Events and Follow called with it continue after this event
+	ID        string   `json:"-"` // Follow called with it continues after this event
 	Name      string   `json:"-"` // "lesson" or "segment"
 	SessionID string   `json:"session_id"`
 	Lesson    *Lesson  `json:"lesson"`    // without its segments
 	LessonID  string   `json:"lesson_id"` // of the segment
 	Segment   *Segment `json:"segment"`
-}
-
-// Events follows a session over one connection until ctx ends. It yields the changes after the
-// event lastEventID: all of the session if that is "0", those from now on if it is "". The sequence
-// ends with an error when the connection does; io.EOF if the server has closed it. [Client.Follow]
-// connects again.
-func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		s := stream{lastID: lastEventID}
-		for e, err := range s.events(ctx, c, sessionID) {
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
 }
 
 // Follow follows a session until ctx ends, over as many connections as it takes: after a failed or

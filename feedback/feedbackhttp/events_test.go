@@ -45,7 +45,7 @@ func stream(
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	client := feedbackclient.Client{Base: server.URL, Header: http.Header{"X-Teacher": {teacher.String()}}}
-	pull, stop := iter.Pull2(client.Events(ctx, session, last))
+	pull, stop := iter.Pull2(client.Follow(ctx, session, last))
 	t.Cleanup(stop)
 	t.Cleanup(cancel)
 	return func() feedbackclient.Event {

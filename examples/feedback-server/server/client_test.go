@@ -134,8 +134,8 @@ var clientCalls = map[string]clientCall{
 		return c.Generate(ctx, "id", []string{"id"})
 	}),
 	"follow-session": returning(func(c client, ctx context.Context) (feedbackclient.Event, error) {
-		for range c.Events(ctx, "id", "17") {
-			break // the end of the stream
+		for range c.Follow(ctx, "id", "17") {
+			break // not a stream of events
 		}
 		return feedbackclient.Event{}, nil
 	}),

@@ -136,7 +136,7 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 
 			events := make(chan feedbackclient.Event, 1)
 			go func() {
-				for event, err := range c.Events(t.Context(), session.ID, "0") {
+				for event, err := range c.Follow(t.Context(), session.ID, "0") {
 					if err == nil {
 						events <- event
 					}
