@@ -114,14 +114,8 @@ var (
 			"Every process reports the same.", []string{"queue"}, nil)
 )
 
-// Describe implements prometheus.Collector.
-func (stateCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		speechAvailable, databaseReady, storageFree, storageTotal, storageReserve, queueJobs, queueAge, queueOldest,
-	} {
-		descs <- d
-	}
-}
+// Describe implements prometheus.Collector. Without descriptions only what is collected is checked.
+func (stateCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector. If the database is unavailable, the metrics of the queue
 // get old.
