@@ -140,7 +140,7 @@ func (d *demo) waitForText(
 	if d.missing != nil {
 		return fmt.Errorf("%w (%w)", errNoRecognizer, d.missing)
 	}
-	var display *progressDisplay
+	shown := -1
 	for {
 		s, err := c.Session(ctx, sessionID)
 		if err != nil {
@@ -150,10 +150,10 @@ func (d *demo) waitForText(
 		if failure != "" {
 			return fmt.Errorf("a segment could not be transcribed: %s", failure)
 		}
-		if display == nil {
-			display = newProgressDisplay(d.Stderr, total)
+		if ready != shown {
+			fmt.Fprintf(d.Stderr, "Transcribing: %d of %d segments are done.\n", ready, total)
+			shown = ready
 		}
-		display.set(ready)
 		if ready == total {
 			return nil
 		}
