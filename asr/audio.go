@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // Audio is a recording that can be opened any number of times.
@@ -47,11 +46,6 @@ type Audio struct {
 	// Store the name with the recording, and set Task to it when the call is repeated. If SaveTask
 	// fails, recognition continues and the call is repeated later.
 	SaveTask func(ctx context.Context, task string) error
-	// Progress, if not nil, is called with the position in the recording that recognition has
-	// reached; audiofile.Inspect knows the duration. Of this module's recognisers only those of
-	// package command call it, while their program prints times. It is called by one goroutine at a
-	// time and should return quickly.
-	Progress func(done time.Duration)
 }
 
 // FromFile returns the recording in a file, which must not change while it is used.

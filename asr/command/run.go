@@ -42,15 +42,7 @@ func (r *Recognizer) run(
 	var stderr process.Tail
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	var t asr.Transcript
-	parse := r.cfg.Parse(&t)
-	var longest time.Duration
-	out := &lineWriter{limit: maxOutput, line: func(line string) {
-		parse(line)
-		if n := len(t.Segments); audio.Progress != nil && n > 0 && t.Segments[n-1].End > longest {
-			longest = t.Segments[n-1].End
-			audio.Progress(longest)
-		}
-	}}
+	out := &lineWriter{limit: maxOutput, line: r.cfg.Parse(&t)}
 	cmd.Stdout = out
 	err := process.Run(cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {

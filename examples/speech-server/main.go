@@ -4,35 +4,30 @@
 //	speech-server                         serve with PocketSphinx on 127.0.0.1:8090
 //	speech-server -whisper MODEL          serve with whisper-cli and this model file
 //	speech-server -- PROGRAM -f {input}   serve with a program that reads WAV and prints text
-//	speech-server -transcribe FILE...     print the text of files, without a server
 //
 // Then: curl -F file=@lesson.mp3 http://127.0.0.1:8090/v1/audio/transcriptions
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/examples/internal/program"
-	"lessonkit.example/examples/speech-server/batch"
 )
 
 const usage = `usage:
   speech-server [flags]                           serve with PocketSphinx
   speech-server [flags] -whisper MODEL            serve with whisper-cli
   speech-server [flags] -- PROGRAM ... {input}    serve with a program that reads a WAV file and prints text
-  speech-server [flags] -transcribe FILE...       print the text of files, serve nothing
 Flags:
 `
 
@@ -44,34 +39,23 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8090", "`address` to serve on")
-	transcribe := flags.Bool("transcribe", false, "print the text of the files named, instead of serving")
 	parse := flags.String("parse", "lines", "what the program prints: lines, json or timed lines")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
-	language := flags.String("language", "", "language of the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "number of recordings recognised at once")
 	timeout := flags.Duration("timeout", command.LongestTime,
 		"longest time limit for one recording; it is 8 times the recording's duration, at least 4 minutes")
 	if err := program.Parse(flags, args, stdout, usage, ""); err != nil {
 		return err
 	}
-	files, recogniser := flags.Args(), []string(nil)
-	if !*transcribe {
-		files, recogniser = nil, flags.Args()
-	} else if i := slices.Index(files, "--"); i >= 0 {
-		files, recogniser = files[:i], files[i+1:]
-	}
-	if *transcribe && len(files) == 0 {
-		return program.Usage{Err: errors.New("-transcribe: name the files")}
-	}
 
 	cfg := command.PocketSphinx()
 	switch {
-	case len(recogniser) > 0:
+	case flags.NArg() > 0:
 		parser, err := command.ParserNamed(*parse)
 		if err != nil {
 			return program.Usage{Err: fmt.Errorf("-parse: %w", err)}
 		}
-		cfg = command.Config{Args: recogniser, Parse: parser}
+		cfg = command.Config{Args: flags.Args(), Parse: parser}
 	case *whisper != "":
 		cfg = command.Whisper(*whisper)
 	}
@@ -80,9 +64,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	rec, err := command.New(cfg)
 	if err != nil {
 		return err
-	}
-	if *transcribe {
-		return batch.Transcribe(ctx, rec, files, *language, stdout, stderr)
 	}
 	return serve(ctx, rec, *addr, log)
 }

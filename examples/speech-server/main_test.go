@@ -26,21 +26,6 @@ import (
 	"lessonkit.example/internal/longtest"
 )
 
-const sentence = "please practice the second page before the next lesson"
-
-// speech returns a file with the spoken text, or skips the test.
-func speech(t *testing.T, text string) string {
-	t.Helper()
-	if _, err := command.New(command.PocketSphinx()); err != nil {
-		t.Skip(err)
-	}
-	path := filepath.Join(t.TempDir(), "lesson.wav")
-	if err := exec.CommandContext(t.Context(), "flite", "-voice", "slt", "-t", text, "-o", path).Run(); err != nil {
-		t.Skipf("flite: %v (Debian: apt-get install flite)", err)
-	}
-	return path
-}
-
 // output is a buffer that is safe for concurrent use.
 type output struct {
 	mu  sync.Mutex
@@ -57,18 +42,6 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()
-}
-
-func TestTranscribesFilesWithProgress(t *testing.T) {
-	t.Parallel()
-	file := speech(t, sentence)
-	var stdout, stderr output
-	err := run(t.Context(), []string{"-transcribe", file, "no-such.wav", file}, &stdout, &stderr)
-	require.ErrorContains(t, err, "no-such.wav", "the other files are transcribed")
-	require.Equal(t, sentence+"\n"+sentence+"\n", stdout.String())
-	require.Contains(t, stderr.String(), "1/3 lesson.wav")
-	require.Contains(t, stderr.String(), "0%")
-	require.Contains(t, stderr.String(), "3/3 "+file+": 3.6")
 }
 
 // start runs the program as a server, and returns its address and a function that stops it.
@@ -142,7 +115,6 @@ func TestMistakesAreExplained(t *testing.T) {
 		{[]string{"--", "sh", "-c", "true"}, "{input}"},
 		{[]string{"-parse", "xml", "--", "sh", "{input}"}, "must be lines, json or timed"},
 		{[]string{"-addr"}, "needs an argument"},
-		{[]string{"-transcribe", "/no/such.wav", "--", "sh", "-c", "true", "{input}"}, "/no/such.wav"},
 	} {
 		var stderr output
 		err := run(t.Context(), c.args, &output{}, &stderr)
