@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/hex"
 	"io"
 	"maps"
 	"net/http"
@@ -38,7 +39,7 @@ func flakyRecognizer(t *testing.T, status *atomic.Int64) (address string) {
 // Lines are found by the request, by the trace, or by both, whichever process has written them.
 func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 	t.Parallel()
-	for name, collector := range map[string]string{"with traces": collectSpans(t).url, "without traces": ""} {
+	for name, collector := range map[string]*collected{"with traces": collectSpans(t), "without traces": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var status atomic.Int64
@@ -47,7 +48,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			environment := map[string]string{
 				"DATABASE_URL": pgtest.URL(t), "AUDIO_STORAGE_DIR": t.TempDir(),
 				"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": flakyRecognizer(t, &status),
-				"ASR_RETRY_SECONDS": "1", "OTEL_EXPORTER_OTLP_ENDPOINT": collector,
+				"ASR_RETRY_SECONDS": "1", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
 				"FEEDBACK_SUMMARY_API_URL": endpoint.URL, "FEEDBACK_SUMMARY_MODEL": "any",
 			}
 			maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
@@ -90,7 +91,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			// ... and each line of it belongs to a request.
 			ofProcess := regexp.MustCompile(
 				`^(DEVELOPMENT SIGN-IN|recogniser (checked|found)|waiting for the database)`)
-			traced := collector != ""
+			traced := collector.url != ""
 			for _, line := range append(requests.grep(""), jobs.grep("")...) {
 				if ofProcess.MatchString(line["msg"].(string)) {
 					continue
@@ -107,6 +108,16 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			for _, line := range first {
 				if line["attempt"] == 1.0 {
 					require.Equal(t, story[0]["trace_id"], line["trace_id"])
+				}
+			}
+			if !traced {
+				return
+			}
+			for _, name := range []string{"insert feedback_segments", "process speech", "update feedback_segments"} {
+				span := collector.wait(t, name)
+				require.Equal(t, story[0]["trace_id"], hex.EncodeToString(span.TraceId), name)
+				if name != "process speech" {
+					require.Equal(t, "postgresql", attributeOf(span, "db.system.name"))
 				}
 			}
 		})

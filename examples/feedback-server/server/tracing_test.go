@@ -47,6 +47,9 @@ func collectSpans(t *testing.T) *collected {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, resource := range request.ResourceSpans {
+			if !strings.Contains(prototext.Format(resource.Resource), `"feedback-server"`) {
+				t.Errorf("of another service: %v", resource.Resource)
+			}
 			for _, scope := range resource.ScopeSpans {
 				c.spans = append(c.spans, scope.Spans...)
 			}
@@ -180,6 +183,15 @@ func TestSpansOfAFailedAttemptDoNotContainTheError(t *testing.T) {
 	for _, span := range got.all() {
 		require.NotContains(t, prototext.Format(span), secretStudent)
 	}
+}
+
+func TestServerExportsItsLastSpansBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	got := collectSpans(t)
+	s := newServer(t, server.RoleAPI, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": got.url})
+	require.Equal(t, http.StatusOK, get(s.Handler(), "/openapi.json").Code)
+	require.NoError(t, s.Close())
+	require.Len(t, got.all(), 1)
 }
 
 func TestOneTraceFromTheUploadToTheText(t *testing.T) {
