@@ -1,21 +1,13 @@
 package server_test
 
 import (
-	"context"
-	"flag"
 	"fmt"
 	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/heapprofiler"
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
@@ -150,50 +142,4 @@ func TestMissingSoundIsTold(t *testing.T) {
 	b.waitRecorded(2)
 	b.eval(`lost = 60_000; ""`)
 	b.until(`() => /too busy: about (59|6\d) seconds are missing/.test(document.body.innerText)`, "")
-}
-
-var record = flag.Duration("record", 0, "record for so long, such as 60m (with -timeout 90m)")
-
-// A long lesson with a pause every 25 s: each second that the microphone delivers arrives once, in
-// parts of 20 s or longer but for the last. What it does not deliver, as on a busy machine, is
-// told.
-func TestLongRecordingArrivesWhole(t *testing.T) {
-	if *record == 0 {
-		t.Skip("only with -record")
-	}
-	sound := risingSound(t, 24.2, 49.2, 74.2, 99.2)
-	b := newBrowser(t, append(microphone(sound), chromedp.Flag("use-file-for-fake-audio-capture", sound),
-		chromedp.Flag("enable-precise-memory-info", true))...)
-	url := development(t, saying("Heard."))
-	c, p := withStudent(t, url, "anna")
-	b.openStudent(url, p.ID)
-	b.clickButton("Record")
-	shown := func() (seconds int) {
-		minutes, rest, _ := strings.Cut(b.eval(`document.querySelector("[role=timer]").innerText`), ":")
-		for _, n := range []string{minutes, rest} {
-			number, err := strconv.Atoi(n)
-			require.NoError(t, err)
-			seconds = 60*seconds + number
-		}
-		return seconds
-	}
-	for began := time.Now(); time.Since(began) < *record; time.Sleep(min(time.Minute, *record/4)) {
-		b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, heapprofiler.CollectGarbage, cdp.Empty{})
-			return err
-		}))
-		t.Logf("%d s recorded, %s bytes of memory, %s", shown(), b.eval(`String(performance.memory.usedJSHeapSize)`),
-			b.eval(`document.querySelector(".bar .notice").innerText`))
-	}
-	seconds := shown()
-	told, _ := strconv.Atoi(b.eval(`/\d+(?= s)/.exec(document.querySelector(".bar .notice").innerText)?.[0] ?? "0"`))
-	b.clickButton("Stop")
-	b.until(`() => import("/page/outbox.js").then(({ outbox }) => outbox.state.unsent === 0)`, "")
-	session, err := c.ActiveSession(t.Context(), p.ID)
-	require.NoError(t, err)
-	files, durations := storedParts(t, c, p.ID, len(session.Lessons[0].Segments))
-	from, to := requireOnce(t, files, durations, 40)
-	t.Logf("%.1f s of %d s arrived in %d parts, %d s are told to be missing", to-from, seconds, len(files), told)
-	require.InDelta(t, seconds-told, to-from, 3)
-	require.GreaterOrEqual(t, slices.Min(durations[:len(files)-1]), 20.0)
 }
