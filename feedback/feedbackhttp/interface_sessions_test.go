@@ -36,6 +36,8 @@ func TestSessions(t *testing.T) {
 			require.Equal(t, "2026-06-01", a.str("feedback_date"))
 			again := e.do("POST", "/feedback-sessions", object{"profile_id": profile}).want(200)
 			require.Equal(t, a.json, again.json)
+			edited := e.do("PUT", "/feedback-sessions/"+a.str("session_id"), object{"feedback_text": "x"}).want(200)
+			require.Equal(t, "2026-06-01", edited.str("feedback_date"), "an edit without a day keeps it")
 			require.Equal(t, "2026-05-31",
 				e.do("POST", "/feedback-sessions",
 					object{"profile_id": e.profile("Li")}).want(201).str("feedback_date"), "today")
