@@ -36,9 +36,9 @@ type secured struct {
 	// followed counts the requests that followed the redirect of the summary endpoint.
 	followed atomic.Int64
 
-	owner, other string // tokens
-	ids          map[string]string
-	audio        []byte
+	owner string // a token
+	ids   map[string]string
+	audio []byte
 }
 
 const trustedProxy = "127.0.0.1"
@@ -67,7 +67,7 @@ func newSecured(t *testing.T, database string, env ...string) *secured {
 	)
 	s.env = append(s.env, env...)
 	s.start(t)
-	s.owner, s.other = s.login(t), s.login(t)
+	s.owner = s.login(t)
 	s.fill(t)
 	return s
 }
