@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -57,10 +56,7 @@ func storages(t *testing.T, test func(t *testing.T, environment map[string]strin
 // hearing returns the address of a recogniser that hears "heard".
 func hearing(t *testing.T) string {
 	t.Helper()
-	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, `{"text":"heard"}`)
-	}))
+	speech := httptest.NewServer(saying("heard"))
 	t.Cleanup(speech.Close)
 	return speech.URL
 }

@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -34,13 +33,12 @@ type retried struct {
 func withFailedSegment(t *testing.T) *retried {
 	f := &retried{t: t}
 	f.refuses.Store(true)
-	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		if f.refuses.Load() {
+	speech := httptest.NewServer(saying("heard", func(_ int32, w http.ResponseWriter, _ *http.Request) bool {
+		refused := f.refuses.Load()
+		if refused {
 			http.Error(w, `{"error":{"message":"no speech in it"}}`, http.StatusUnprocessableEntity)
-			return
 		}
-		io.WriteString(w, `{"text":"heard"}`)
+		return refused
 	}))
 	t.Cleanup(speech.Close)
 	file := filepath.Join(t.TempDir(), "x.db")

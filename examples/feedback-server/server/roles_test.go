@@ -1,9 +1,7 @@
 package server_test
 
 import (
-	"io"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -65,13 +63,7 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 			and conrelid in ('feedback_profiles'::regclass, 'feedback_defaults'::regclass));
 	end $$`)
 
-	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, _, err := r.FormFile("file"); err != nil {
-			http.Error(w, "no file", http.StatusBadRequest)
-			return
-		}
-		io.WriteString(w, `{"text":"heard"}`)
-	}))
+	speech := httptest.NewServer(saying("heard"))
 	defer speech.Close()
 	server, _ := newUnmigrated(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
