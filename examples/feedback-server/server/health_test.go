@@ -3,7 +3,6 @@ package server_test
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
@@ -24,10 +23,8 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 		"AUDIO_STORAGE_URL": s3test.URL(bucket.Endpoint, "missing"),
 		"AWS_ACCESS_KEY_ID": s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY": s3test.SecretAccessKey,
 	}).Handler()
-	r := httptest.NewRequest(http.MethodGet, "/health", nil)
-	basic("operator", operatorPassword)(r)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	operator := basic("operator", operatorPassword)
+	w := get(h, "/health", operator)
 	var report server.Report
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &report))
 	require.False(t, report.StorageAvailable)
@@ -35,11 +32,9 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 	require.NotContains(t, w.Body.String(), s3test.SecretAccessKey)
 	require.NotContains(t, get(h, "/health").Body.String(), "bucket")
 
-	r.URL.Path = "/admin/health"
-	w = httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	require.Contains(t, w.Body.String(), "are refused: ")
-	require.Contains(t, w.Body.String(), "there is no such bucket")
+	page := get(h, "/admin/health", operator).Body.String()
+	require.Contains(t, page, "are refused: ")
+	require.Contains(t, page, "there is no such bucket")
 	require.Equal(t, http.StatusUnauthorized, get(h, "/admin/health").Code)
 }
 

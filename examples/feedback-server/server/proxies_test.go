@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -163,19 +162,6 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 	}
 }
 
-// fetch sends a GET request as the operator and as a developer.
-func fetch(h http.Handler, path string) (status int, location, body string) {
-	r := httptest.NewRequest(http.MethodGet, path, nil)
-	r.Host = "localhost"
-	if strings.Contains(path, "/admin/") {
-		r.SetBasicAuth("operator", operatorPassword)
-	}
-	r.Header.Set("X-Development-User", "someone")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Code, w.Header().Get("Location"), w.Body.String()
-}
-
 var link = regexp.MustCompile(`(?:href|src|action)="([^"#]+)"`)
 
 // followLinks fetches a page and everything that it links to, one step away, all of which must be
@@ -184,9 +170,10 @@ func followLinks(t *testing.T, h http.Handler, page string, visit func(path stri
 	t.Helper()
 	base, err := url.Parse(page)
 	require.NoError(t, err)
-	status, _, body := fetch(h, base.Path)
-	require.Equal(t, http.StatusOK, status, page)
-	links := link.FindAllStringSubmatch(body, -1)
+	operator := basic("operator", operatorPassword)
+	answer := get(h, base.Path, operator)
+	require.Equal(t, http.StatusOK, answer.Code, page)
+	links := link.FindAllStringSubmatch(answer.Body.String(), -1)
 	require.NotEmpty(t, links)
 	for _, l := range links {
 		to, err := base.Parse(html.UnescapeString(l[1]))
@@ -195,7 +182,7 @@ func followLinks(t *testing.T, h http.Handler, page string, visit func(path stri
 			continue
 		}
 		visit(to.Path)
-		status, _, _ := fetch(h, to.RequestURI()) // a form may be refused without its fields
+		status := get(h, to.RequestURI(), operator).Code // a form may be refused without its fields
 		require.True(t, status == http.StatusOK || status == http.StatusBadRequest, "%s: %d", to, status)
 	}
 }
@@ -206,9 +193,9 @@ func TestEverythingWorksBelowAPath(t *testing.T) {
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 		"OPERATOR_PASSWORD": operatorPassword, "BASE_PATH": "/teach",
 	})
-	status, location, _ := fetch(s.Handler(), "/teach")
-	require.Equal(t, http.StatusPermanentRedirect, status)
-	require.Equal(t, "/teach/", location)
+	answer := get(s.Handler(), "/teach")
+	require.Equal(t, http.StatusPermanentRedirect, answer.Code)
+	require.Equal(t, "/teach/", answer.Header().Get("Location"))
 
 	passedOn := s.Handler()
 	removed := http.StripPrefix("/teach", s.Handler())
@@ -223,22 +210,19 @@ func TestEverythingWorksBelowAPath(t *testing.T) {
 			visited = append(visited, path)
 		})
 		for _, path := range []string{"/teach/scalar", "/teach/openapi.json"} { // to which no page leads
-			status, _, _ := fetch(proxy, path)
-			require.Equal(t, http.StatusOK, status, path)
+			require.Equal(t, http.StatusOK, get(proxy, path).Code, path)
 		}
 		followLinks(t, proxy, "http://host/teach/scalar", func(path string) {
 			require.True(t, strings.HasPrefix(path, "/teach/"), "%s: %s leaves the path", name, path)
 		})
 		require.Contains(t, visited, "/teach/admin/queue/style.css")
 		for from, to := range map[string]string{"/teach/admin/queue": "queue/", "/teach/scalar/": "../scalar"} {
-			status, location, _ := fetch(proxy, from)
-			require.Equal(t, http.StatusPermanentRedirect, status)
-			require.Equal(t, to, location)
+			answer := get(proxy, from, basic("operator", operatorPassword))
+			require.Equal(t, http.StatusPermanentRedirect, answer.Code)
+			require.Equal(t, to, answer.Header().Get("Location"))
 		}
-		_, _, document := fetch(proxy, "/teach/openapi.json")
-		require.Contains(t, document, `"servers":[{"url":"/teach"}]`)
-		status, _, _ = fetch(proxy, "/teach/api/v1/auth/me")
-		require.Equal(t, http.StatusOK, status)
+		require.Contains(t, get(proxy, "/teach/openapi.json").Body.String(), `"servers":[{"url":"/teach"}]`)
+		require.Equal(t, http.StatusOK, get(proxy, "/teach/api/v1/auth/me").Code)
 	}
 }
 

@@ -107,10 +107,14 @@ func queueIn(t *testing.T, url string) jobqueue.Store {
 	return pgqueue.New(pool, pgqueue.Config{})
 }
 
-func get(h http.Handler, path string) *httptest.ResponseRecorder {
+// get sends a GET request of a development teacher, with what header adds.
+func get(h http.Handler, path string, header ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Host = "localhost"
 	r.Header.Set("X-Development-User", "someone")
+	for _, add := range header {
+		add(r)
+	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
