@@ -2,6 +2,7 @@ package feedbackhttp_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -55,14 +56,17 @@ func TestSlowUploadsEnd(t *testing.T) {
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	for _, c := range []struct {
 		name  string
+		form  string // how the form begins, if it is one
 		every time.Duration
 		bytes int
 		ends  bool
 	}{
-		{"a byte in ten seconds", 10 * time.Second, 1, true},
-		{"900 bytes a second", time.Second, 900, true},
-		{"1100 bytes a second", time.Second, 1100, false},
-		{"a pause of half a minute", 30 * time.Second, 100 << 10, false},
+		{"a byte in ten seconds", "", 10 * time.Second, 1, true},
+		{"900 bytes a second", "", time.Second, 900, true},
+		{"1100 bytes a second", "", time.Second, 1100, false},
+		{"a pause of half a minute", "", 30 * time.Second, 100 << 10, false},
+		{"half a form", "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nID3", 10 * time.Second, 1, true},
+		{"half a part's header", "--b\r\nContent-Disposition: form", 10 * time.Second, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,11 +79,15 @@ func TestSlowUploadsEnd(t *testing.T) {
 						answer <- resp
 					}
 				}()
+				contentType := "audio/mpeg"
+				if c.form != "" {
+					contentType = "multipart/form-data; boundary=b"
+				}
 				fmt.Fprintf(conn, "POST /api/v1/feedback-lessons/%s/segments HTTP/1.1\r\nHost: x\r\nX-Teacher: %s\r\n"+
-					"Content-Type: audio/mpeg\r\nContent-Length: %d\r\n\r\n", lesson, e.teacher, size)
+					"Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s", lesson, e.teacher, contentType, size, c.form)
 				began := time.Now()
 				for sent := 0; sent < size; sent += c.bytes {
-					if _, err := conn.Write(make([]byte, min(c.bytes, size-sent))); err != nil {
+					if _, err := conn.Write(bytes.Repeat([]byte("x"), min(c.bytes, size-sent))); err != nil {
 						break
 					}
 					time.Sleep(c.every)
