@@ -154,7 +154,7 @@ func TestCloudTaskIsPaidOnce(t *testing.T) {
 					}
 					tx.Rollback()
 				})
-				_, session, lesson := s.openLesson(t)
+				_, session, lesson := openLesson(t, s.client)
 				_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.wav", fleet.NewRecording())
 				require.NoError(t, err)
 				select {

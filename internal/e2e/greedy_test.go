@@ -27,18 +27,6 @@ func (s *service) as(user string) feedbackclient.Client {
 	return c
 }
 
-// lessonOf starts a lesson of a teacher.
-func lessonOf(t *testing.T, c feedbackclient.Client) (profile, session, lesson string) {
-	t.Helper()
-	p, err := c.EnsureProfile(t.Context(), "Someone small")
-	require.NoError(t, err)
-	f, err := c.OpenSession(t.Context(), p.ID)
-	require.NoError(t, err)
-	l, err := c.StartLesson(t.Context(), f.ID)
-	require.NoError(t, err)
-	return p.ID, f.ID, l.ID
-}
-
 // A teacher uploads until the disk is full. With SQLite, the database is on the same disk.
 // Everything but uploads, and with SQLite what stores, goes on for everybody, and deleting makes
 // space for uploads again.
@@ -54,12 +42,12 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		s.env = append(s.env, "AUDIO_RESERVE_BYTES=10000000")
 		s.start(t)
 		greedy, honest := s.as("greedy"), s.as("honest")
-		profile, session, lesson := lessonOf(t, honest)
-		greedyProfile, _, greedyLesson := lessonOf(t, greedy)
-		_, err := honest.Upload(t.Context(), lesson, 0, "a.wav", fleet.NewRecording())
+		profile, session, lesson := openLesson(t, honest)
+		greedyProfile, _, greedyLesson := openLesson(t, greedy)
+		_, err := honest.Upload(t.Context(), lesson.ID, 0, "a.wav", fleet.NewRecording())
 		require.NoError(t, err)
 
-		stored := fill(t, greedy, greedyLesson)
+		stored := fill(t, greedy, greedyLesson.ID)
 		d.take(t, "some", 2<<20) // the last uploads that were refused have left space for small ones
 		status := func(method, path string, body any) int {
 			err := honest.Call(t.Context(), method, "/api/v1"+path, body, nil)
@@ -71,16 +59,16 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 			return http.StatusOK
 		}
 		text := map[string]string{"feedback_text": "Ming mixed greens."}
-		_, err = honest.Upload(t.Context(), lesson, 1, "a.wav", fleet.NewRecording())
+		_, err = honest.Upload(t.Context(), lesson.ID, 1, "a.wav", fleet.NewRecording())
 		requireProblem(t, err, http.StatusInsufficientStorage, "storage_full")
-		require.Equal(t, 200, status("GET", "/feedback-sessions/"+session, nil))
+		require.Equal(t, 200, status("GET", "/feedback-sessions/"+session.ID, nil))
 		stores := http.StatusInsufficientStorage
 		if s.shared() {
 			stores = http.StatusOK
 		}
-		require.Equal(t, stores, status("PUT", "/feedback-sessions/"+session, text))
+		require.Equal(t, stores, status("PUT", "/feedback-sessions/"+session.ID, text))
 		require.Equal(t, stores, status("POST", "/profiles", map[string]string{"name": "Another"}))
-		require.Equal(t, 200, status("POST", "/feedback-lessons/"+lesson+"/finish", nil))
+		require.Equal(t, 200, status("POST", "/feedback-lessons/"+lesson.ID+"/finish", nil))
 		var health struct {
 			Status           string `json:"status"`
 			StorageAvailable bool   `json:"storage_available"`
@@ -97,17 +85,17 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		} else {
 			require.NoError(t, os.Truncate(filepath.Join(d.dir, "rest"), left-1<<20))
 		}
-		require.Equal(t, 200, status("DELETE", "/profiles/"+profile, nil))
-		require.NoError(t, greedy.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+greedyProfile, nil, nil))
+		require.Equal(t, 200, status("DELETE", "/profiles/"+profile.ID, nil))
+		require.NoError(t, greedy.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+greedyProfile.ID, nil, nil))
 		require.NoError(t, os.Remove(filepath.Join(d.dir, "rest")))
 
 		eventually(t, "text is stored again", func() bool { // when recordings have been deleted
 			_, err = honest.EnsureProfile(t.Context(), "Someone small")
 			return err == nil
 		})
-		_, _, lesson = lessonOf(t, honest)
+		_, _, lesson = openLesson(t, honest)
 		eventually(t, "uploads are accepted again", func() bool {
-			_, err = honest.Upload(t.Context(), lesson, 0, "a.wav", fleet.NewRecording())
+			_, err = honest.Upload(t.Context(), lesson.ID, 0, "a.wav", fleet.NewRecording())
 			return err == nil
 		})
 		sum(t, "one teacher stored %d recordings of 1 MB on a disk of 60 MB before 507; %d KB were left", stored,
@@ -141,7 +129,7 @@ func TestTeachersFillTheDiskWithText(t *testing.T) {
 	}
 	status, first := write("greedy0")
 	require.Equal(t, http.StatusTooManyRequests, status)
-	honest, _, _ := lessonOf(t, s.as("honest"))
+	honest, _, _ := openLesson(t, s.as("honest"))
 	require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/readyz", nil, &ready))
 	require.True(t, ready.Storage)
 
@@ -156,7 +144,7 @@ func TestTeachersFillTheDiskWithText(t *testing.T) {
 	})
 	require.NoError(t, call("honest", http.MethodGet, "/api/v1/feedback-records"))
 	require.NoError(t, call("new", http.MethodGet, "/api/v1/auth/me"), "a teacher who has never signed in")
-	require.NoError(t, call("honest", http.MethodDelete, "/api/v1/profiles/"+honest))
+	require.NoError(t, call("honest", http.MethodDelete, "/api/v1/profiles/"+honest.ID))
 	for i := range teachers {
 		require.NoError(t, call(fmt.Sprint("greedy", i), http.MethodDelete, "/api/v1/auth/me"))
 	}

@@ -22,12 +22,12 @@ func TestHostileConnections(t *testing.T) {
 		s := newService(t, url, rec.url())
 		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4", "LOG_LEVEL=warn", "LIMIT_SEGMENTS_PER_DAY=-1")
 		s.start(t)
-		_, session, lesson := lessonOf(t, s.as("hostile"))
+		_, session, lesson := openLesson(t, s.as("hostile"))
 		l := startLoad(t, 4, 50*time.Millisecond, s)
 		head := func(line string) string {
 			return line + " HTTP/1.1\r\nHost: " + s.value("HTTP_ADDR") + "\r\nX-Development-User: hostile\r\n"
 		}
-		segments := head("POST /api/v1/feedback-lessons/" + lesson + "/segments")
+		segments := head("POST /api/v1/feedback-lessons/" + lesson.ID + "/segments")
 		body := func(contentType string) string {
 			return "Content-Type: " + contentType + "\r\nContent-Length: 100000000\r\n\r\n"
 		}
@@ -42,7 +42,7 @@ func TestHostileConnections(t *testing.T) {
 				"Content-Length: 260000\r\n\r\n{\"name\":\"" + strings.Repeat("x", 250_000), "x"},
 			{"sign-ins byte by byte", head("POST /api/v1/auth/miniapp/login") + "Content-Type: application/json\r\n" +
 				"Content-Length: 4000\r\n\r\n{\"code\":\"", "x"},
-			{"event streams", head("GET /api/v1/feedback-sessions/"+session+"/events") + "\r\n", ""},
+			{"event streams", head("GET /api/v1/feedback-sessions/"+session.ID+"/events") + "\r\n", ""},
 			{"answers that are not read", strings.Repeat(head("GET /openapi.json")+"\r\n", 3), ""},
 		} {
 			stop := attack(t, s.value("HTTP_ADDR"), count, kind.text, kind.drop)

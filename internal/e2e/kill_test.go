@@ -57,7 +57,7 @@ func TestKilledProcessesKeepTextsThatAreTranscribedAgain(t *testing.T) {
 		s := newService(t, url, rec.url())
 		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=2")
 		s.start(t)
-		_, session, lesson := s.openLesson(t)
+		_, session, lesson := openLesson(t, s.client)
 		var hashes []string
 		for i := range 12 {
 			audio := fleet.NewRecording()

@@ -15,13 +15,15 @@ import (
 )
 
 // openLesson makes a profile, a session and a lesson.
-func (s *service) openLesson(t *testing.T) (feedbackclient.Profile, feedbackclient.Session, feedbackclient.Lesson) {
+func openLesson(t *testing.T, c feedbackclient.Client) (
+	feedbackclient.Profile, feedbackclient.Session, feedbackclient.Lesson,
+) {
 	t.Helper()
-	p, err := s.client.EnsureProfile(t.Context(), "Someone small")
+	p, err := c.EnsureProfile(t.Context(), "Someone small")
 	require.NoError(t, err)
-	session, err := s.client.OpenSession(t.Context(), p.ID)
+	session, err := c.OpenSession(t.Context(), p.ID)
 	require.NoError(t, err)
-	lesson, err := s.client.StartLesson(t.Context(), session.ID)
+	lesson, err := c.StartLesson(t.Context(), session.ID)
 	require.NoError(t, err)
 	return p, session, lesson
 }
@@ -52,7 +54,7 @@ func spokenLesson(t *testing.T, s *service) {
 		return err == nil && h.SpeechAvailable && h.Status == "ok"
 	})
 
-	p, session, lesson := s.openLesson(t)
+	p, session, lesson := openLesson(t, s.client)
 	for i, name := range []string{"lesson1-segment0", "lesson1-segment1"} {
 		seg, err := s.client.Upload(t.Context(), lesson.ID, i, name+".mp3", sample(t, name))
 		require.NoError(t, err)
@@ -89,7 +91,7 @@ func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
 		speech := newSlowSpeech(t)
 		s := newService(t, url, speech.URL)
 		s.start(t)
-		_, session, lesson := s.openLesson(t)
+		_, session, lesson := openLesson(t, s.client)
 		_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
 		require.NoError(t, err)
 		<-speech.started
@@ -114,7 +116,7 @@ func TestStopDuringTranscriptionGivesTheJobBack(t *testing.T) {
 		speech := newSlowSpeech(t)
 		s := newService(t, url, speech.URL)
 		s.start(t)
-		_, session, lesson := s.openLesson(t)
+		_, session, lesson := openLesson(t, s.client)
 		_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
 		require.NoError(t, err)
 		<-speech.started

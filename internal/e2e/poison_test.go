@@ -20,7 +20,7 @@ import (
 // newUploads opens a lesson. upload adds a recording to it, segments reads those it has.
 func newUploads(t *testing.T, s *service) (upload func([]byte), segments func() []feedbackclient.Segment) {
 	t.Helper()
-	_, session, lesson := s.openLesson(t)
+	_, session, lesson := openLesson(t, s.client)
 	sequence := 0
 	upload = func(r []byte) {
 		_, err := s.client.Upload(t.Context(), lesson.ID, sequence, "a.wav", r)

@@ -96,7 +96,7 @@ func (s *secured) fill(t *testing.T) {
 	t.Helper()
 	c := feedbackclient.Client{Base: s.client.Base, Header: http.Header{"Authorization": {"Bearer " + s.owner}}}
 	s.client = c
-	profile, session, lesson := s.openLesson(t)
+	profile, session, lesson := openLesson(t, s.client)
 	segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.wav", s.audio)
 	require.NoError(t, err)
 	var record feedbackclient.Record

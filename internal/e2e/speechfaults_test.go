@@ -136,7 +136,7 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
 		s.start(t)
-		_, session, lesson := s.openLesson(t)
+		_, session, lesson := openLesson(t, s.client)
 		recordings := make([][]byte, 10)
 		for i := range recordings {
 			recordings[i] = fleet.NewRecording()
