@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"lessonkit.example/auth/miniapp"
 	"lessonkit.example/auth/sqlstore"
 	"lessonkit.example/internal/httpapi/apitest"
+	"lessonkit.example/internal/logtest"
 	"lessonkit.example/internal/testclock"
 )
 
@@ -30,7 +30,7 @@ type bench struct {
 	store    *sqlstore.Store
 	service  *auth.Service
 	handler  http.Handler
-	log      *lockedBuffer
+	log      *logtest.Buffer
 
 	clock *testclock.Clock
 }
@@ -43,7 +43,7 @@ type options struct {
 func setup(t *testing.T, o options) *bench {
 	t.Helper()
 	b := &bench{platform: authtest.NewPlatform(t), clock: testclock.New(time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)),
-		log: &lockedBuffer{}}
+		log: &logtest.Buffer{}}
 	var err error
 	b.store, err = sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "auth.db"))
 	require.NoError(t, err)
@@ -137,21 +137,4 @@ func (r reply) problem(t *testing.T, status int, code string) {
 // notReached is a handler behind a middleware that must not let the request in.
 func notReached(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") })
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,34 +22,17 @@ import (
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
 	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/internal/logtest"
 	"lessonkit.example/internal/longtest"
 )
-
-// output is a buffer that is safe for concurrent use.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
 
 // start runs the program as a server, and returns its address and a function that stops it.
 func start(t *testing.T, args ...string) (url string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	var stderr output
+	var stderr logtest.Buffer
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), &output{}, &stderr) }()
+	go func() { done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), io.Discard, &stderr) }()
 	serving := regexp.MustCompile(`url=(\S+)`)
 	ready := func() bool { return serving.MatchString(stderr.String()) }
 	require.Eventually(t, ready, time.Minute, 10*time.Millisecond)
@@ -116,8 +98,8 @@ func TestMistakesAreExplained(t *testing.T) {
 		{[]string{"-parse", "xml", "--", "sh", "{input}"}, "must be lines, json or timed"},
 		{[]string{"-addr"}, "needs an argument"},
 	} {
-		var stderr output
-		err := run(t.Context(), c.args, &output{}, &stderr)
+		var stderr logtest.Buffer
+		err := run(t.Context(), c.args, io.Discard, &stderr)
 		require.ErrorContains(t, err, c.says, strings.Join(c.args, " "))
 	}
 }
@@ -139,7 +121,7 @@ func TestServerThatIsKilledLeavesNothing(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0", "--",
 		"sh", "-c", "echo $$ > "+pidFile+"; exec sleep 1000 # $0", "{input}")
-	var stderr output
+	var stderr logtest.Buffer
 	cmd.Env, cmd.Stderr = append(os.Environ(), "TMPDIR="+tmp), &stderr
 	require.NoError(t, cmd.Start())
 	serving := regexp.MustCompile(`url=(\S+)`)

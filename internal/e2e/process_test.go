@@ -13,7 +13,6 @@
 package e2e
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"flag"
@@ -32,6 +31,7 @@ import (
 
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/freeport"
+	"lessonkit.example/internal/logtest"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -72,27 +72,9 @@ func TestMain(m *testing.M) {
 // process is a running program.
 type process struct {
 	cmd  *exec.Cmd
-	log  *buffer
+	log  *logtest.Buffer
 	done chan struct{} // closed when it has ended
 	err  error
-}
-
-// buffer is a bytes.Buffer that may be read while the process writes to it.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // start starts a program in an empty directory with the given environment only. It is killed when
@@ -101,7 +83,8 @@ func start(t *testing.T, name string, env []string, args ...string) *process {
 	t.Helper()
 	dir, err := programs()
 	require.NoError(t, err)
-	p := &process{cmd: exec.Command(filepath.Join(dir, name), args...), log: &buffer{}, done: make(chan struct{})}
+	p := &process{cmd: exec.Command(filepath.Join(dir, name), args...), log: &logtest.Buffer{},
+		done: make(chan struct{})}
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log

@@ -7,13 +7,15 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"lessonkit.example/internal/logtest"
 )
 
 // searched holds everything that must stay secret, and all logs.
 var searched struct {
 	sync.Mutex
 	secrets []string
-	logs    map[string][]*buffer // by program
+	logs    map[string][]*logtest.Buffer // by program
 }
 
 // secret adds a secret to the search and returns it.
@@ -25,11 +27,11 @@ func secret(s string) string {
 }
 
 // keepLog adds a program's log to the search.
-func keepLog(program string, log *buffer) {
+func keepLog(program string, log *logtest.Buffer) {
 	searched.Lock()
 	defer searched.Unlock()
 	if searched.logs == nil {
-		searched.logs = map[string][]*buffer{}
+		searched.logs = map[string][]*logtest.Buffer{}
 	}
 	searched.logs[program] = append(searched.logs[program], log)
 }

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/internal/logtest"
 )
 
 type thing struct {
@@ -373,7 +373,7 @@ func TestCacheBustersAreIgnored(t *testing.T) {
 // TestMalformedChunksAre400: the body cannot be read, which is not the server's fault.
 func TestMalformedChunksAre400(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
+	var log logtest.Buffer
 	h, _ := server(t, &log)
 	s := httptest.NewServer(h)
 	defer s.Close()
@@ -392,17 +392,6 @@ func TestMalformedChunksAre400(t *testing.T) {
 	s.Close() // waits for the line in the log
 	require.Contains(t, log.String(), `"status":400`)
 	require.NotContains(t, log.String(), `"level":"ERROR"`)
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
 }
 
 // TestErrorsAreShort: names that a client sends are cut, and so is a long list of them.

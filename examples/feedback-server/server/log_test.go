@@ -1,12 +1,10 @@
 package server_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,32 +12,15 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/logtest"
 )
 
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-// String returns all lines.
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
+// logBuffer is a log of lines of JSON.
+type logBuffer struct{ logtest.Buffer }
 
 // grep returns the lines that contain the text.
 func (b *logBuffer) grep(text string) (lines []map[string]any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for line := range strings.Lines(b.text.String()) {
+	for line := range strings.Lines(b.String()) {
 		if strings.Contains(line, text) {
 			var fields map[string]any
 			if json.Unmarshal([]byte(line), &fields) == nil {
