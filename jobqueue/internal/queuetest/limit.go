@@ -1,9 +1,6 @@
 package queuetest
 
 import (
-	"context"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +11,6 @@ import (
 )
 
 var limitTests = map[string]func(*testing.T, Harness){
-	"LimitHoldsOverAllWorkers":  limitHoldsOverAllWorkers,
 	"LimitGoesToBusyWorkers":    limitGoesToBusyWorkers,
 	"LimitOfADeadWorkerIsFreed": limitOfADeadWorkerIsFreed,
 	"SlotsAreSharedAndReturned": slotsAreSharedAndReturned,
@@ -28,43 +24,6 @@ func limited(limit int) jobqueue.WorkerConfig {
 
 func queueConfig(q jobqueue.QueueConfig) jobqueue.WorkerConfig {
 	return jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": q}}
-}
-
-// Workers come and go; jobs are never more than the limit, and reach it.
-func limitHoldsOverAllWorkers(t *testing.T, h Harness) {
-	const limit, jobs = 3, 300
-	fill(t, h.Store, jobs)
-	var parallel, total atomic.Int32
-	reached, once := make(chan struct{}), sync.Once{}
-	set := handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
-		n := parallel.Add(1)
-		defer parallel.Add(-1)
-		if n > limit {
-			t.Errorf("%d jobs at the same time", n)
-		}
-		if n == limit {
-			once.Do(func() { close(reached) })
-		}
-		select {
-		case <-reached: // The first jobs wait for one another.
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		time.Sleep(time.Millisecond)
-		total.Add(1)
-		return nil
-	})
-	workers := make([]*running, 4)
-	for i := range workers {
-		workers[i] = start(t, h.Again(), limited(limit), set)
-	}
-	poll(t, "as many jobs as the limit run", func() bool { return total.Load() > 0 })
-	for i := range 6 {
-		poll(t, "progress", func() bool { return int(total.Load()) >= jobs*i/8 })
-		workers[i%4].wait()
-		workers[i%4] = start(t, h.Again(), limited(limit), set)
-	}
-	poll(t, "all jobs run", func() bool { return total.Load() == jobs })
 }
 
 // A worker that is idle returns its slots to one that has jobs.
