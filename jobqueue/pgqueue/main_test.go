@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,17 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-// workerEnv makes the test program a worker process on the database with this URL.
-const workerEnv = "JOBQUEUE_TEST_WORKER"
-
 func TestMain(m *testing.M) {
-	floor, err := queuetest.FloorWorker(func(ctx context.Context, url string) (driver.Store, error) {
+	worker, err := queuetest.WorkerProcess(func(ctx context.Context, url string) (driver.Store, error) {
 		pool, err := pgxpool.New(ctx, url)
 		return pgqueue.New(pool, pgqueue.Config{}), err
 	})
@@ -34,14 +28,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if floor {
-		return
-	}
-	if url := os.Getenv(workerEnv); url != "" {
-		if err := workerProcess(url); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	if worker {
 		return
 	}
 	supervise := "lessonkit.example/internal/pgtest.(*Server).supervise.func1"
@@ -50,43 +37,6 @@ func TestMain(m *testing.M) {
 
 // childLease is long enough that processes that live keep theirs on a busy machine.
 const childLease = 5 * time.Second
-
-// workerProcess runs jobs until it is interrupted and then prints how many of its results were
-// lost.
-func workerProcess(url string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	pool, err := pgxpool.New(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	var lost atomic.Int64
-	w := jobqueue.NewWorker(pgqueue.New(pool, pgqueue.Config{}), jobqueue.WorkerConfig{
-		Lease: childLease,
-		OnEvent: func(e jobqueue.Event) {
-			if e.Type == jobqueue.EventLost {
-				lost.Add(1)
-			}
-		},
-	})
-	jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, d time.Duration) error {
-		if d == 0 {
-			return nil
-		}
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	})
-	if err := w.Run(ctx); err != nil {
-		return err
-	}
-	fmt.Println("lost", lost.Load())
-	return nil
-}
 
 // child is a worker process under test.
 type child struct {
@@ -98,7 +48,7 @@ type child struct {
 func startChild(t *testing.T, url string) *child {
 	t.Helper()
 	c := &child{t: t, cmd: exec.Command(os.Args[0])}
-	c.cmd.Env = append(os.Environ(), workerEnv+"="+url)
+	c.cmd.Env = queuetest.WorkerEnv(url, childLease)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, os.Stderr
 	require.NoError(t, c.cmd.Start())
 	t.Cleanup(func() {

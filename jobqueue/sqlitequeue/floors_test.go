@@ -17,14 +17,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	floor, err := queuetest.FloorWorker(func(_ context.Context, file string) (driver.Store, error) {
+	worker, err := queuetest.WorkerProcess(func(_ context.Context, file string) (driver.Store, error) {
 		return sqlitequeue.Open(file, sqlitequeue.Config{})
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if floor {
+	if worker {
 		return
 	}
 	goleak.VerifyTestMain(m)

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,16 +20,18 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// The environment of a worker process of a floor: its name, the database, and the referee.
+// The environment of a worker process: the database, the lease, and of a floor its name and the
+// referee.
 const (
-	floorEnv    = "JOBQUEUE_TEST_FLOOR"
 	databaseEnv = "JOBQUEUE_TEST_DATABASE"
+	leaseEnv    = "JOBQUEUE_TEST_LEASE"
+	floorEnv    = "JOBQUEUE_TEST_FLOOR"
 	refereeEnv  = "JOBQUEUE_TEST_REFEREE"
 )
 
 // Floors are tests with worker processes that are killed all the time.
 type Floors struct {
-	// Open returns a new, migrated queue, and what FloorWorker opens in a worker process.
+	// Open returns a new, migrated queue, and what WorkerProcess opens.
 	Open func(t *testing.T) (store driver.Store, database string)
 }
 
@@ -56,20 +60,43 @@ const (
 	floorMaxWorkers = 10
 )
 
-// FloorWorker makes the test program a worker process if the environment demands it: then done is
-// true. open opens the database of Floors.Open.
-func FloorWorker(open func(ctx context.Context, database string) (driver.Store, error)) (done bool, err error) {
-	name := os.Getenv(floorEnv)
-	if name == "" {
+// WorkerEnv is an environment in which the test program is a worker process: see WorkerProcess.
+func WorkerEnv(database string, lease time.Duration) []string {
+	return append(os.Environ(), databaseEnv+"="+database, leaseEnv+"="+lease.String())
+}
+
+// WorkerProcess makes the test program a worker process if the environment demands it: then done is
+// true. It opens the database by open, runs jobs of kind "work", whose arguments are how long they
+// take, until it is interrupted, and prints how many results were lost.
+func WorkerProcess(open func(ctx context.Context, database string) (driver.Store, error)) (done bool, err error) {
+	database := os.Getenv(databaseEnv)
+	if database == "" {
 		return false, nil
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	store, err := open(ctx, os.Getenv(databaseEnv))
-	if err != nil {
+	store, err1 := open(ctx, database)
+	lease, err2 := time.ParseDuration(os.Getenv(leaseEnv))
+	if err := errors.Join(err1, err2); err != nil {
 		return true, err
 	}
-	cfg := jobqueue.WorkerConfig{Lease: floorLease}
+	cfg := floorConfig(os.Getenv(floorEnv))
+	var lost atomic.Int64
+	cfg.Lease, cfg.OnEvent = lease, func(e jobqueue.Event) {
+		if e.Type == jobqueue.EventLost {
+			lost.Add(1)
+		}
+	}
+	w := jobqueue.NewWorker(store, cfg)
+	jobqueue.Handle(w, "work", func(ctx context.Context, job *jobqueue.Job, d time.Duration) error {
+		return play(ctx, os.Getenv(refereeEnv), job, func() { time.Sleep(d) })
+	})
+	err = w.Run(ctx)
+	fmt.Println("lost", lost.Load())
+	return true, err
+}
+
+func floorConfig(name string) (cfg jobqueue.WorkerConfig) {
 	queue := jobqueue.QueueConfig{MaxWorkers: floorMaxWorkers, Retention: jobqueue.KeepForever}
 	switch name {
 	case "Limit":
@@ -86,11 +113,7 @@ func FloorWorker(open func(ctx context.Context, database string) (driver.Store, 
 		}
 	}
 	cfg.Queues = map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: queue}
-	w := jobqueue.NewWorker(store, cfg)
-	jobqueue.Handle(w, "work", func(ctx context.Context, job *jobqueue.Job, d time.Duration) error {
-		return play(ctx, os.Getenv(refereeEnv), job, func() { time.Sleep(d) })
-	})
-	return true, w.Run(ctx)
+	return cfg
 }
 
 // floor is one queue with worker processes.
@@ -123,7 +146,7 @@ func (x *floor) enqueue(ps []jobqueue.Params) {
 func (x *floor) start() *exec.Cmd {
 	x.t.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env, c.Stderr = append(os.Environ(), floorEnv+"="+x.name, databaseEnv+"="+x.database), os.Stderr
+	c.Env, c.Stderr = append(WorkerEnv(x.database, floorLease), floorEnv+"="+x.name), os.Stderr
 	if x.referee != nil {
 		c.Env = append(c.Env, refereeEnv+"="+x.referee.listen.Addr().String())
 	}
