@@ -20,7 +20,7 @@ import (
 func Example() {
 	spans := tracetest.NewInMemoryExporter() // a program has an exporter to its collector
 	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
-	tracing, err := queuetrace.New(queuetrace.Config{TracerProvider: provider, Child: true})
+	tracing, err := queuetrace.New(queuetrace.Config{TracerProvider: provider})
 	if err != nil {
 		log.Fatal(err)
 	}

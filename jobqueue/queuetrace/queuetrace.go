@@ -13,8 +13,10 @@
 // [Tracing.OnEnqueue] of the store's configuration starts a span "send QUEUE" for the jobs of a
 // call and attaches its context to their Meta, in the form of W3C Trace Context.
 // [Tracing.Middleware] of the worker's configuration starts a span "process QUEUE" for every
-// attempt, with a link to that context, and passes it to the handler. Both count messages; the
-// middleware measures how long handlers take.
+// attempt, with a link to that context, and passes it to the handler. The first attempt of a job is
+// a child of the span that enqueued it, so that both are in one trace, sampled or not together;
+// further attempts begin a new trace each. Both count messages; the middleware measures how long
+// handlers take.
 //
 // A failed attempt has the type of its error (error.type), but not its text, which may contain what
 // a job works on.
@@ -48,16 +50,11 @@ type Config struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider defaults to the global one.
 	MeterProvider metric.MeterProvider
-	// Child makes the first attempt of a job a child of the span that enqueued it, so that both are
-	// in one trace, sampled or not together. Further attempts begin a new trace each. Without it
-	// every attempt does. All attempts have a link to the span that enqueued the job.
-	Child bool
 }
 
 // Tracing traces and measures the jobs of a store and of its workers. It is safe for concurrent
 // use.
 type Tracing struct {
-	child    bool
 	tracer   trace.Tracer
 	sent     metric.Int64Counter
 	consumed metric.Int64Counter
@@ -102,8 +99,7 @@ func New(cfg Config) (*Tracing, error) {
 		return nil, fmt.Errorf("queuetrace: %w", err)
 	}
 	return &Tracing{
-		child: cfg.Child, tracer: cfg.TracerProvider.Tracer(scope),
-		sent: sent, consumed: consumed, duration: duration,
+		tracer: cfg.TracerProvider.Tracer(scope), sent: sent, consumed: consumed, duration: duration,
 	}, nil
 }
 
@@ -204,7 +200,7 @@ func (t *Tracing) start(
 	if from.IsValid() {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
 	}
-	if from.IsValid() && t.child && job.Attempt == 1 {
+	if from.IsValid() && job.Attempt == 1 {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, from)
 	} else {
 		options = append(options, trace.WithNewRoot())

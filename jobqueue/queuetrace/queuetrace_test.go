@@ -37,7 +37,7 @@ type traced struct {
 	outcomes chan jobqueue.EventType
 }
 
-func newTraced(t *testing.T, child bool) *traced {
+func newTraced(t *testing.T) *traced {
 	t.Helper()
 	x := &traced{t: t, spans: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader(),
 		outcomes: make(chan jobqueue.EventType, 1000)}
@@ -45,7 +45,7 @@ func newTraced(t *testing.T, child bool) *traced {
 	x.tracer = provider.Tracer("test")
 	var err error
 	x.tracing, err = queuetrace.New(queuetrace.Config{
-		TracerProvider: provider, MeterProvider: metric.NewMeterProvider(metric.WithReader(x.reader)), Child: child,
+		TracerProvider: provider, MeterProvider: metric.NewMeterProvider(metric.WithReader(x.reader)),
 	})
 	require.NoError(t, err)
 	x.store, err = sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"),
@@ -103,61 +103,57 @@ func values(attributes []attribute.KeyValue) map[string]any {
 }
 
 func TestAttemptsAreLinkedToTheSpanThatEnqueued(t *testing.T) {
-	for _, child := range []bool{false, true} {
-		t.Run(fmt.Sprint("child ", child), func(t *testing.T) {
-			x := newTraced(t, child)
-			ctx, request := x.tracer.Start(t.Context(), "request")
-			write, _ := x.store.DB()
-			tx, err := write.BeginTx(ctx, nil)
-			require.NoError(t, err)
-			job := jobqueue.Params{Kind: "work", Meta: map[string]string{"a": "b"}}
-			enqueued, err := x.store.EnqueueTx(ctx, tx, job)
-			require.NoError(t, err)
-			require.NoError(t, tx.Commit())
-			request.End()
-			x.run(2, func(ctx context.Context, job *jobqueue.Job) error {
-				_, inner := x.tracer.Start(ctx, "inner")
-				inner.End()
-				if job.Attempt == 1 {
-					return errors.New("try again")
-				}
-				return nil
-			})
+	x := newTraced(t)
+	ctx, request := x.tracer.Start(t.Context(), "request")
+	write, _ := x.store.DB()
+	tx, err := write.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	job := jobqueue.Params{Kind: "work", Meta: map[string]string{"a": "b"}}
+	enqueued, err := x.store.EnqueueTx(ctx, tx, job)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit())
+	request.End()
+	x.run(2, func(ctx context.Context, job *jobqueue.Job) error {
+		_, inner := x.tracer.Start(ctx, "inner")
+		inner.End()
+		if job.Attempt == 1 {
+			return errors.New("try again")
+		}
+		return nil
+	})
 
-			send := x.named("send default")[0]
-			require.Equal(t, trace.SpanKindProducer, send.SpanKind)
-			require.Equal(t, request.SpanContext().SpanID(), send.Parent.SpanID())
-			require.Equal(t, map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "send",
-				"messaging.operation.type": "send", "messaging.destination.name": "default", "jobqueue.kind": "work",
-			}, values(send.Attributes))
+	send := x.named("send default")[0]
+	require.Equal(t, trace.SpanKindProducer, send.SpanKind)
+	require.Equal(t, request.SpanContext().SpanID(), send.Parent.SpanID())
+	require.Equal(t, map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "send",
+		"messaging.operation.type": "send", "messaging.destination.name": "default", "jobqueue.kind": "work",
+	}, values(send.Attributes))
 
-			attempts := x.named("process default")
-			require.Len(t, attempts, 2)
-			for i, a := range attempts {
-				require.Equal(t, trace.SpanKindConsumer, a.SpanKind)
-				require.Len(t, a.Links, 1)
-				require.Equal(t, send.SpanContext.SpanID(), a.Links[0].SpanContext.SpanID())
-				require.Equal(t, send.SpanContext.TraceID(), a.Links[0].SpanContext.TraceID())
-				sameTrace := a.SpanContext.TraceID() == send.SpanContext.TraceID()
-				require.Equal(t, child && i == 0, sameTrace, "attempt %d", i+1)
-				require.Equal(t, sameTrace, a.Parent.SpanID() == send.SpanContext.SpanID())
-				require.Equal(t, a.SpanContext.SpanID(), x.named("inner")[i].Parent.SpanID(), "the handler's spans")
-			}
-			want := map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "process",
-				"messaging.operation.type": "process", "messaging.destination.name": "default",
-				"messaging.message.id": fmt.Sprint(enqueued.ID), "jobqueue.kind": "work", "jobqueue.attempt": int64(2)}
-			require.Equal(t, want, values(attempts[1].Attributes))
-			want["jobqueue.attempt"], want["error.type"] = int64(1), "*errors.errorString"
-			require.Equal(t, want, values(attempts[0].Attributes))
-			require.Equal(t, codes.Error, attempts[0].Status.Code)
-			require.Empty(t, attempts[0].Events, "the text of the error may be private")
-			require.Equal(t, codes.Unset, attempts[1].Status.Code)
-		})
+	attempts := x.named("process default")
+	require.Len(t, attempts, 2)
+	for i, a := range attempts {
+		require.Equal(t, trace.SpanKindConsumer, a.SpanKind)
+		require.Len(t, a.Links, 1)
+		require.Equal(t, send.SpanContext.SpanID(), a.Links[0].SpanContext.SpanID())
+		require.Equal(t, send.SpanContext.TraceID(), a.Links[0].SpanContext.TraceID())
+		sameTrace := a.SpanContext.TraceID() == send.SpanContext.TraceID()
+		require.Equal(t, i == 0, sameTrace, "attempt %d", i+1)
+		require.Equal(t, sameTrace, a.Parent.SpanID() == send.SpanContext.SpanID())
+		require.Equal(t, a.SpanContext.SpanID(), x.named("inner")[i].Parent.SpanID(), "the handler's spans")
 	}
+	want := map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "process",
+		"messaging.operation.type": "process", "messaging.destination.name": "default",
+		"messaging.message.id": fmt.Sprint(enqueued.ID), "jobqueue.kind": "work", "jobqueue.attempt": int64(2)}
+	require.Equal(t, want, values(attempts[1].Attributes))
+	want["jobqueue.attempt"], want["error.type"] = int64(1), "*errors.errorString"
+	require.Equal(t, want, values(attempts[0].Attributes))
+	require.Equal(t, codes.Error, attempts[0].Status.Code)
+	require.Empty(t, attempts[0].Events, "the text of the error may be private")
+	require.Equal(t, codes.Unset, attempts[1].Status.Code)
 }
 
 func TestJobsOfACallHaveOneSpanForEachQueue(t *testing.T) {
-	x := newTraced(t, false)
+	x := newTraced(t)
 	own := map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 	_, err := jobqueue.NewClient(x.store).EnqueueMany(t.Context(), []jobqueue.Params{
 		{Kind: "work"}, {Kind: "work", Queue: "default"}, {Kind: "work", Queue: "mails", Meta: own},
@@ -185,7 +181,7 @@ func TestOutcomes(t *testing.T) {
 		"panic":     {func() error { panic("lost") }, "panic"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := newTraced(t, false)
+			x := newTraced(t)
 			_, err := jobqueue.NewClient(x.store).Enqueue(t.Context(), jobqueue.Params{Kind: "work", MaxAttempts: 1})
 			require.NoError(t, err)
 			x.run(1, func(context.Context, *jobqueue.Job) error { return c.handler() })
@@ -197,7 +193,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	x := newTraced(t, false)
+	x := newTraced(t)
 	_, err := jobqueue.NewClient(x.store).EnqueueMany(t.Context(), slices.Repeat([]jobqueue.Params{{Kind: "work"}}, 4))
 	require.NoError(t, err)
 	x.run(5, func(_ context.Context, job *jobqueue.Job) error {
@@ -234,7 +230,7 @@ func TestMetrics(t *testing.T) {
 
 // A client of the program may send a tracestate of any length: it never makes Enqueue fail.
 func TestTracingNeverMakesMetaTooLong(t *testing.T) {
-	x := newTraced(t, false)
+	x := newTraced(t)
 	long := strings.Repeat("v", 250)
 	for name, c := range map[string]struct {
 		state string

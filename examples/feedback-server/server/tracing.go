@@ -52,8 +52,8 @@ func newTracing(ctx context.Context, c Config, version string, log *slog.Logger)
 	provider := sdk.NewTracerProvider(
 		sdk.WithBatcher(&loggedExporter{SpanExporter: exporter, log: log}), sdk.WithResource(service))
 	jobs, err := queuetrace.New(queuetrace.Config{
-		TracerProvider: provider, Child: true,
-		MeterProvider: noop.NewMeterProvider(), // /metrics has figures of the queue
+		TracerProvider: provider,
+		MeterProvider:  noop.NewMeterProvider(), // /metrics has figures of the queue
 	})
 	if err != nil {
 		return nil, err
