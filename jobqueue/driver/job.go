@@ -2,7 +2,6 @@ package driver
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 )
 
@@ -67,13 +66,11 @@ type AttemptError struct {
 // LeaseExpired is the text of an [AttemptError] whose worker died.
 const LeaseExpired = "lease expired"
 
-// DecodeErrors decodes the stored errors of a job. If they are not JSON errors, the result is one
-// error that says so and begins with the stored text, so that a damaged row can be read.
-func DecodeErrors(stored []byte) []AttemptError {
+// DecodeErrors returns the errors of a job, nil if text is damaged.
+func DecodeErrors(text []byte) []AttemptError {
 	var errs []AttemptError
-	if err := json.Unmarshal(stored, &errs); err != nil {
-		text := strings.ToValidUTF8(string(stored[:min(len(stored), 200)]), "\uFFFD")
-		return []AttemptError{{Error: "damaged row: errors is not a JSON array of errors: " + text}}
+	if json.Unmarshal(text, &errs) != nil {
+		return nil
 	}
 	return errs
 }

@@ -41,19 +41,16 @@ func TestEnqueueTxNeedsPgx(t *testing.T) {
 
 // Poolers in transaction mode do not support prepared statements.
 func TestStoreWithoutPreparedStatements(t *testing.T) {
-	longtest.Only(t)
-	t.Parallel()
 	without(t, pgx.QueryExecModeExec, pgqueue.Config{Schema: `My "jobs"`})
 }
 
 func TestStoreBySimpleProtocolPollingOnly(t *testing.T) {
-	longtest.Only(t)
-	t.Parallel()
 	without(t, pgx.QueryExecModeSimpleProtocol, pgqueue.Config{PollOnly: true})
 }
 
 func without(t *testing.T, mode pgx.QueryExecMode, cfg pgqueue.Config) {
 	longtest.Only(t)
+	t.Parallel()
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
 		pc := pgtest.Pool(t).Config()
 		pc.ConnConfig.DefaultQueryExecMode = mode

@@ -21,25 +21,18 @@ func figuresOfWorkers(t *testing.T, h Harness) {
 	enqueue(t, h.Store, jobqueue.Params{Kind: "work", Queue: "other", RunAt: time.Now().Add(-time.Hour)})
 	for process := range 2 {
 		fill(t, h.Store, 5, func(p *jobqueue.Params) { p.MaxAttempts = 2 })
-		ctx, cancel := context.WithCancel(t.Context())
-		w := jobqueue.NewWorker(h.Again(), jobqueue.WorkerConfig{
-			Queues:  map[string]jobqueue.QueueConfig{"default": {}, "other": {}, "idle": {}},
-			Backoff: func(int) time.Duration { return 0 },
-		})
-		jobqueue.Handle(w, "work", func(_ context.Context, _ *jobqueue.Job, a args) error {
+		cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {}, "other": {}, "idle": {}}}
+		r := start(t, h.Again(), cfg, handle(func(_ context.Context, _ *jobqueue.Job, a args) error {
 			if a.N == 3 {
 				return errTest
 			}
 			return nil
-		})
-		done := make(chan error)
-		go func() { done <- w.Run(ctx) }()
+		}))
 		poll(t, "all jobs end", func() bool {
 			return count(t, h, jobqueue.Filter{State: jobqueue.StateSucceeded})+
 				count(t, h, jobqueue.Filter{State: jobqueue.StateFailed}) == 6+5*process
 		})
-		cancel()
-		require.NoError(t, <-done)
+		r.wait()
 	}
 	sum := map[string]jobqueue.Figure{}
 	figures, err := c.Figures(t.Context(), "", time.Hour, time.Minute)

@@ -122,7 +122,6 @@ type floor struct {
 	name, database string
 	store          driver.Store
 	client         *jobqueue.Client
-	ops            *jobqueue.Client
 	children       []*exec.Cmd // since killSome
 	referee        *referee    // nil: none
 }
@@ -131,7 +130,7 @@ func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, st
 	t.Helper()
 	x := &floor{t: t, name: name}
 	x.store, x.database = open(t)
-	x.client, x.ops = jobqueue.NewClient(x.store), jobqueue.NewClient(x.store)
+	x.client = jobqueue.NewClient(x.store)
 	return x
 }
 
@@ -191,7 +190,7 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	empty := 0 // times in a row: a job that is rescued may be in no list once
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
-			jobs, _, err := x.ops.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
+			jobs, _, err := x.client.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
 			if err != nil || len(jobs) > 0 {
 				empty = 0
 				return false
@@ -206,7 +205,7 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 func (x *floor) succeeded() (all []*jobqueue.Job) {
 	x.t.Helper()
 	for f := (jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000}); ; {
-		jobs, next, err := x.ops.List(x.t.Context(), f)
+		jobs, next, err := x.client.List(x.t.Context(), f)
 		require.NoError(x.t, err)
 		all, f.Before = append(all, jobs...), next
 		if next == 0 {
@@ -226,7 +225,7 @@ func floorSchedules(t *testing.T, x *floor) {
 	var late []time.Duration
 	jobs := x.succeeded()
 	for _, state := range []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateRunning} {
-		unfinished, _, err := x.ops.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
+		unfinished, _, err := x.client.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
 		require.NoError(t, err)
 		jobs = append(jobs, unfinished...)
 	}

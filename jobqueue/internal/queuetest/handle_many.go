@@ -26,9 +26,6 @@ func handleMany(
 	return func(w *jobqueue.Worker) { jobqueue.HandleMany(w, "work", size, wait, f) }
 }
 
-// soon is a backoff that tests need not wait for.
-func soon(int) time.Duration { return time.Millisecond }
-
 func handleManyFillsItsCalls(t *testing.T, h Harness) {
 	fill(t, h.Store, 40)
 	var mu sync.Mutex
@@ -48,7 +45,7 @@ func handleManyFillsItsCalls(t *testing.T, h Harness) {
 func handleManyHasAResultForEachJob(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 30)
 	c := jobqueue.NewClient(h.Store)
-	start(t, h.Store, jobqueue.WorkerConfig{Backoff: soon},
+	start(t, h.Store, jobqueue.WorkerConfig{},
 		handleMany(7, time.Millisecond, func(_ context.Context, jobs []*jobqueue.Job) []error {
 			errs := make([]error, len(jobs))
 			for i, job := range jobs {
