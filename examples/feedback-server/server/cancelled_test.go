@@ -20,8 +20,6 @@ import (
 // recogniser or is there.
 func TestCancelledTranscriptionsFail(t *testing.T) {
 	t.Parallel()
-	away := httptest.NewServer(http.NotFoundHandler())
-	away.Close()
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -31,7 +29,8 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 		hanging.Close()
 	})
 	for state, recognizer := range map[string]string{
-		"queued": away.URL, "transcribing": hanging.URL + "/v1/audio/transcriptions",
+		"queued":       "http://127.0.0.1:1", // nothing listens there
+		"transcribing": hanging.URL + "/v1/audio/transcriptions",
 	} {
 		for engine, url := range map[string]string{
 			"sqlite": "sqlite:" + filepath.Join(t.TempDir(), state+".db"), "postgres": pgtest.URL(t),
@@ -56,6 +55,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 				cancel := fmt.Sprintf("/jobs/%d/cancel", jobs()[0].ID)
 				w := request(s, http.MethodPost, cancel, basic("operator", operatorPassword))
 				require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+				require.Regexp(t, `note=cancel$`, w.Header().Get("Location"), "and not that it has ended before")
 				failed := waitState(t, c, segment.ID, "failed")
 				require.Contains(t, failed.Error, "cancelled")
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
@@ -55,10 +56,11 @@ func uploadSegment(t *testing.T, c feedbackclient.Client) feedbackclient.Segment
 // waitState waits until a segment has the state, and returns it.
 func waitState(t *testing.T, c feedbackclient.Client, id, state string) (segment feedbackclient.Segment) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	require.EventuallyWithT(t, func(now *assert.CollectT) {
 		var err error
 		segment, err = c.Segment(t.Context(), id)
-		return err == nil && string(segment.State) == state
-	}, timeout, 10*time.Millisecond, state)
+		require.NoError(now, err)
+		require.Equal(now, state, string(segment.State), segment.Error)
+	}, timeout, 10*time.Millisecond)
 	return segment
 }

@@ -51,7 +51,12 @@ func newUnmigrated(t *testing.T, role server.Role, environment map[string]string
 	s, err := server.New(t.Context(), config, server.Options{Role: role, Version: "test",
 		Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		s.Close()
+		if t.Failed() {
+			t.Log("warnings of the server: ", log.grep(`"level":"WARN"`))
+		}
+	})
 	return s, log
 }
 
