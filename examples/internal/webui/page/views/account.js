@@ -42,6 +42,10 @@ export async function signInWays(root) {
 	if (!name && !development_auth_enabled) root.append(h("p", {}, t("noSignIn")));
 }
 
+/** The last code, until its end by this device's clock: the server's may be another. While it has a minute left it stays
+ * when the view is drawn anew: somebody may be about to confirm it. @type {any} */
+let code = { end: 0 };
+
 /** Shows a code until it is confirmed, it expires, or the view is left. @type {View} */
 async function codeView(root) {
 	const card = h("div", {});
@@ -49,31 +53,38 @@ async function codeView(root) {
 	let left = false;
 
 	const start = async () => {
-		const { body } = await request("POST", "auth/device", { anonymous: true });
+		if (Date.now() > code.end - 60_000) {
+			const { body } = await request("POST", "auth/device", { anonymous: true });
+			code = { ...body, end: Date.now() + 120_000 };
+		}
 		const state = h("p", { role: "status" }, t("codeWaiting"));
 		card.replaceChildren(h("p", {}, t("codeHint")),
-			h("img", { src: body.qr, alt: t("codeImage"), width: 200, height: 200 }),
-			h("p.code", { translate: "no" }, body.code), state);
-		void wait(body, state);
+			h("img", { src: code.qr, alt: t("codeImage"), width: 200, height: 200 }),
+			h("p.code", { translate: "no" }, code.code), state);
+		void wait(code, state);
 	};
 
 	/** @param {any} started @param {HTMLElement} state */
 	const wait = async (started, state) => {
 		let confirmed = false;
-		// By this device's clock: the server's may be another.
-		for (const end = Date.now() + 120_000; Date.now() < end;) {
+		while (Date.now() < started.end) {
 			await delay(started.interval_seconds * 1000);
 			if (left || !root.isConnected) return;
 			try {
 				confirmed ||= (await request("POST", "auth/device/session",
 					{ body: { device_code: started.device_code }, anonymous: true })).response.status === 200;
-				if (confirmed) return await account.signIn({});
+				if (confirmed) {
+					await account.signIn({});
+					started.end = 0;
+					return;
+				}
 				write(state, t("codeWaiting"));
 			} catch (/** @type {any} */ problem) {
 				if (!problem.temporary || problem.status === 401) break;
 				write(state, explain(problem));
 			}
 		}
+		started.end = 0;
 		card.replaceChildren(h("p", { role: "status" }, t("codeOver")), button(t("codeAgain"), start, { class: "primary" }));
 	};
 
