@@ -207,7 +207,7 @@ func New(cfg Config) (*Recognizer, error) {
 		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
 		Logger: cfg.Logger,
 	})
-	return &Recognizer{base, cfg, provider.NewTransport()}, nil
+	return &Recognizer{base, cfg, provider.NewTransport(http.ProxyFromEnvironment)}, nil
 }
 
 // Status returns what recent recordings have shown; a configured account is presumed to work, since

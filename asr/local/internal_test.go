@@ -1,12 +1,35 @@
 package local
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"lessonkit.example/asr"
 )
+
+func TestLocalAddressesNeedNoProxy(t *testing.T) {
+	t.Parallel()
+	for host, local := range map[string]bool{
+		"localhost": true, "whisper": true, "nas.local": true, "gpu.lan": true, "asr.internal": true,
+		"x.home.arpa.": true, "127.0.0.1": true, "127.8.9.1": true, "10.1.2.3": true, "192.168.1.5": true,
+		"172.16.0.9": true, "169.254.1.1": true, "::1": true, "fe80::1": true, "fd00::1": true,
+		"::ffff:192.168.1.5": true,
+
+		"8.8.8.8": false, "172.32.0.1": false, "2001:db8::1": false, "example.com": false, "local.example.com": false,
+	} {
+		require.Equal(t, local, isLocal(host), host)
+		if local && !strings.Contains(host, ":") {
+			u, err := proxy(&http.Request{URL: &url.URL{Scheme: "http", Host: host + ":8080"}})
+			require.NoError(t, err)
+			require.Nil(t, u)
+		}
+	}
+}
 
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{

@@ -18,9 +18,9 @@
 //
 // # Network
 //
-// Requests have a Content-Length and are never chunked. Redirects are not followed. As with
-// [http.ProxyFromEnvironment], this machine is reached directly, other hosts through the proxy that
-// HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
+// Requests have a Content-Length and are never chunked. Redirects are not followed. Addresses of
+// this machine and of the local network are reached directly, others through the proxy that the
+// environment names.
 //
 // # Temporary files
 //
@@ -74,12 +74,16 @@ type Config struct {
 	// machine gain little from more than one, and whisper.cpp must not get more than 8. Defaults
 	// to 1.
 	Concurrency int
-	// Transport sends the requests. Defaults to [provider.NewTransport].
+	// Transport sends the requests. Defaults to [NewTransport].
 	Transport http.RoundTripper
 	// Logger receives what an operator should know, without audio, text or secrets. If nil, nothing
 	// is logged.
 	Logger *slog.Logger
 }
+
+// NewTransport returns the default of Config.Transport, with the properties that the package
+// documentation describes, for programs that observe the requests.
+func NewTransport() http.RoundTripper { return provider.NewTransport(proxy) }
 
 // Recognizer is a client of one server. It implements [asr.Recognizer] and is safe for concurrent
 // use.
@@ -106,7 +110,7 @@ func New(cfg Config) (*Recognizer, error) {
 		}
 	}
 	if cfg.Transport == nil {
-		cfg.Transport = provider.NewTransport()
+		cfg.Transport = NewTransport()
 	}
 	r := &Recognizer{
 		cfg:    cfg,

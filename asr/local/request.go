@@ -8,7 +8,10 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/netip"
 	"net/textproto"
+	"net/url"
+	"strings"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/provider"
@@ -83,4 +86,32 @@ func newRequest(ctx context.Context, ep endpoint, fields []field, src *provider.
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	req.Header.Set("Accept", "application/json")
 	return req, nil
+}
+
+// proxy is http.ProxyFromEnvironment, except that addresses of this machine and of the local
+// network are reached directly.
+func proxy(req *http.Request) (*url.URL, error) {
+	if isLocal(req.URL.Hostname()) {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(req)
+}
+
+// isLocal reports whether a host is on this machine or on the local network, judging by its address
+// or its name alone.
+func isLocal(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if !strings.Contains(host, ".") { // "localhost", or "whisper", the name of a container
+		return true
+	}
+	for _, suffix := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,12 +20,11 @@ import (
 // NewTransport returns a transport for sending recordings, which waits for an answer until the
 // context of the request ends: see [Base.TimeLimit]. Each request gets its own connection: an idle
 // one saves nothing compared with the recognition, may be closed by the server just when the next
-// recording is sent on it, and occupies one of the few threads of some servers. The proxy is that
-// of [http.ProxyFromEnvironment].
-func NewTransport() *http.Transport {
+// recording is sent on it, and occupies one of the few threads of some servers.
+func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
+		Proxy: proxy,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, address)
 			if err != nil {

@@ -29,7 +29,7 @@ func NewRecognizer(url string, timeout time.Duration) *Recognizer {
 	return &Recognizer{
 		url:       url,
 		base:      provider.NewBase(provider.BaseConfig{Op: "plain", Concurrency: 2, Timeout: timeout}),
-		transport: provider.NewTransport(),
+		transport: provider.NewTransport(http.ProxyFromEnvironment),
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/cloud"
 	"lessonkit.example/asr/local"
-	"lessonkit.example/asr/provider"
 )
 
 // newRecognizer returns the configured recognizer.
@@ -43,7 +42,7 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 		TimeoutFactor:  c.ASRTimeoutFactor,
 		MinTimeout:     c.ASRMinTimeout,
 		Concurrency:    c.ASRWorkerConcurrency,
-		Transport:      traces.transport(provider.NewTransport()),
+		Transport:      traces.transport(local.NewTransport()),
 		Logger:         log,
 	})
 	if err != nil {
