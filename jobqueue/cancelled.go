@@ -43,13 +43,6 @@ func (w *Worker) callCancelled(ctx, base context.Context, kinds []string) (found
 	if err != nil || id == 0 {
 		return false, err
 	}
-	job, err := get(looking, w.store, id)
-	if errors.Is(err, ErrNotFound) || err == nil && job.State != StateCancelled {
-		return true, nil // it was deleted or retried meanwhile
-	}
-	if err != nil {
-		return true, err
-	}
 	call, end := context.WithCancelCause(base)
 	defer end(nil)
 	call, cancel := context.WithTimeout(call, callbackTimeout)
@@ -63,7 +56,7 @@ func (w *Worker) callCancelled(ctx, base context.Context, kinds []string) (found
 	w.endCallback = end
 	w.mu.Unlock()
 	returned := make(chan error, 1)
-	go func() { returned <- w.callback(call, base, job) }()
+	go func() { returned <- w.callback(call, base, id) }()
 	select {
 	case err = <-returned:
 	case <-call.Done():
@@ -72,20 +65,38 @@ func (w *Worker) callCancelled(ctx, base context.Context, kinds []string) (found
 	return true, err
 }
 
-// callback calls the callback of a cancelled job and records that it has returned.
-func (w *Worker) callback(ctx, base context.Context, job *Job) error {
+// callback calls the callback of a cancelled job and records that it has returned. As a database or
+// a service is often away for a moment only, it tries three times before the next minute.
+func (w *Worker) callback(ctx, base context.Context, id int64) (err error) {
 	defer func() {
 		w.mu.Lock()
 		w.running--
 		w.cond.Broadcast()
 		w.mu.Unlock()
 	}()
-	ctx, _ = w.contextOf(ctx, job)
-	err := protect(func() error { return w.handlers[job.Kind].onFailed(ctx, job, ErrCancelled) })
+	for range 3 {
+		if err = w.tryCallback(ctx, base, id); err == nil || !sleep(ctx, jitter(time.Second)) {
+			break
+		}
+	}
+	return err
+}
+
+func (w *Worker) tryCallback(ctx, base context.Context, id int64) error {
+	io, cancel := context.WithTimeout(ctx, ioTimeout)
+	defer cancel()
+	job, err := get(io, w.store, id)
+	if errors.Is(err, ErrNotFound) || err == nil && job.State != StateCancelled {
+		return nil // it was deleted or retried meanwhile
+	}
 	if err != nil {
 		return err
 	}
-	io, cancel := context.WithTimeout(base, ioTimeout)
+	of, _ := w.contextOf(ctx, job)
+	if err := protect(func() error { return w.handlers[job.Kind].onFailed(of, job, ErrCancelled) }); err != nil {
+		return err
+	}
+	io, cancel = context.WithTimeout(base, ioTimeout)
 	defer cancel()
-	return w.store.CallbackDone(io, job.ID)
+	return w.store.CallbackDone(io, id, job.FinishedAt)
 }

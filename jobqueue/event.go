@@ -53,11 +53,13 @@ func waited(j *Job) time.Duration {
 }
 
 // report emits and logs the events of done.
-func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Lease) {
+func (w *Worker) report(ctx context.Context, done []*attempt, res driver.ExchangeResponse) {
 	for _, a := range done {
 		e := a.event
 		e.Job = &a.job
-		switch isLost := slices.Contains(lost, a.result.Lease); {
+		switch isLost := slices.Contains(res.Lost, a.result.Lease); {
+		case slices.Contains(res.Cancelled, a.result.Lease):
+			e.Type = EventCancelled
 		case isLost && a.completed.Load():
 			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
 		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):

@@ -249,7 +249,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	for _, q := range starting {
 		go w.work(q)
 	}
-	w.report(ctx, unreported, res.Lost)
+	w.report(ctx, unreported, res)
 }
 
 // uncount undoes what next has counted. Worker.mu is held.

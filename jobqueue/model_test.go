@@ -184,7 +184,11 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 			continue
 		}
 		j.lease, j.action = 0, o.Action
-		if o.Action == driver.Reschedule {
+		switch {
+		case o.Action == driver.Reschedule && j.cancel:
+			j.action = driver.Cancel
+			res.Cancelled = append(res.Cancelled, o.Lease)
+		case o.Action == driver.Reschedule:
 			j.RunAt = time.Now().Add(o.Delay)
 			if o.Uncounted {
 				j.Attempt--
@@ -309,7 +313,7 @@ func (m *model) NextCancelled(ctx context.Context, _ []string, _ time.Duration) 
 	return id, nil
 }
 
-func (m *model) CallbackDone(ctx context.Context, id int64) error {
+func (m *model) CallbackDone(ctx context.Context, id int64, _ time.Time) error {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return err

@@ -117,3 +117,24 @@ func TestRunWaitsForCallbacksOfCancelledJobs(t *testing.T) {
 		})
 	}
 }
+
+// A callback of a cancelled job that fails for a moment is called again soon.
+func TestCallbackIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		delete(m.jobs, j.ID)
+		j.action, m.done[j.ID], m.callbacks = driver.Cancel, j, []int64{j.ID}
+		failures := 2
+		_, stop := run(t, m, WorkerConfig{}, succeed, OnFailed(func(context.Context, *Job, error) error {
+			if failures--; failures >= 0 {
+				return errAway
+			}
+			return nil
+		}))
+		time.Sleep(5 * time.Second)
+		stop()
+		require.Equal(t, []int64{j.ID}, m.called)
+	})
+}

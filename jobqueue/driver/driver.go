@@ -102,8 +102,9 @@ type Store interface {
 	// whose callback is due, 0 if there is none, and makes the callback due once more after again.
 	// It is due as soon as the job is in the history, and until CallbackDone.
 	NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error)
-	// CallbackDone records that the callback of a cancelled job has returned.
-	CallbackDone(ctx context.Context, id int64) error
+	// CallbackDone records that the callback of a job has returned that was cancelled at that time.
+	// It does nothing if the job was retried and cancelled again since.
+	CallbackDone(ctx context.Context, id int64, finishedAt time.Time) error
 	// AddMinutes adds to the figures of the current minute, one element for each queue, and deletes
 	// those older than KeepMinutes. Minutes returns those of the last time, of a queue, or of all
 	// if it is empty, by queue and time.

@@ -42,8 +42,8 @@ type Result struct {
 	// Error, when its text is not empty, is appended to the job's errors with the time of the
 	// database.
 	Error AttemptError
-	// Delay and Uncounted apply to Reschedule. Uncounted does not count the attempt. A job that is
-	// to be cancelled is not delayed.
+	// Delay and Uncounted apply to Reschedule. Uncounted does not count the attempt. A job that was
+	// cancelled meanwhile ends instead: see ExchangeResponse.Cancelled.
 	Delay     time.Duration
 	Uncounted bool
 }
@@ -101,8 +101,10 @@ type ExchangeRequest struct {
 type ExchangeResponse struct {
 	// Lost are the results that were not recorded because their lease has ended.
 	Lost []Lease
+	// Cancelled are the results with Reschedule whose job was cancelled meanwhile, and has ended.
+	Cancelled []Lease
 	// Jobs are the claimed jobs, each with its new fence, in any order. Cancelling is set for those
-	// that were cancelled during an earlier attempt.
+	// that were cancelled while a worker ran them that has died or stopped.
 	Jobs []*Job
 	// Excess is how many more jobs were claimed than Jobs may contain: see AddJob. The worker
 	// releases them.

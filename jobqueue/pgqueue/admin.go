@@ -211,11 +211,11 @@ func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Du
 	return id, err
 }
 
-const callbackDoneSQL = `update jobqueue_done set callback_at = null where id = $1`
+const callbackDoneSQL = `update jobqueue_done set callback_at = null where id = $1 and finished_at = $2`
 
 // CallbackDone implements driver.Store.
-func (s *Store) CallbackDone(ctx context.Context, id int64) error {
-	_, err := s.pool.Exec(ctx, s.sql(callbackDoneSQL), id)
+func (s *Store) CallbackDone(ctx context.Context, id int64, finishedAt time.Time) error {
+	_, err := s.pool.Exec(ctx, s.sql(callbackDoneSQL), id, finishedAt)
 	return err
 }
 

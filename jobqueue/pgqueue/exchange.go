@@ -60,15 +60,16 @@ insert into jobqueue_done (id, state, callback_at, errors, ` + sharedColumns + `
 select id, state, case when state = 6 then now() end, new_errors, ` + sharedColumns + ` from gone
 returning id`
 
+// Jobs that were cancelled are left to endSQL.
 const rescheduleSQL = `
 update jobqueue_job j set
   worker = null,
-  run_at = case when j.cancel then now() else now() + x.delay * interval '1 microsecond' end,
+  run_at = now() + x.delay * interval '1 microsecond',
   attempt = j.attempt - x.uncounted,
   errors = ` + withError + `
 from unnest((select $1::bigint[]), (select $2::int[]), $4::bigint[], $5::int[], $6::text[])
   x (id, fence, delay, uncounted, error)
-where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
+where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint and not j.cancel
 returning j.id`
 
 // planSQL makes the statements of its transaction use their indexes. Plans are cached by
@@ -128,15 +129,15 @@ func (s *Store) exchange(
 	var b pgx.Batch
 	b.Queue(planSQL+limitSQL, limit(ctx))
 	var promoted []driver.Signal
-	keys, _ := rules.Ended(x.Results)
+	keys, _ := rules.Ended(x.Results, nil)
 	left := map[string]int{} // jobs of each key that have ended with none promoted in their place
 	for _, r := range x.Results {
 		if r.LimitKey != "" && r.Action != driver.Reschedule {
 			left[r.LimitKey]++
 		}
 	}
-	recorded := make([]int64, 0, len(x.Results)) // ids
-	if err := s.queueResults(&b, x, &recorded); err != nil {
+	recorded, cancelled := make([]int64, 0, len(x.Results)), []int64(nil) // ids
+	if err := s.queueResults(&b, x, &recorded, &cancelled); err != nil {
 		return false, err
 	}
 	if len(keys) > 0 {
@@ -176,18 +177,24 @@ func (s *Store) exchange(
 			s.promoter.Add(driver.Signal{LimitKey: key})
 		}
 	}
-	lostKeys, groups := []string(nil), []string(nil)
+	otherKeys, groups := []string(nil), []string(nil)
 	for _, r := range x.Results {
 		ok := len(recorded) == len(x.Results) || slices.Contains(recorded, r.ID)
-		if !ok {
+		switch {
+		case ok:
+		case slices.Contains(cancelled, r.ID):
+			res.Cancelled = append(res.Cancelled, r.Lease)
+		default: // it may have ended with CompleteTx
 			res.Lost = append(res.Lost, r.Lease)
-			lostKeys = append(lostKeys, r.LimitKey) // it may have ended with CompleteTx
+		}
+		if !ok {
+			otherKeys = append(otherKeys, r.LimitKey)
 		}
 		if r.Group != "" && (!ok || r.Action != driver.Reschedule) {
 			groups = append(groups, r.Group)
 		}
 	}
-	s.promoteAfter(ctx, lostKeys, groups)
+	s.promoteAfter(ctx, otherKeys, groups)
 	if x.LookAhead && s.listening.Load() == 0 {
 		s.promoter.Add(driver.Signal{}) // nobody else knows of jobs of EnqueueTx
 	}
@@ -211,8 +218,10 @@ func (l *leases) add(r driver.Result) {
 	l.ids, l.fences = append(l.ids, r.ID), append(l.fences, int32(r.Fence))
 }
 
-// queueResults adds one statement for each kind of result that x has.
-func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded *[]int64) error {
+// queueResults adds one statement for each kind of result that x has. To recorded and cancelled they
+// add the ids of the jobs that have ended or return as the results say, and of those that were to
+// return but have ended by cancelling.
+func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded, cancelled *[]int64) error {
 	s.queueSaved(b, x)
 	var discarded, ended, rescheduled leases
 	succeeded := leases{ids: make([]int64, 0, len(x.Results)), fences: make([]int32, 0, len(x.Results))}
@@ -246,23 +255,25 @@ func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded *[
 			states, endErrors = append(states, int16(state)), append(endErrors, text)
 		}
 	}
-	queue := func(l leases, query string, more ...any) {
+	queue := func(done *[]int64, l leases, query string, more ...any) {
 		if len(l.ids) == 0 {
 			return
 		}
 		b.Queue(s.sql(query), append([]any{l.ids, l.fences, x.Worker}, more...)...).Query(func(rows pgx.Rows) error {
 			var id int64
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-				*recorded = append(*recorded, id)
+				*done = append(*done, id)
 				return nil
 			})
 			return err
 		})
 	}
-	queue(succeeded, succeedSQL)
-	queue(discarded, discardSQL)
-	queue(ended, endSQL, states, endErrors)
-	queue(rescheduled, rescheduleSQL, delays, uncounted, rescheduleErrors)
+	queue(recorded, succeeded, succeedSQL)
+	queue(recorded, discarded, discardSQL)
+	queue(recorded, ended, endSQL, states, endErrors)
+	queue(recorded, rescheduled, rescheduleSQL, delays, uncounted, rescheduleErrors)
+	states = slices.Repeat([]int16{int16(driver.StateCancelled)}, len(rescheduled.ids))
+	queue(cancelled, rescheduled, endSQL, states, rescheduleErrors)
 	return nil
 }
 

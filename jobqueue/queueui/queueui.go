@@ -322,7 +322,7 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) error {
 	d := jobData{Job: job, Steps: timeline(job), Note: notes[r.URL.Query().Get("note")]}
 	if !u.cfg.ReadOnly {
 		d.MayRetry = slices.Contains(bulkActions["retry"], job.State)
-		d.MayStop = !job.State.Finished() && !job.Cancelling
+		d.MayStop = !job.State.Finished() && !(job.Cancelling && job.State == jobqueue.StateRunning)
 	}
 	return u.render(w, r, http.StatusOK, "job", "Job "+strconv.FormatInt(id, 10), d)
 }

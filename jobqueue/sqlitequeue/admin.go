@@ -132,7 +132,10 @@ where d.id = (
   select id from jobqueue_done where kind = k.value and callback_at <= ?1 order by callback_at limit 1)
 order by d.callback_at limit 1`
 
-const callbackSQL = `update jobqueue_done set callback_at = ?2 where id = ?1`
+const (
+	callbackSQL     = `update jobqueue_done set callback_at = ?2 where id = ?1`
+	callbackDoneSQL = `update jobqueue_done set callback_at = null where id = ?1 and finished_at = ?2`
+)
 
 // NextCancelled implements driver.Store.
 func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error) {
@@ -162,9 +165,9 @@ func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Du
 }
 
 // CallbackDone implements driver.Store.
-func (s *Store) CallbackDone(ctx context.Context, id int64) error {
+func (s *Store) CallbackDone(ctx context.Context, id int64, finishedAt time.Time) error {
 	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
-		_, err := tx.Exec(callbackSQL, id, nil)
+		_, err := tx.Exec(callbackDoneSQL, id, finishedAt.UnixMicro())
 		return err
 	})
 }

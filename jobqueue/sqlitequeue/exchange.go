@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,8 +52,10 @@ update jobqueue_job set errors = json_insert(
 where id = ? and fence = ? and worker = ?`
 
 const rescheduleSQL = `
-update jobqueue_job set worker = null, run_at = case when cancel = 1 then ? else ? end, attempt = attempt - ?
+update jobqueue_job set worker = null, run_at = ?, attempt = attempt - ?
 where id = ? and fence = ? and worker = ?`
+
+const isCancelledSQL = `select cancel from jobqueue_job where id = ? and fence = ? and worker = ?`
 
 // The row of the worker is read first, in the same transaction: a process whose jobs were rescued
 // while it slept must not claim jobs for a worker that is never rescued again.
@@ -97,7 +100,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		if err := record(tx, now, x, &res); err != nil {
 			return err
 		}
-		keys, groups := rules.Ended(x.Results)
+		keys, groups := rules.Ended(x.Results, res.Cancelled)
 		var err error
 		if promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, keys, groups); err != nil {
 			return err
@@ -130,7 +133,7 @@ func record(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchang
 		}
 		switch {
 		case r.Action == driver.Reschedule:
-			ok, err = reschedule(tx, now, x.Worker, r)
+			ok, err = reschedule(tx, now, x.Worker, r, res)
 		case r.Discard:
 			discarded = append(discarded, r.Lease)
 			continue
@@ -205,7 +208,18 @@ func addError(tx *sql.Tx, now, worker int64, r driver.Result) error {
 	return err
 }
 
-func reschedule(tx *sql.Tx, now, worker int64, r driver.Result) (bool, error) {
+func reschedule(tx *sql.Tx, now, worker int64, r driver.Result, res *driver.ExchangeResponse) (bool, error) {
+	var cancelled bool
+	switch err := tx.QueryRow(isCancelledSQL, r.ID, r.Fence, worker).Scan(&cancelled); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case cancelled:
+		r.Action = driver.Cancel
+		res.Cancelled = append(res.Cancelled, r.Lease)
+		return end(tx, now, worker, r)
+	}
 	if err := addError(tx, now, worker, r); err != nil {
 		return false, err
 	}
@@ -213,7 +227,7 @@ func reschedule(tx *sql.Tx, now, worker int64, r driver.Result) (bool, error) {
 	if r.Uncounted {
 		uncounted = 1
 	}
-	return affected(tx.Exec(rescheduleSQL, now, now+r.Delay.Microseconds(), uncounted, r.ID, r.Fence, worker))
+	return affected(tx.Exec(rescheduleSQL, now+r.Delay.Microseconds(), uncounted, r.ID, r.Fence, worker))
 }
 
 // end moves a failed or cancelled job to the history.

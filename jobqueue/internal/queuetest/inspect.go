@@ -285,14 +285,12 @@ func cancelByHand(t *testing.T, h Harness) {
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrState)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
 
-	// A running job is cancelled and its attempt fails: it is claimed at once, only to be
-	// cancelled.
+	// A running job is cancelled and its worker stops: it is claimed again, only to be cancelled.
 	w := register(t, h.Store, time.Minute)
 	j := claim(t, h.Store, w, "default", 2)[0]
 	require.NoError(t, c.Cancel(t.Context(), j.ID))
-	o := result(j, driver.Reschedule)
-	o.Delay = time.Hour
-	require.Empty(t, record(t, h.Store, w, o))
+	_, err := h.Store.Release(t.Context(), w, nil, false)
+	require.NoError(t, err)
 	again := claim(t, h.Store, w, "default", 1)
 	require.Len(t, again, 1)
 	require.True(t, again[0].Cancelling)
