@@ -218,9 +218,8 @@ func (l *leases) add(r driver.Result) {
 	l.ids, l.fences = append(l.ids, r.ID), append(l.fences, int32(r.Fence))
 }
 
-// queueResults adds one statement for each kind of result that x has. To recorded and cancelled they
-// add the ids of the jobs that have ended or return as the results say, and of those that were to
-// return but have ended by cancelling.
+// queueResults adds one statement for each kind of result that x has. To recorded they add the ids
+// of the jobs for which it is done, to cancelled those of jobs that were to return but have ended.
 func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded, cancelled *[]int64) error {
 	s.queueSaved(b, x)
 	var discarded, ended, rescheduled leases

@@ -118,6 +118,5 @@ func cancelledInsteadOfReturning(t *testing.T, h Harness) {
 		require.Eventually(t, func() bool { return get(t, h.Store, id).State == driver.StateWaiting },
 			time.Minute, time.Millisecond)
 	}
-	require.Equal(t, []driver.Lease{result.Lease},
-		exchange(t, h.Store, driver.ExchangeRequest{Worker: worker, Results: []driver.Result{result}}).Lost, "once more")
+	require.Equal(t, []int64{id}, record(t, h.Store, worker, result), "once more")
 }
