@@ -110,7 +110,10 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 	maps.Copy(environment, d.Environment)
 	environment["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "lessonkit.db")
 	environment["AUDIO_STORAGE_DIR"] = filepath.Join(d.Dir, "audio")
-	delete(environment, "AUDIO_STORAGE_URL")
+	// A real service may be configured here, and run.
+	for _, name := range []string{"AUDIO_STORAGE_URL", "MIGRATE_DATABASE_URL", "OPS_ADDR"} {
+		delete(environment, name)
+	}
 	environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
 	environment["APP_ENV"] = "development"
 	// No real teachers sign in to the demo, and the development sign-in is refused beside theirs.

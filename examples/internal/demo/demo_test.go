@@ -15,12 +15,15 @@ func TestDemoKeepsItsRecordingsInItsOwnDirectory(t *testing.T) {
 	d := &demo{Options: Options{Dir: "demo-data", Environment: map[string]string{
 		"DATABASE_URL": "postgres:///lessons", "LOCAL_ASR_URL": "http://127.0.0.1:8090",
 		"AUDIO_STORAGE_URL": "s3://recordings/school?endpoint=https://s3.school.example&region=eu-north-1",
-		"MINIAPP_APP_ID":    "app", "MINIAPP_APP_SECRET": "secret", "APP_ENV": "production",
+		"MIGRATE_DATABASE_URL": "postgres:///lessons?user=owner", "OPS_ADDR": "127.0.0.1:9090",
+		"MINIAPP_APP_ID": "app", "MINIAPP_APP_SECRET": "secret", "APP_ENV": "production",
 	}}}
 	config, err := server.ParseConfig(d.environment(t.Context(), nil, slog.New(slog.DiscardHandler)))
 	require.NoError(t, err)
 	require.Equal(t, "demo-data/audio", config.AudioStorageDir)
 	require.Empty(t, config.AudioStorageURL)
 	require.Equal(t, "sqlite:demo-data/lessonkit.db", config.DatabaseURL)
+	require.Empty(t, config.MigrateDatabaseURL)
+	require.Empty(t, config.OpsAddr)
 	require.True(t, config.DevelopmentSignIn())
 }
