@@ -111,12 +111,10 @@ func (c *checker) calledCommands() {
 	judged := make(map[string]capability.Diagnostic)
 	for _, one := range c.calls {
 		key := fmt.Sprint(one, one.windows)
-		v, again := judged[key]
-		if !again {
-			v = c.judge(one)
-			judged[key] = v
+		if _, again := judged[key]; !again {
+			judged[key] = c.judge(one)
 		}
-		if v.Message != "" {
+		if v := judged[key]; v.Message != "" {
 			d := one.source.Diagnostic(one.offset, one.offset+one.length, v.Code, 0, v.Message)
 			d.Fix, d.Related = v.Fix, v.Related
 			c.report(d)
@@ -206,8 +204,7 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 	if one.windows != nil {
 		caller.Window = one.windows[0]
 	} else if c.app.Config != nil {
-		first := c.app.Config.Root().Get("app").Get("windows").Item(0)
-		caller.Window = cmp.Or(first.Get("label").Text(), caller.Window)
+		caller.Window = cmp.Or(c.app.Config.Root().Get("app").Get("windows").Item(0).Get("label").Text(), "main")
 	}
 	var x *capability.Explanation
 	for _, p := range c.active {

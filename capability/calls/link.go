@@ -38,12 +38,11 @@ func (r *reader) link() {
 	r.open = r.open || len(r.Unread) > 0 // what is not read may lead to any module
 	for file, m := range r.graph.Modules {
 		for spec := range m.Imports {
-			found := r.find(file, spec)
-			m.Imports[spec] = found
+			m.Imports[spec] = r.find(file, spec)
 			name, _, _ := strings.Cut(spec, "?")
 			ext := path.Ext(name)
 			_, isScript := script.Extensions[ext]
-			if found != "" || ext != "" && !isScript && !slices.Contains(leftOut, ext) || r.isPackage(spec) {
+			if m.Imports[spec] != "" || ext != "" && !isScript && !slices.Contains(leftOut, ext) || r.isPackage(spec) {
 				continue
 			}
 			m.Open = true // it may lead to any module
@@ -129,12 +128,11 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 // windows returns the labels of the windows whose pages lead to each module. If the page of a
 // window is not known or may lead anywhere, nothing is.
 func (r *reader) windows() map[string][]string {
-	const maxLabels = 20
 	windows := make(map[string][]string)
 	for _, config := range r.app.Configs("") {
 		for w := range config.Root().Get("app").Get("windows").Items() {
 			label, queue := cmp.Or(w.Get("label").Text(), "main"), []string{r.page(w.Get("url").Text())}
-			if queue[0] == "" || r.open || len(r.labels) == maxLabels {
+			if queue[0] == "" || r.open || len(r.labels) == 20 {
 				return nil
 			}
 			r.labels = append(r.labels, label)

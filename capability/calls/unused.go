@@ -96,7 +96,7 @@ func (c *checker) unusedCommands() {
 // defined. Whatever names a command, a function, a list or a text, may register it. If there is too
 // much or some cannot be read, nothing is known.
 func (r *reader) readRust() {
-	wanted := make(map[string]int)
+	wanted, found := make(map[string]int), false
 	for _, one := range r.calls {
 		wanted[one.command.String()] = 0
 	}
@@ -105,7 +105,6 @@ func (r *reader) readRust() {
 	}
 	r.Reset() // the limit is for each of the frontend and the Rust sources
 	isOther := func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }
-	found := false
 	err := r.Walk(cmp.Or(r.app.Repository(), path.Dir(r.app.Dir())), func(name string, entry fs.DirEntry) error {
 		if !entry.Type().IsRegular() || path.Ext(name) != ".rs" {
 			return nil

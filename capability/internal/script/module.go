@@ -117,7 +117,7 @@ func eachVar(b js.IBinding, x Ref, visit func(*js.Var, Ref)) {
 // visitor collects calls. Its fields are about where in the file it is.
 type visitor struct {
 	*Module
-	in     *js.Var         // the name of the function, if it has one
+	in     string          // the function, class or method, if it is at the top of the file
 	super  Ref             // what the class extends
 	called map[*js.Var]int // where the search for the next call of a variable begins
 	refs   Refs
@@ -137,9 +137,8 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 			}
 		}
 	case *js.ReturnStmt:
-		if v.in != nil && v.names[string(v.in.Data)] == Ref(v.in) {
-			name := string(v.in.Data)
-			v.Returns[name] = Either{v.Returns[name], v.refs.Of(n.Value)}
+		if v.in != "" {
+			v.Returns[v.in] = Either{v.Returns[v.in], v.refs.Of(n.Value)}
 		}
 	case *js.CallExpr:
 		v.call(n.X, n.Args)
@@ -149,18 +148,25 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 		}
 	case *js.FuncDecl:
 		return v.within(n.Name, v.super)
-	case *js.MethodDecl, *js.ArrowFunc:
+	case *js.ArrowFunc:
 		return v.within(nil, v.super)
+	case *js.MethodDecl:
+		w := v.within(nil, v.super)
+		w.in = v.in + map[bool]string{true: ".", false: "#"}[n.Static] + string(unquoted(n.Name.Literal.Data))
+		return w
 	case *js.ClassDecl:
-		return v.within(nil, v.refs.Of(n.Extends))
+		return v.within(n.Name, v.refs.Of(n.Extends))
 	}
 	return v
 }
 
 // within returns the visitor of what is in a function or class.
-func (v *visitor) within(function *js.Var, super Ref) *visitor {
+func (v *visitor) within(name *js.Var, super Ref) *visitor {
 	w := *v
-	w.in, w.super = function, super
+	w.in, w.super = "", super
+	if name != nil && v.names[string(name.Data)] == Ref(name) {
+		w.in = string(name.Data)
+	}
 	return &w
 }
 
@@ -181,6 +187,8 @@ func (v *visitor) call(x js.IExpr, args js.Args) {
 		}
 	case *js.Var:
 		c.Name = v.place(variable(x))
+	case *js.IndexExpr:
+		c.Name, _ = v.refs.Of(x.Y).(Text)
 	case *js.DotExpr:
 		c.Name = memberName(x)
 		if _, ok := x.X.(*js.ImportMetaExpr); ok { // such as import.meta.glob

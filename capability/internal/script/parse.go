@@ -149,8 +149,7 @@ func (m *Module) page() (loader api.Loader, err error) {
 		script[at-1] = '\n'
 	}
 	lexer := html.NewLexer(input)
-	loader = api.LoaderJSX
-	isScript := false
+	loader, isScript := api.LoaderJSX, false
 	for {
 		token, text := lexer.Next()
 		switch token {

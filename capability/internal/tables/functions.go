@@ -44,10 +44,6 @@ type visitor struct {
 // Enter implements [js.IVisitor].
 func (v *visitor) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
-	case *js.ReturnStmt:
-		if v.depth == 1 && strings.ContainsAny(v.in, "#.") {
-			v.Returns[v.in] = script.Either{X: v.Returns[v.in], Y: v.refs.Of(n.Value)}
-		}
 	case *js.CallExpr:
 		v.call(n.X, n.Args)
 	case *js.NewExpr:
