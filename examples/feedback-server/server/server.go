@@ -1,5 +1,5 @@
 // Package server assembles the teaching-feedback service from packages that do not import one
-// another. [New] builds it, [Server.Migrate] creates its tables and [Server.Run] serves it.
+// another. [New] builds it, [Migrate] creates its tables and [Server.Run] serves it.
 //
 // The function build shows every dependency being made and handed on.
 package server

@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +40,7 @@ type collected struct {
 // collectSpans starts a collector.
 func collectSpans(t *testing.T) *collected {
 	c := &collected{}
+	service := strconv.Quote(cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "feedback-server"))
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var request collector.ExportTraceServiceRequest
@@ -47,7 +50,7 @@ func collectSpans(t *testing.T) *collected {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, resource := range request.ResourceSpans {
-			if !strings.Contains(prototext.Format(resource.Resource), `"feedback-server"`) {
+			if !strings.Contains(prototext.Format(resource.Resource), service) {
 				t.Errorf("of another service: %v", resource.Resource)
 			}
 			for _, scope := range resource.ScopeSpans {
@@ -186,7 +189,7 @@ func TestSpansOfAFailedAttemptDoNotContainTheError(t *testing.T) {
 }
 
 func TestServerExportsItsLastSpansBeforeItEnds(t *testing.T) {
-	t.Parallel()
+	t.Setenv("OTEL_SERVICE_NAME", "worker") // it has its name from the environment
 	got := collectSpans(t)
 	s := newServer(t, server.RoleAPI, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": got.url})
 	require.Equal(t, http.StatusOK, get(s.Handler(), "/openapi.json").Code)
