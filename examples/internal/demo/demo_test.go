@@ -14,7 +14,7 @@ func TestDemoKeepsItsRecordingsInItsOwnDirectory(t *testing.T) {
 	t.Parallel()
 	d := &demo{Options: Options{Dir: "demo-data", Environment: map[string]string{
 		"DATABASE_URL": "postgres:///lessons", "LOCAL_ASR_URL": "http://127.0.0.1:8090",
-		"AUDIO_STORAGE_URL": "s3://recordings/school?endpoint=https://s3.school.example&region=eu-north-1",
+		"AUDIO_STORAGE_URL":    "s3://recordings/school?endpoint=https://s3.school.example&region=eu-north-1",
 		"MIGRATE_DATABASE_URL": "postgres:///lessons?user=owner", "OPS_ADDR": "127.0.0.1:9090",
 		"MINIAPP_APP_ID": "app", "MINIAPP_APP_SECRET": "secret", "APP_ENV": "production",
 	}}}
