@@ -297,7 +297,7 @@ var follows = wordSet(`actually rather sorry i_mean i_should_say i_tell_a_lie i_
 // afterIs returns where what follows words such as "it is" begins, if they are at i.
 func (v *view) afterIs(i int) int {
 	for n := min(3, len(v.words)-i-1); n > 0; n-- {
-		if v.words[i+n-1].end == inside && introduces[textOf(v.words[i:i+n])] {
+		if i+n < v.clauseOf(i).to && introduces[textOf(v.words[i:i+n])] {
 			return i + n
 		}
 	}

@@ -268,6 +268,7 @@ func FuzzLocal(f *testing.F) {
 	f.Add("um at 4, no, at 5: page 12 to 14")
 	f.Add("嗯第3页，不对，第4页\n回家练10遍")
 	f.Add("7 12 7 12 0 000")
+	f.Add("The concert is on Tuesday, is it, is it Wednesday?")
 	f.Add("1, 2. 3 no 4\n五不对六。p.m. J. 3.5… “好。” [x")
 	f.Fuzz(func(t *testing.T, in string) {
 		text, left, err := Local{}.text(context.Background(), []string{in}, nil)
