@@ -214,8 +214,12 @@ func uploadFile(t *testing.T, c feedbackclient.Client) error {
 }
 
 func uploadStream(t *testing.T, c feedbackclient.Client) error {
-	audio := io.MultiReader(strings.NewReader("x"))
-	_, err := c.UploadRecording(t.Context(), "id", feedbackclient.Recording{Audio: audio})
+	audio, w, err := os.Pipe() // a file that can be read once only
+	require.NoError(t, err)
+	defer audio.Close()
+	_, err = io.WriteString(w, "x")
+	require.NoError(t, errors.Join(err, w.Close()))
+	_, err = c.UploadRecording(t.Context(), "id", feedbackclient.Recording{Audio: audio})
 	return err
 }
 

@@ -129,14 +129,15 @@ func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recordi
 		io.Seeker
 		io.ReaderAt
 	})
+	var start int64
+	if ok {
+		start, err = audio.Seek(0, io.SeekCurrent)
+		ok = err == nil // a pipe is a file, too
+	}
 	if !ok {
 		c.MaxRetries = 0 // the audio can be read once only
 		r.body = func() (io.Reader, int64, error) { return around(in.Audio), -1, nil }
 		return s, c.decode(ctx, r, &s)
-	}
-	start, err := audio.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return s, fmt.Errorf("upload: %w", err)
 	}
 	end, err := audio.Seek(0, io.SeekEnd)
 	if err != nil {
