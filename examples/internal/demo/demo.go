@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -110,16 +111,15 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 	maps.Copy(environment, d.Environment)
 	environment["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "lessonkit.db")
 	environment["AUDIO_STORAGE_DIR"] = filepath.Join(d.Dir, "audio")
-	// A real service may be configured here, and run.
-	for _, name := range []string{"AUDIO_STORAGE_URL", "MIGRATE_DATABASE_URL", "OPS_ADDR"} {
-		delete(environment, name)
+	// A real service may be configured here, and run. No real teachers sign in to the demo, and the
+	// development sign-in is refused beside theirs.
+	for _, prefix := range []string{
+		"AUDIO_STORAGE_URL", "MIGRATE_DATABASE_URL", "MINIAPP_", "OAUTH_", "OPS_ADDR", "OTEL_",
+	} {
+		maps.DeleteFunc(environment, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
 	}
 	environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
 	environment["APP_ENV"] = "development"
-	// No real teachers sign in to the demo, and the development sign-in is refused beside theirs.
-	delete(environment, "MINIAPP_APP_ID")
-	delete(environment, "MINIAPP_APP_SECRET")
-
 	if environment["LOCAL_ASR_URL"] == "" && environment["ASR_PROVIDER"] != "cloud" {
 		environment["LOCAL_ASR_URL"], d.missing = startRecognizer(ctx, group, log)
 	}

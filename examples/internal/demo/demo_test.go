@@ -17,6 +17,7 @@ func TestDemoKeepsItsRecordingsInItsOwnDirectory(t *testing.T) {
 		"AUDIO_STORAGE_URL":    "s3://recordings/school?endpoint=https://s3.school.example&region=eu-north-1",
 		"MIGRATE_DATABASE_URL": "postgres:///lessons?user=owner", "OPS_ADDR": "127.0.0.1:9090",
 		"MINIAPP_APP_ID": "app", "MINIAPP_APP_SECRET": "secret", "APP_ENV": "production",
+		"OAUTH_CLIENT_ID": "page", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318",
 	}}}
 	config, err := server.ParseConfig(d.environment(t.Context(), nil, slog.New(slog.DiscardHandler)))
 	require.NoError(t, err)
@@ -24,6 +25,6 @@ func TestDemoKeepsItsRecordingsInItsOwnDirectory(t *testing.T) {
 	require.Empty(t, config.AudioStorageURL)
 	require.Equal(t, "sqlite:demo-data/lessonkit.db", config.DatabaseURL)
 	require.Empty(t, config.MigrateDatabaseURL)
-	require.Empty(t, config.OpsAddr)
+	require.Empty(t, config.OpsAddr+config.OAuthClientID+config.OTLPEndpoint)
 	require.True(t, config.DevelopmentSignIn())
 }
