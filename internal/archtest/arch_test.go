@@ -4,7 +4,9 @@ package archtest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"go/doc"
 	"go/parser"
 	"go/token"
@@ -293,5 +295,23 @@ func TestLinesAreNotTooWide(t *testing.T) {
 				t.Errorf("%s:%d: wider than 119 columns", path, number)
 			}
 		}
+	}
+}
+
+// A database of an older state is refused by the number of its migration, so a file that changes
+// needs a new number, until there is a release.
+func TestChangedMigrationsHaveNewNumbers(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"auth/sqlstore/migrations/postgres/00100_auth.sql":         "6605cf629e72a565",
+		"auth/sqlstore/migrations/sqlite/00100_auth.sql":           "50ca14f395647026",
+		"feedback/sqlstore/migrations/postgres/00101_feedback.sql": "f5cfb098cec8db59",
+		"feedback/sqlstore/migrations/sqlite/00101_feedback.sql":   "7560bd85b08fdca1",
+		"jobqueue/pgqueue/migrations/00100_jobqueue.sql":           "113706e376359816",
+		"jobqueue/sqlitequeue/migrations/00100_jobqueue.sql":       "16c43961610652fe",
+	} {
+		text, err := os.ReadFile("../../" + file)
+		require.NoError(t, err)
+		require.Equal(t, want, fmt.Sprintf("%x", sha256.Sum256(text))[:16], "give %s the next number", file)
 	}
 }
