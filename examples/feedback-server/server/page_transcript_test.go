@@ -82,7 +82,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 			return seg.EditedText != nil && *seg.EditedText == text
 		}, timeout, 100*time.Millisecond)
 	}
-	const editor = ".segments textarea"
+	const editor, noEditor = ".segments textarea", `() => !document.querySelector(".segments textarea")`
 	typed := func(text string) { b.do(chromedp.SendKeys(chromedp.CSS(editor), text)) }
 	edit := func() {
 		b.until(`() => { // of the part
@@ -117,6 +117,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, "Theirs.", *segment().EditedText, "what was typed before it does not replace it")
 	b.clickButton("Done")
 	edited("Heard in . She painted a pond. Away.!")
+	b.until(noEditor, "")
 	edit()
 	editElsewhere("Later.")
 	typed("!")
@@ -124,7 +125,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	typed("!")
 	edited("Heard in . She painted a pond. Away.!!!")
 	b.clickButton("Done")
-	b.until(`() => !document.querySelector(".segments textarea")`, "")
+	b.until(noEditor, "")
 	b.waitText("Heard in . She painted a pond. Away.!!!")
 	b.clickButton("Regenerate")
 	b.until(`() => document.querySelector("textarea").value.includes("painted")`, "")
@@ -132,7 +133,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	edit()
 	b.screenshot("mending")
 	b.clickButton("As recognised")
-	b.until(`() => !document.querySelector(".segments textarea")`, "")
+	b.until(noEditor, "")
 	require.Nil(t, segment().EditedText)
 	b.eval(`document.querySelector(".transcript summary").click();
 		document.querySelector(".transcript details select").value = "fr"; ""`)
