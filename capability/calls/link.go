@@ -132,7 +132,7 @@ func (r *reader) windows() map[string][]string {
 	for _, config := range r.app.Configs("") {
 		for w := range config.Root().Get("app").Get("windows").Items() {
 			label, queue := cmp.Or(w.Get("label").Text(), "main"), []string{r.page(w.Get("url").Text())}
-			if queue[0] == "" || r.open || len(r.labels) == 20 {
+			if queue[0] == "" || r.open || len(r.labels) == 20 { // enough to tell
 				return nil
 			}
 			r.labels = append(r.labels, label)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -53,9 +52,7 @@ where id = ? and fence = ? and worker = ?`
 
 const rescheduleSQL = `
 update jobqueue_job set worker = null, run_at = ?, attempt = attempt - ?
-where id = ? and fence = ? and worker = ?`
-
-const isCancelledSQL = `select cancel from jobqueue_job where id = ? and fence = ? and worker = ?`
+where id = ? and fence = ? and worker = ? and cancel = 0`
 
 // The row of the worker is read first, in the same transaction: a process whose jobs were rescued
 // while it slept must not claim jobs for a worker that is never rescued again.
@@ -209,17 +206,6 @@ func addError(tx *sql.Tx, now, worker int64, r driver.Result) error {
 }
 
 func reschedule(tx *sql.Tx, now, worker int64, r driver.Result, res *driver.ExchangeResponse) (bool, error) {
-	var cancelled bool
-	switch err := tx.QueryRow(isCancelledSQL, r.ID, r.Fence, worker).Scan(&cancelled); {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
-	case err != nil:
-		return false, err
-	case cancelled:
-		r.Action = driver.Cancel
-		res.Cancelled = append(res.Cancelled, r.Lease)
-		return end(tx, now, worker, r)
-	}
 	if err := addError(tx, now, worker, r); err != nil {
 		return false, err
 	}
@@ -227,7 +213,15 @@ func reschedule(tx *sql.Tx, now, worker int64, r driver.Result, res *driver.Exch
 	if r.Uncounted {
 		uncounted = 1
 	}
-	return affected(tx.Exec(rescheduleSQL, now+r.Delay.Microseconds(), uncounted, r.ID, r.Fence, worker))
+	ok, err := affected(tx.Exec(rescheduleSQL, now+r.Delay.Microseconds(), uncounted, r.ID, r.Fence, worker))
+	if ok || err != nil {
+		return ok, err
+	}
+	r.Action, r.Error = driver.Cancel, driver.AttemptError{} // which it has already
+	if ok, err = end(tx, now, worker, r); ok {
+		res.Cancelled = append(res.Cancelled, r.Lease)
+	}
+	return ok, err
 }
 
 // end moves a failed or cancelled job to the history.
