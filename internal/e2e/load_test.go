@@ -17,7 +17,8 @@ import (
 // startLoad starts phones against servers that share their data.
 func startLoad(t *testing.T, phones int, pace time.Duration, services ...*service) *fleet.Fleet {
 	t.Helper()
-	c := fleet.Config{HTTP: services[0].client.HTTP, Phones: phones, Pace: pace, Patience: waitLimit}
+	c := fleet.Config{HTTP: services[0].client.HTTP, Phones: phones, Pace: pace, Patience: waitLimit,
+		Attempt: time.Minute} // more than a busy machine needs
 	for _, s := range services {
 		c.URLs = append(c.URLs, s.client.Base)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,7 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 		s := services[i%len(services)]
 		require.NoError(t, s.process.stop(t))
 		s.start(t)
-		eventually(t, "the balancer has found it ready", balancer.ready[i%len(services)].Load)
+		eventually(t, "the balancer has found it ready", func() bool { return balancer.ready(i % len(services)) })
 	}
 	sum(t, "%d rolling restarts", restarts)
 	tally := audit(t, l, a, rec)
@@ -57,19 +58,34 @@ const checkInterval = 200 * time.Millisecond
 // balancer forwards connections to services that are ready, one after the other.
 type balancer struct {
 	*proxy
-	ready []atomic.Bool // by the last check of each
+	states []atomic.Int32 // a verdict on each
 }
 
+// What the last checks told of a service: the lower, the sooner it gets a connection. Where a check
+// was not answered in time, as on a busy machine, one that is about to stop stays so.
+const (
+	ready = iota
+	silent
+	stopping
+)
+
 func balance(t *testing.T, services []*service) *balancer {
-	ready := make([]atomic.Bool, len(services))
+	b := &balancer{states: make([]atomic.Int32, len(services))}
 	ctx, cancel := context.WithCancel(t.Context())
 	var checks sync.WaitGroup
 	for i, s := range services {
-		ready[i].Store(true)
 		checks.Go(func() {
 			for ctx.Err() == nil {
 				look, done := context.WithTimeout(ctx, 5*checkInterval) // with the interval less than DRAIN_SECONDS
-				ready[i].Store(s.client.Call(look, "GET", "/readyz", nil, nil) == nil)
+				err := s.client.Call(look, "GET", "/readyz", nil, nil)
+				switch {
+				case err == nil:
+					b.states[i].Store(ready)
+				case look.Err() == nil:
+					b.states[i].Store(stopping)
+				default:
+					b.states[i].CompareAndSwap(ready, silent)
+				}
 				done()
 				select {
 				case <-ctx.Done():
@@ -83,20 +99,16 @@ func balance(t *testing.T, services []*service) *balancer {
 		checks.Wait()
 	})
 	var turn atomic.Int64
-	front := newProxy(t, func() (net.Conn, error) {
-		err := errors.New("no service accepts a connection")
-		// First those that are ready, then the others: a busy machine may be too slow for a check.
+	b.proxy = newProxy(t, func() (net.Conn, error) {
 		first := int(turn.Add(1))
-		var order, others []*service
-		for k := range services {
-			if i := (first + k) % len(services); ready[i].Load() {
-				order = append(order, services[i])
-			} else {
-				others = append(others, services[i])
-			}
+		order := make([]int, len(services))
+		for k := range order {
+			order[k] = (first + k) % len(services)
 		}
-		for _, s := range append(order, others...) {
-			conn, refused := to(s.value("HTTP_ADDR"))()
+		slices.SortStableFunc(order, func(i, j int) int { return int(b.states[i].Load() - b.states[j].Load()) })
+		err := errors.New("no service accepts a connection")
+		for _, i := range order {
+			conn, refused := to(services[i].value("HTTP_ADDR"))()
 			if refused == nil {
 				return conn, nil
 			}
@@ -105,5 +117,7 @@ func balance(t *testing.T, services []*service) *balancer {
 		t.Logf("%s: the balancer refuses a connection: %v", time.Now().Format(time.StampMilli), err)
 		return nil, err
 	})
-	return &balancer{proxy: front, ready: ready}
+	return b
 }
+
+func (b *balancer) ready(i int) bool { return b.states[i].Load() == ready }

@@ -99,7 +99,10 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer"
 	}
-	return "connection lost"
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return "connection lost: " + err.Error()
 }
 
 // transcribed reads the phone's lesson when each segment has its text, and the phone was told, or
@@ -124,7 +127,7 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 }
 
 func (p *phone) readLesson(ctx context.Context) (lesson feedbackclient.Lesson, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.fleet.config.Attempt)
 	defer cancel()
 	c := p.client()
 	session, err := c.Session(ctx, p.session)

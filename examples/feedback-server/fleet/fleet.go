@@ -3,11 +3,11 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -32,6 +32,9 @@ type Config struct {
 	// Pace is the mean pause of a phone between two recordings.
 	Pace time.Duration
 
+	// Attempt limits one attempt of an upload, and a reading; 0 stands for 15 seconds.
+	Attempt time.Duration
+
 	// Patience is how long a phone repeats an upload that is not acknowledged.
 	Patience time.Duration
 }
@@ -51,17 +54,13 @@ type Fleet struct {
 	gap      time.Duration  // the longest between two, since Gap was called
 }
 
-// attemptTimeout limits one attempt of an upload.
-const attemptTimeout = 15 * time.Second
-
 // Start signs the phones in and begins a lesson on each. Then they upload until [Fleet.Stop] or the
 // end of ctx. Until the end of the audit, they receive events.
 func Start(ctx context.Context, c Config) (*Fleet, error) {
+	c.Attempt = cmp.Or(c.Attempt, 15*time.Second)
 	f := &Fleet{config: c, http: c.HTTP, failures: map[string]int{}, last: time.Now()}
 	if f.http == nil {
-		f.http = &http.Client{Transport: &http.Transport{
-			MaxIdleConnsPerHost: 2 * c.Phones, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
-		}}
+		f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * c.Phones}}
 	}
 	group, starting := errgroup.WithContext(ctx)
 	group.SetLimit(8)

@@ -117,7 +117,7 @@ func (p *phone) deliver(ctx context.Context, u *upload) (acknowledged bool) {
 }
 
 func (p *phone) post(ctx context.Context, sequence int, audio []byte) (feedbackclient.Segment, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.fleet.config.Attempt)
 	defer cancel()
 	c := p.client()
 	c.MaxRetries = 0 // deliver counts the attempts
