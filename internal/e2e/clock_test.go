@@ -64,7 +64,7 @@ const aheadServer = "feedback-server-ahead"
 // The clock of one of two servers, and of its worker, is an hour fast. It is restarted often,
 // because each start deletes unreferenced audio.
 func TestClockAnHourOff(t *testing.T) {
-	if few() {
+	if *faults != "full" {
 		t.Skip("rebuilds the standard library")
 	}
 	if *audio == "bucket" {
@@ -80,7 +80,7 @@ func TestClockAnHourOff(t *testing.T) {
 	fast.program = aheadServer
 	fast.start(t)
 	l := startLoad(t, 8, 30*time.Millisecond, s, fast)
-	starts := times(1, 8, 25)
+	const starts = 25
 	swept := 0
 	for range starts {
 		time.Sleep(soon())
