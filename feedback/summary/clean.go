@@ -194,7 +194,7 @@ func joinAtFillers(words []word, drop []reason) {
 
 var (
 	// goesOn are words after which nothing ends, transitive are verbs of which the object follows.
-	goesOn     = wordSet("but and so because or if the a an to of with for at my your")
+	goesOn     = wordSet("but and so because or if the a an to of with for at my your 是")
 	transitive = wordSet(`bring wear need needs take practise practice play learn do get have buy read write
 		use finish`)
 	possessive = wordSet("my your his her its our their the this that")

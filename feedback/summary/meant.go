@@ -13,7 +13,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	switch {
 	case v.beginsAnew(from, term, to), v.takesTooMuch(from, term, to), v.losesFigure(from, term, to),
 		v.losesBetween(from, term, to), v.isAnother(from, term, to), v.hasSentence(from, term),
-		v.inDate(from) && b.kind != month,
+		v.inDate(from) && b.kind != month, v.losesTitle(from, to),
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
 	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
@@ -52,8 +52,9 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	before, last := v.words[term-1], v.words[end-1]
 	switch v.words[term].low {
-	case "不": // "左手不对，右手很好", "不对的是第四题", "是周一，不是周三"
+	case "不": // "左手不对，右手很好", "不对的是第四题", "是周一，不是周三", "规则的会了，不规则的不会"
 		return before.end == inside && last.mark != "" || v.low(end) == "的" ||
+			to == term+1 && last.end == inside && b.kind == plain ||
 			v.low(from-1) == "是" && to == term+2 && v.low(term+1) == "是" && last.end == inside
 	case "no": // "two on Monday, no lessons on Tuesday"
 		return before.mark != "" && last.end == inside && !v.isExact(end) &&
@@ -86,6 +87,9 @@ func (v *view) bothStay(from, to int) bool {
 	switch {
 	case numbers && v.bothCount(from, to):
 		return true
+	case a.low == "the" && b.low == "the" && v.words[to-1].end == clause && to+1 < len(v.words) &&
+		hasCapital(v.words[from+1]) && hasCapital(v.words[to+1]) && v.figures(from+1, from+2) == 0:
+		return true // "the Bach, the Minuet"
 	case a.low == "the" && b.low == "the" && to+1 < len(v.words) && v.words[to+1].kind == number &&
 		v.words[from+1].kind == number && v.listsAmounts(from+1, to+1):
 		return true
@@ -109,7 +113,7 @@ func (v *view) bothStay(from, to int) bool {
 	case numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)):
 		return true
 	}
-	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken"
+	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken", 二十个有点多
 }
 
 // asksAgain reports whether words[i] are only said again, in a clause such as 我前面说周二是吧.
@@ -137,7 +141,8 @@ func (v *view) isSaidOf(i int) bool {
 		if v.words[i].end != inside {
 			return false
 		}
-		if i++; restated[v.low(i)] || v.low(i) == "是" {
+		i++
+		if low := v.low(i); restated[low] || low == "是" || low == "太" || low == "有" && v.low(i+1) == "点" {
 			return true
 		}
 		if i >= len(v.words) || v.set(i)&units == 0 && !v.words[i].wide {
@@ -188,6 +193,15 @@ func (v *view) losesFigure(from, term, to int) bool {
 	after := v.figures(to, min(to+term-from+2, len(v.words)))
 	return before&^after != 0 && (term == to || before&after != 0 ||
 		textOf(v.words[term:min(term+3, len(v.words))]) == "sorry i know")
+}
+
+// losesTitle reports whether words[from:to] have a title in the marks of one, and as many after
+// them have none.
+func (v *view) losesTitle(from, to int) bool {
+	hasTitle := func(from, to int) bool {
+		return slices.ContainsFunc(v.words[from:to], func(w word) bool { return strings.Contains(w.open, "《") })
+	}
+	return hasTitle(from, to) && !hasTitle(to, min(2*to-from, len(v.words)))
 }
 
 // losesBetween reports whether something is said only between words such as "no" and words[to:]: a

@@ -276,8 +276,10 @@ func (o *obeyed) completeClause(from int) int {
 	}
 	low := words[last].low
 	begin := from
-	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) {
-		begin = o.v.clauseOf(last).from
+	c := o.v.clauseOf(last)
+	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) ||
+		unfinishedAt[low] && c.to-c.from <= maxStart { // "Ben was, between you and me, he was a pain"
+		begin = c.from
 	}
 	if c := o.v.clauseOf(begin); c.from < begin && isHead(words[c.from:c.to], begin-c.from) {
 		begin = c.from

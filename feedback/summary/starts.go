@@ -21,6 +21,16 @@ func leaveOutFalseStarts(v *view, drop []reason) {
 			mark(drop[from:end], spoken)
 		}
 	}
+	for i, at := range v.clauses { // "she's, honestly she's a joy"
+		if w := v.words[at.from]; at.to == at.from+1 && w.end == clause && pronouns[stem(w.low)] && i+1 < len(v.clauses) &&
+			drop[at.from] == kept && v.low(at.to) != w.low {
+			for k := at.to + 1; k < min(at.to+4, v.clauses[i+1].to); k++ {
+				if v.words[k].low == w.low {
+					drop[at.from] = spoken
+				}
+			}
+		}
+	}
 	v.leaveOutRepeated(drop)
 	v.leaveOutRestated(drop)
 }
