@@ -56,6 +56,8 @@ func tidy(words []word, drop []reason) {
 		case drop[i] != kept:
 		case next > i+1 && next < len(words) && (w.low == "on" || w.low == "at") && relativeDays[words[next].low]:
 			drop[i] = spoken
+		case next > i+2 && next < len(words) && places[w.low] && places[words[next].low] && w.low != words[next].low:
+			drop[i] = spoken // of "for the motion, sorry, against the motion"
 		case w.low == "times" && i > 0 && drop[i-1] == kept && (words[i-1].low == "once" || words[i-1].low == "twice"):
 			words[i-1].end, words[i-1].mark, drop[i] = w.end, w.mark, spoken // of "three times, no, twice"
 		case corrected && w.low == "sorry" && w.end >= sentence && words[i-1].end == clause:
@@ -64,6 +66,9 @@ func tidy(words []word, drop []reason) {
 		corrected = w.end < sentence && (corrected || drop[i] == spoken)
 	}
 }
+
+// places are prepositions of which one is put for another.
+var places = wordSet("for against in on at to from under over before after with without")
 
 // relativeDays are days as seen from now.
 var relativeDays = wordSet("today tonight tomorrow yesterday")
@@ -253,7 +258,7 @@ func (v *view) repairFor(r repair) (best *repair) {
 			return nil
 		}
 		if score == 0 || score < most || score == most && (i != from || isNumber) || !v.goesOn(i+n, term) ||
-			v.inAmount(i) && v.words[i-1].low != "月" ||
+			v.inAmount(i) && v.words[i-1].low != "月" || v.negates(i) ||
 			i > 2 && v.words[i-2].low == "out" && v.words[i-1].low == "of" && v.words[i-3].kind == number {
 			continue
 		}

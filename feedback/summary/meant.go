@@ -13,7 +13,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	switch {
 	case v.beginsAnew(from, term, to), v.takesTooMuch(from, term, to), v.losesFigure(from, term, to),
 		v.losesBetween(from, term, to), v.isAnother(from, term, to), v.hasSentence(from, term),
-		v.inDate(from) && b.kind != month, v.losesTitle(from, to),
+		v.inDate(from) && b.kind != month, v.losesTitle(from, to), term < to && v.inAmount(to) && v.words[to-1].low == a.low, v.contrasts(from, term, to),
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
 	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
@@ -85,7 +85,7 @@ func (v *view) bothStay(from, to int) bool {
 	a, b := v.words[from], v.words[to]
 	numbers := a.kind == number && b.kind == number
 	switch {
-	case numbers && v.bothCount(from, to):
+	case numbers && (v.bothCount(from, to) || v.readsOn(from, to)):
 		return true
 	case a.low == "the" && b.low == "the" && v.words[to-1].end == clause && to+1 < len(v.words) &&
 		hasCapital(v.words[from+1]) && hasCapital(v.words[to+1]) && v.figures(from+1, from+2) == 0:
@@ -108,6 +108,10 @@ func (v *view) bothStay(from, to int) bool {
 		return v.alike(from+1, to+1) < 4 // "and five, and six"
 	case b.low == a.low+"'s" && v.low(from-1) == "no":
 		return true // "no whispering, whispering's worse"
+	case v.low(from-1) == "what" && pronouns[a.low]:
+		return true // "what we did today, we did the routine"
+	case !a.wide && len(a.low) == 1 && a.low != "i" && a.low != "a" && a.low != b.low && a.mark != "" && a.kind == plain:
+		return true // "with s, so st and sp"
 	case needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low:
 		return true // "up to the end"
 	case numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)):
@@ -115,6 +119,24 @@ func (v *view) bothStay(from, to int) bool {
 	}
 	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken", 二十个有点多
 }
+
+// readsOn reports whether the numbers from one to another are read as one: "three sixty", "twenty
+// fifteen", "twenty-eight fifty", "two oh five", "two hundreds".
+func (v *view) readsOn(from, to int) bool {
+	for i := from; i < to; i++ {
+		w := v.words[i]
+		if w.wide || w.end != inside || w.kind != number && (w.low != "oh" || i == from) {
+			return false
+		}
+	}
+	if v.words[to-1].low == "oh" {
+		return labels[v.low(from-1)] || v.has(v.set(from-1), "prep")
+	}
+	first, last := v.words[from].low, v.words[to].low
+	return first != last && (tens[last] && (to > from+1 || !tens[first]) || teens[last] && tens[first] || last == "hundreds")
+}
+
+var teens = wordSet("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
 
 // asksAgain reports whether words[i] are only said again, in a clause such as 我前面说周二是吧.
 func (v *view) asksAgain(i int) bool {
@@ -195,6 +217,26 @@ func (v *view) losesFigure(from, term, to int) bool {
 		textOf(v.words[term:min(term+3, len(v.words))]) == "sorry i know")
 }
 
+// contrasts reports whether words[to:] are a statement of their own of another thing than words[from:]
+// in the clause before: "practise the left hand, the right hand is fine".
+func (v *view) contrasts(from, term, to int) bool {
+	end := v.clauseOf(to).to
+	return term == to && from+1 < term && v.words[from].low == v.words[to].low && v.has(v.classes[to], "det") &&
+		v.words[to-1].end == clause && from > v.clauseOf(from).from && to+2 < end && v.states(to+2, end) &&
+		!v.states(from, term)
+}
+
+// states reports whether there is a verb among words[from:to] that is never something else, or a
+// pronoun before one.
+func (v *view) states(from, to int) bool {
+	return slices.ContainsFunc(v.words[from:to], func(w word) bool {
+		return verbs[w.low] || pronouns[stem(w.low)] || ofThings[w.low]
+	})
+}
+
+// ofThings are verbs that tell of things.
+var ofThings = wordSet("stays goes comes needs starts ends costs takes means looks sounds feels works")
+
 // losesTitle reports whether words[from:to] have a title in the marks of one, and as many after
 // them have none.
 func (v *view) losesTitle(from, to int) bool {
@@ -240,8 +282,9 @@ func (v *view) isAnother(from, term, to int) bool {
 	if a.kind != b.kind || a.kind == plain || a.kind == name {
 		return false
 	}
-	if labels[v.low(from-1)] && (a.end != inside || to == from+1) && b.end == inside && v.set(to+1)&units != 0 {
-		return true
+	if labels[v.low(from-1)] && (a.end != inside || to == from+1) && b.end == inside &&
+		(v.set(to+1)&units != 0 || term == to && !b.wide && a.end != inside && v.countsThings(to)) {
+		return true // "page five, six lines", "question two, three marks each"
 	}
 	if term == to && v.has(v.set(from-1), "prep") && a.end != inside && unit == "times" {
 		return true // "at 66, five times"
@@ -255,6 +298,12 @@ func (v *view) isAnother(from, term, to int) bool {
 		ended = ended || w.end != inside
 	}
 	return v.correctsBetween(from, term, to)
+}
+
+// countsThings reports whether the number at i tells how many there are of what follows.
+func (v *view) countsThings(i int) bool {
+	next := v.words[i+1]
+	return next.kind == plain && strings.HasSuffix(next.low, "s") && v.set(i+1)&speakers == 0 && !v.has(v.classes[i+1], "prep")
 }
 
 // correctsBetween reports whether the figure at i is corrected by one before words[to]: "the third,
@@ -272,7 +321,8 @@ func (v *view) correctsBetween(i, term, to int) bool {
 }
 
 // labels are words that are followed by the number of a thing, not by how many there are.
-var labels = wordSet("page pages chapter paper bar bars exercise question unit lesson level grade line lines number")
+var labels = wordSet(`page pages chapter paper bar bars exercise question unit lesson level grade line lines number
+	sheet size lane scale room bus track`)
 
 var units = classSet("unit time")
 
