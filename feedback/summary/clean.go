@@ -130,6 +130,9 @@ func unwanted(words []word) []reason {
 	for i, w := range words {
 		spokenOf := i > 0 && words[i-1].low == "word" || i+1 < len(words) && words[i+1].low == "字"
 		switch {
+		case w.low == "which" && drop[i] == filler && i > 0 && drop[i-1] == kept && i+2 < len(words) &&
+			(verbs[words[i+1].low] || verbs[words[i+2].low]):
+			drop[i] = kept // "on the right side, which, um, is the main thing"
 		case !hesitations[w.low]:
 		case drop[i] == filler && spokenOf:
 			drop[i] = kept

@@ -27,6 +27,11 @@ func correct(v *view, drop []reason) {
 		if r == nil && drop[from] != spoken {
 			r = v.repairBefore(from)
 		}
+		for i := from; i <= max(from, to-1); i++ {
+			if denied := v.repairDenied(i); denied != nil {
+				r = denied
+			}
+		}
 		if r != nil {
 			all = append(all, r)
 		}
@@ -237,6 +242,45 @@ func (v *view) repairBefore(cue int) *repair {
 	}
 	return v.repairFor(repair{from: from, term: from, to: from, end: cue, cue: end, last: from})
 }
+
+// repairDenied finds the repair of what 不是 denies in the clause from term on, which is said before
+// it, by the clause after it: 周三前交，不是周三，是周五.
+func (v *view) repairDenied(term int) *repair {
+	not := term
+	for not+2 < len(v.words) && exclaims[v.low(not)] {
+		not++
+	}
+	if term == 0 || v.low(not) != "不" || v.low(not+1) != "是" || v.words[term-1].end == inside {
+		return nil
+	}
+	denied := v.clauseOf(not + 1)
+	n, to := denied.to-not-2, denied.to
+	for v.low(to) == "应" || v.low(to) == "该" {
+		to++
+	}
+	if n < 1 || v.words[denied.to-1].end != clause || v.low(to) != "是" || to+1 >= len(v.words) {
+		return nil
+	}
+	to++
+	text, end := textOf(v.words[not+2:denied.to]), v.clauseOf(to).to
+	for i := term - n; i >= max(0, term-maxReparandum); i-- {
+		if textOf(v.words[i:i+n]) != text {
+			continue
+		}
+		r := &repair{first: i, from: i, rest: i + n, term: term, to: to, end: end, cue: end, last: to}
+		for k := min(term-r.rest, end-to-1); k > 0; k-- {
+			if textOf(v.words[end-k:end]) == textOf(v.words[r.rest:r.rest+k]) {
+				r.rest += k // of 四十二号床的果果, 二十四号床
+				break
+			}
+		}
+		return r
+	}
+	return nil
+}
+
+// exclaims are characters before 不是.
+var exclaims = wordSet("嗯 呃 哦 喔 啊 诶 欸 哎")
 
 // repairFor returns a repair with the words for which it stands, or nil if there are none.
 func (v *view) repairFor(r repair) (best *repair) {

@@ -20,6 +20,9 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
 		return true
+	case a.wide && a.kind == number && a.end != inside && from > 0 && v.words[from-1].kind == day &&
+		v.words[from-1].end == inside:
+		return true // 周一三五，不，一三四
 	case a.wide && v.asksAgain(from):
 		return true // 我前面说周二是吧，说错了，是周三
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
@@ -54,7 +57,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	switch v.words[term].low {
 	case "不": // "左手不对，右手很好", "不对的是第四题", "是周一，不是周三", "规则的会了，不规则的不会"
 		return before.end == inside && last.mark != "" || v.low(end) == "的" ||
-			to == term+1 && last.end == inside && b.kind == plain ||
+			to == term+1 && last.end == inside && b.kind == plain || v.onlyContrasts(term, to) ||
 			v.low(from-1) == "是" && to == term+2 && v.low(term+1) == "是" && last.end == inside
 	case "no": // "two on Monday, no lessons on Tuesday"
 		return before.mark != "" && last.end == inside && !v.isExact(end) &&
@@ -117,7 +120,7 @@ func (v *view) bothStay(from, to int) bool {
 	case numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)):
 		return true
 	}
-	return numbers && v.words[to-1].end != inside && v.isSaidOf(to) // "at five, four is taken", 二十个有点多
+	return numbers && (v.words[to-1].end != inside || a.wide) && v.isSaidOf(to) // "at five, four is taken", 二十个有点多
 }
 
 // readsOn reports whether the numbers from one to another are read as one: "three sixty", "twenty
@@ -215,6 +218,13 @@ func (v *view) losesFigure(from, term, to int) bool {
 	after := v.figures(to, min(to+term-from+2, len(v.words)))
 	return before&^after != 0 && (term == to || before&after != 0 ||
 		textOf(v.words[term:min(term+3, len(v.words))]) == "sorry i know")
+}
+
+// onlyContrasts reports whether words[term:to] are 不是 and the sentence ends with what they deny:
+// 改到周四，不是周五。
+func (v *view) onlyContrasts(term, to int) bool {
+	end := v.clauseOf(to).to
+	return to == term+2 && v.low(term+1) == "是" && v.words[to-1].end == inside && v.words[end-1].end >= sentence
 }
 
 // contrasts reports whether words[to:] are a statement of their own of another thing than words[from:]

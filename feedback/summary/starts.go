@@ -16,6 +16,7 @@ func leaveOutFalseStarts(v *view, drop []reason) {
 		from, end := v.clauses[c].from, v.clauses[c].to
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
 			words[end-1].low != words[end].low && words[end].open == "" && v.endsTooSoon(from, end) &&
+			drop[end] != filler && // "his bow was, you know, much better"
 			!slices.Contains(drop[from:end], unsaid) &&
 			!(v.has(v.classes[from], "det") && v.words[end].low == "it's") { // else what it is would be lost
 			mark(drop[from:end], spoken)
@@ -115,7 +116,7 @@ func (v *view) isRepeated(from, end int) bool {
 		return stutters[text] || endsNone[text] ||
 			end-from > 1 && !slices.ContainsFunc(v.words[from:end], func(w word) bool { return !proclitics[w.low] })
 	}
-	return beginsAgain[text] && !v.negates(from) ||
+	return beginsAgain[text] && !v.negates(from) && v.low(2*end-from) != "的" ||
 		end-from == 2 && (last.low == "了" || last.low == "到" && !arrives[v.low(from)]) &&
 			!resumes[v.low(2*end-from)]
 }

@@ -16,13 +16,17 @@ func (v *view) unsaidSpans() []span {
 	for _, a := range v.anchors() {
 		p, q := a.from, a.to
 		about := v.asksNothing(p, q)
+		first := 0 // the word before which nothing goes
+		if c := v.clauseOf(p); says(textOf(v.words[c.from:c.to]), "zhTells") {
+			first = c.from // 你别跟他妈妈说是小强推的
+		}
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
 				if p-i+j-q >= minPrivate && !seen[stretch{i, j}] {
 					seen[stretch{i, j}] = true
 					last := v.words[j-1]
 					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j),
-						meant: about || last.end == inside && strings.HasSuffix(last.low, "'s") || // "last week's"
+						meant: about || i < first || last.end == inside && strings.HasSuffix(last.low, "'s") || // "last week's"
 							v.has(v.classes[p], "retract") && v.hasSentence(i, p)})
 				}
 			}
@@ -35,7 +39,10 @@ func (v *view) unsaidSpans() []span {
 // said, how a character is written, as in 别写错, what may be left out of a composition, as in 可以删掉,
 // or what the student does, as in 他不太愿意写 and 我让她删掉.
 func (v *view) asksNothing(from, to int) bool {
+	c := v.clauseOf(from)
 	return v.quoted[from] || v.low(to-1) == "写" && manners[v.low(to)] ||
+		v.low(from) == "别" && v.low(from+1) == "让" && students[v.low(from+2)] &&
+			!strings.ContainsAny(textOf(v.words[c.from:c.to]), "知看听晓发") || // 别让她大声喊
 		v.low(from-2) == "可" && v.low(from-1) == "以" ||
 		from > 0 && v.words[from].wide && v.words[from-1].end == inside && students[v.words[from-1].low] &&
 			!wishes[v.low(from+1)]
