@@ -16,6 +16,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		v.inDate(from) && b.kind != month, v.losesTitle(from, to), term < to && v.inAmount(to) && v.words[to-1].low == a.low, v.contrasts(from, term, to),
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
+	case a.kind == number && b.kind == number && v.words[to-1].low == "oh" && v.readsOn(from, to):
+		return true
 	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
