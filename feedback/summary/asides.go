@@ -1,6 +1,9 @@
 package summary
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // maxAside is the length in words of a sentence that is compared with phrases.
 const maxAside = 24
@@ -38,6 +41,10 @@ func leaveOutAsides(words []word, drop []reason) {
 		keepTopics(s, why)
 		paused = paused || says(first, "pauses")
 		n := slices.IndexFunc(why, func(r reason) bool { return r != filler })
+		if n > 0 && n < 4 && strings.HasSuffix(s[0].low, "'ve") && s[n-1].end == inside {
+			mark(why[:n], kept) // "I've put her name down"
+			n = 0
+		}
 		if paused && n > 0 && 2*n >= len(s) && !newView(s).begins(n) {
 			replace(why, kept, filler) // of "hold on, no, the bus comes at six" not only the last two words stay
 		}

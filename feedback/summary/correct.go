@@ -218,7 +218,7 @@ func (v *view) retracing(from, term, to, last int) *repair {
 	before, after := v.clauseOf(term-1), v.clauseOf(to)
 	for n := min(4, term-before.from, after.to-to-1); n > 1; n-- {
 		i, j := term-n, to+1
-		if v.words[j].wide || v.alike(i, j) < 4 || to == last && from == i {
+		if v.words[j].wide || v.alike(i, j) < 4 || to == last && from == i || v.negates(i) {
 			continue
 		}
 		if score, same := v.likeness(i, j, n); same || score > 0 {

@@ -16,9 +16,13 @@ func (v *view) unsaidSpans() []span {
 	for _, a := range v.anchors() {
 		p, q := a.from, a.to
 		about := v.asksNothing(p, q)
-		first := 0 // the word before which nothing goes
-		if c := v.clauseOf(p); says(textOf(v.words[c.from:c.to]), "zhTells") {
+		first := 0                                                    // the word before which nothing goes
+		begin := v.clauses[v.sentences[v.sentence[v.clause[p]]].from] // of the sentence
+		switch c := v.clauseOf(p); {
+		case says(textOf(v.words[c.from:c.to]), "zhTells"):
 			first = c.from // 你别跟他妈妈说是小强推的
+		case v.words[p].wide && says(textOf(v.words[begin.from:begin.to]), "whispers"):
+			first = begin.from // 私底下说一句
 		}
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
