@@ -253,16 +253,20 @@ func (v *view) repairDenied(term int) *repair {
 	if term == 0 || v.low(not) != "不" || v.low(not+1) != "是" || v.words[term-1].end == inside {
 		return nil
 	}
-	denied := v.clauseOf(not + 1)
-	n, to := denied.to-not-2, denied.to
+	c := v.clauseOf(not + 1)
+	to := not + 2
+	for to < c.to && v.words[to].low != "是" { // where there are no commas
+		to++
+	}
+	n, text := to-not-2, textOf(v.words[not+2:to])
 	for v.low(to) == "应" || v.low(to) == "该" {
 		to++
 	}
-	if n < 1 || v.words[denied.to-1].end != clause || v.low(to) != "是" || to+1 >= len(v.words) {
+	if n < 1 || v.low(to) != "是" || to+1 >= len(v.words) || v.words[c.to-1].end >= sentence && to >= c.to {
 		return nil
 	}
 	to++
-	text, end := textOf(v.words[not+2:denied.to]), v.clauseOf(to).to
+	end := v.clauseOf(to).to
 	for i := term - n; i >= max(0, term-maxReparandum); i-- {
 		if textOf(v.words[i:i+n]) != text {
 			continue

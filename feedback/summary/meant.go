@@ -226,7 +226,8 @@ func (v *view) losesFigure(from, term, to int) bool {
 // 改到周四，不是周五。
 func (v *view) onlyContrasts(term, to int) bool {
 	end := v.clauseOf(to).to
-	return to == term+2 && v.low(term+1) == "是" && v.words[to-1].end == inside && v.words[end-1].end >= sentence
+	return to == term+2 && v.low(term+1) == "是" && v.words[to-1].end == inside && v.words[term-1].mark != "" &&
+		v.words[end-1].end >= sentence
 }
 
 // contrasts reports whether words[to:] are a statement of their own of another thing than words[from:]
