@@ -50,7 +50,7 @@ func (r *reader) link() {
 				r.Unread = append(r.Unread, r.Shown(path.Join(path.Dir(file), name))+", which a script imports")
 			}
 		}
-		maps.Copy(r.words, m.Words)
+		maps.Copy(r.words, m.Names)
 	}
 	windows := r.windows()
 	slices.Sort(r.Unread)

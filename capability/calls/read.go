@@ -29,7 +29,7 @@ type Frontend struct {
 	calls    []call
 	composed bool            // a name of a command is put together of parts
 	labels   []string        // of the windows whose pages are known
-	words    map[string]bool // in all sources
+	words    map[string]bool // in all sources, of at most 100 bytes
 	rust     map[string]int  // how often the Rust sources have a word that matters
 }
 
@@ -177,6 +177,11 @@ func (r *reader) parseFile(file string) error {
 		r.Unread = append(r.Unread, err.Error())
 		return nil
 	}
+	script.Words(text, func(word []byte) {
+		if len(word) <= 100 && !r.words[string(word)] {
+			r.words[string(word)] = true
+		}
+	})
 	r.Files = append(r.Files, r.Shown(file))
 	r.graph.Modules[file], r.sources[file] = m, capability.NewSource(r.Shown(file), text)
 	return nil

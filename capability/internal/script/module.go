@@ -19,10 +19,8 @@ type Module struct {
 	Imports map[string]string
 	// Open means that it also imports modules by a name or a pattern that is computed.
 	Open bool
-	// Words are those of the source, with and without what joins the words of a name, those at the
-	// start of a string and after | again after ', and the names that are imported as
-	// "module#name", with * for all of the module.
-	Words map[string]bool
+	// Names are those that it imports, as "module#name", with * for all of the module.
+	Names map[string]bool
 
 	names  map[string]Ref // what is imported, or declared at the top of the file
 	stars  []Ref          // the modules of which everything is exported
@@ -58,7 +56,7 @@ func (m *Module) imports(s *js.ImportStmt) {
 // imported returns an export of a module that is imported.
 func (m *Module) imported(spec, name []byte) Ref {
 	m.Imports[string(unquoted(spec))] = ""
-	m.Words[string(unquoted(spec))+"#"+string(name)] = true
+	m.Names[string(unquoted(spec))+"#"+string(name)] = true
 	if string(name) == "*" {
 		return module{Text(spec)}
 	}

@@ -49,7 +49,7 @@ func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
 	m := &Module{Exports: make(map[string]Ref), Returns: make(map[string]Ref), Imports: make(map[string]string),
-		Words: make(map[string]bool), names: make(map[string]Ref), inits: make(map[*js.Var]Ref), file: name,
+		Names: make(map[string]bool), names: make(map[string]Ref), inits: make(map[*js.Var]Ref), file: name,
 		source: source}
 	done := make(chan error, 1)
 	go func() { done <- m.read(visit) }()
@@ -80,7 +80,6 @@ func marks(source []byte) (n int) {
 
 // read reads the scripts of the source.
 func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
-	m.words()
 	loader := Extensions[path.Ext(m.file)]
 	if loader == api.LoaderNone {
 		if loader, err = m.page(); err != nil {
@@ -115,28 +114,25 @@ func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
 	return nil
 }
 
-// words keeps the words of the source: of letters, digits and what joins the words of a name.
-func (m *Module) words() {
-	use := func(word []byte) {
-		if len(word) <= maxName && !m.Words[string(word)] {
-			m.Words[string(word)] = true
-		}
-	}
-	for at := 0; at < len(m.source); at++ {
+// Words yields the words of a source, of letters, digits and what joins the words of a name: with
+// and without that, and those at the start of a string and after | again after '.
+func Words(source []byte, yield func(word []byte)) {
+	quoted := append(make([]byte, 0, 2*maxName), '\'')
+	for at := 0; at < len(source); at++ {
 		start, name := at, at
-		for at < len(m.source) && (isLetter(m.source[at]) || strings.IndexByte("-|:", m.source[at]) >= 0) {
-			if at++; !isLetter(m.source[at-1]) {
-				use(m.source[name : at-1])
+		for at < len(source) && (isLetter(source[at]) || strings.IndexByte("-|:", source[at]) >= 0) {
+			if at++; !isLetter(source[at-1]) {
+				yield(source[name : at-1])
 				name = at
 			}
 		}
-		use(m.source[name:at])
-		use(m.source[start:at])
-		if _, command, ok := bytes.Cut(m.source[start:at], []byte{'|'}); ok {
-			use(append([]byte{'\''}, command...))
+		yield(source[name:at])
+		yield(source[start:at])
+		if _, command, ok := bytes.Cut(source[start:at], []byte{'|'}); ok {
+			yield(append(quoted, command...))
 		}
-		if start > 0 && strings.IndexByte("\"'`", m.source[start-1]) >= 0 {
-			use(append([]byte{'\''}, m.source[start:at]...))
+		if start > 0 && strings.IndexByte("\"'`", source[start-1]) >= 0 {
+			yield(append(quoted, source[start:at]...))
 		}
 	}
 }
