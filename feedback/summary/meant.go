@@ -13,7 +13,8 @@ func (v *view) isMeant(from, term, to int) bool {
 	switch {
 	case v.beginsAnew(from, term, to), v.takesTooMuch(from, term, to), v.losesFigure(from, term, to),
 		v.losesBetween(from, term, to), v.isAnother(from, term, to), v.hasSentence(from, term),
-		v.inDate(from) && b.kind != month, v.losesTitle(from, to), term < to && v.inAmount(to) && v.words[to-1].low == a.low, v.contrasts(from, term, to),
+		v.inDate(from) && b.kind != month, v.losesTitle(from, to), v.contrasts(from, term, to),
+		term < to && v.inAmount(to) && v.words[to-1].low == a.low, // "at 5, actually 5:15"
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
 	case a.kind == number && b.kind == number && v.words[to-1].low == "oh" && v.readsOn(from, to):
@@ -115,14 +116,14 @@ func (v *view) bothStay(from, to int) bool {
 		return true // "no whispering, whispering's worse"
 	case v.low(from-1) == "what" && pronouns[a.low]:
 		return true // "what we did today, we did the routine"
-	case !a.wide && len(a.low) == 1 && a.low != "i" && a.low != "a" && a.low != b.low && a.mark != "" && a.kind == plain:
+	case len(a.low) == 1 && a.kind == plain && a.mark != "" && a.low != "i" && a.low != "a" && a.low != b.low:
 		return true // "with s, so st and sp"
 	case needsNext[v.low(from-1)] && v.has(v.classes[from], "prep") && a.low != b.low:
 		return true // "up to the end"
 	case numbers && (results[v.low(from-1)] || isOrdinal(a.low) != isOrdinal(b.low)):
 		return true
 	}
-	return numbers && (v.words[to-1].end != inside || a.wide) && v.isSaidOf(to) // "at five, four is taken", 二十个有点多
+	return numbers && (v.words[to-1].end != inside || a.wide) && v.isSaidOf(to) // "at five, four is taken"
 }
 
 // readsOn reports whether the numbers from one to another are read as one: "three sixty", "twenty
@@ -138,7 +139,8 @@ func (v *view) readsOn(from, to int) bool {
 		return labels[v.low(from-1)] || v.has(v.set(from-1), "prep")
 	}
 	first, last := v.words[from].low, v.words[to].low
-	return first != last && (tens[last] && (to > from+1 || !tens[first]) || teens[last] && tens[first] || last == "hundreds")
+	return first != last &&
+		(tens[last] && (to > from+1 || !tens[first]) || teens[last] && tens[first] || last == "hundreds")
 }
 
 var teens = wordSet("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
@@ -230,8 +232,8 @@ func (v *view) onlyContrasts(term, to int) bool {
 		v.words[end-1].end >= sentence
 }
 
-// contrasts reports whether words[to:] are a statement of their own of another thing than words[from:]
-// in the clause before: "practise the left hand, the right hand is fine".
+// contrasts reports whether words[to:] are a statement of another thing than words[from:] in the
+// clause before: "practise the left hand, the right hand is fine".
 func (v *view) contrasts(from, term, to int) bool {
 	end := v.clauseOf(to).to
 	return term == to && from+1 < term && v.words[from].low == v.words[to].low && v.has(v.classes[to], "det") &&
@@ -316,7 +318,8 @@ func (v *view) isAnother(from, term, to int) bool {
 // countsThings reports whether the number at i tells how many there are of what follows.
 func (v *view) countsThings(i int) bool {
 	next := v.words[i+1]
-	return next.kind == plain && strings.HasSuffix(next.low, "s") && v.set(i+1)&speakers == 0 && !v.has(v.classes[i+1], "prep")
+	return next.kind == plain && strings.HasSuffix(next.low, "s") && v.set(i+1)&speakers == 0 &&
+		!v.has(v.classes[i+1], "prep")
 }
 
 // correctsBetween reports whether the figure at i is corrected by one before words[to]: "the third,

@@ -22,18 +22,24 @@ func leaveOutFalseStarts(v *view, drop []reason) {
 			mark(drop[from:end], spoken)
 		}
 	}
-	for i, at := range v.clauses { // "she's, honestly she's a joy"
-		if w := v.words[at.from]; at.to == at.from+1 && w.end == clause && pronouns[stem(w.low)] && i+1 < len(v.clauses) &&
-			drop[at.from] == kept && v.low(at.to) != w.low {
-			for k := at.to + 1; k < min(at.to+4, v.clauses[i+1].to); k++ {
-				if v.words[k].low == w.low {
-					drop[at.from] = spoken
-				}
-			}
-		}
-	}
+	v.leaveOutSubjects(drop)
 	v.leaveOutRepeated(drop)
 	v.leaveOutRestated(drop)
+}
+
+// leaveOutSubjects leaves out subjects that are said once more: "she's, honestly she's a joy".
+func (v *view) leaveOutSubjects(drop []reason) {
+	for c := range len(v.clauses) - 1 {
+		from, end := v.clauses[c].from, v.clauses[c].to
+		w := v.words[from]
+		if end > from+1 || w.end != clause || !pronouns[stem(w.low)] || drop[from] != kept {
+			continue
+		}
+		next := v.words[end:min(end+4, v.clauses[c+1].to)]
+		if slices.IndexFunc(next, func(again word) bool { return again.low == w.low }) > 0 {
+			drop[from] = spoken
+		}
+	}
 }
 
 // leaveOutRestated leaves out the second of two subjects: of "the fee is, um, it's forty pounds"

@@ -16,27 +16,36 @@ func (v *view) unsaidSpans() []span {
 	for _, a := range v.anchors() {
 		p, q := a.from, a.to
 		about := v.asksNothing(p, q)
-		first := 0                                                    // the word before which nothing goes
-		begin := v.clauses[v.sentences[v.sentence[v.clause[p]]].from] // of the sentence
-		switch c := v.clauseOf(p); {
-		case says(textOf(v.words[c.from:c.to]), "zhTells"):
-			first = c.from // 你别跟他妈妈说是小强推的
-		case v.words[p].wide && says(textOf(v.words[begin.from:begin.to]), "whispers"):
-			first = begin.from // 私底下说一句
-		}
+		first := v.firstUnsaid(p)
 		for _, i := range v.unsaidStarts(p) {
 			for _, j := range v.unsaidEnds(q) {
 				if p-i+j-q >= minPrivate && !seen[stretch{i, j}] {
 					seen[stretch{i, j}] = true
 					last := v.words[j-1]
 					out = append(out, span{from: i, to: j, unsaid: true, keys: v.unsaidFeatures(i, p, q, j),
-						meant: about || i < first || last.end == inside && strings.HasSuffix(last.low, "'s") || // "last week's"
+						meant: about || i < first ||
+							last.end == inside && strings.HasSuffix(last.low, "'s") || // "last week's"
 							v.has(v.classes[p], "retract") && v.hasSentence(i, p)})
 				}
 			}
 		}
 	}
 	return out
+}
+
+// firstUnsaid returns the word before which nothing goes with a request at i, because that or its
+// sentence says what is secret: 你别跟他妈妈说是小强推的, 私底下说一句.
+func (v *view) firstUnsaid(i int) int {
+	c := v.clauseOf(i)
+	begin := v.clauses[v.sentences[v.sentence[v.clause[i]]].from] // of the sentence
+	switch {
+	case !v.words[i].wide:
+	case says(textOf(v.words[c.from:c.to]), "zhTells"):
+		return c.from
+	case says(textOf(v.words[begin.from:begin.to]), "whispers"):
+		return begin.from
+	}
+	return 0
 }
 
 // asksNothing reports whether words[from:to] are no request, but tell of the lesson: what somebody
