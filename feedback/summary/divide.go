@@ -3,14 +3,27 @@ package summary
 // longClause is how many words are a stretch without marks, which is divided.
 const longClause = 20
 
+// longMarked is how many are one where the speaker's marks divide the text.
+const longMarked = 40
+
 // maxSentence is how far back a sentence is looked at.
 const maxSentence = 90
 
 // divide ends clauses and sentences in long stretches without marks, as the model chooses.
 func (t *table) divide(words []word) []word {
 	v := newView(words)
+	marks := 0
+	for _, w := range words {
+		if w.mark != "" {
+			marks++
+		}
+	}
+	long := longClause
+	if longClause*marks > len(words) {
+		long = longMarked
+	}
 	for _, c := range v.clauses {
-		if c.to-c.from <= longClause {
+		if c.to-c.from <= long {
 			continue
 		}
 		made := t.choose(c.to-c.from-1,

@@ -25,6 +25,10 @@ func TestLocal(t *testing.T) {
 		{"lines get marks and capitals", "today we draw an apple\ni mind the shadow on monday",
 			"Today we draw an apple. I mind the shadow on Monday."},
 		{"Chinese lines get marks", "今天画苹果\n注意投影", "今天画苹果。注意投影。"},
+		{"a long sentence between marks stays whole", "She sang the first song. So we recorded the Handel today and " +
+			"when she listened back she could hear herself that the runs were going flat towards the end.",
+			"She sang the first song. So we recorded the Handel today and when she listened back she could hear " +
+				"herself that the runs were going flat towards the end."},
 		{"pauses become commas", "今天我们画了一个苹果 然后画影子", "今天我们画了一个苹果，然后画影子。"},
 		{"marks of the script", "今天画苹果,很好看! 你喜欢吗?", "今天画苹果，很好看！你喜欢吗？"},
 		{"marks are kept", "We draw. Why? It is 3.5 m (or 4/5), and £5!",
