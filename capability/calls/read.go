@@ -29,7 +29,7 @@ type Frontend struct {
 	calls    []call
 	composed bool            // a name of a command is put together of parts
 	labels   []string        // of the windows whose pages are known
-	words    map[string]bool // in all sources, of at most 100 bytes
+	words    map[string]bool // in all sources, of at most script.MaxName bytes
 	rust     map[string]int  // how often the Rust sources have a word that matters
 }
 
@@ -178,7 +178,7 @@ func (r *reader) parseFile(file string) error {
 		return nil
 	}
 	script.Words(text, func(word []byte) {
-		if len(word) <= 100 && !r.words[string(word)] {
+		if len(word) <= script.MaxName && !r.words[string(word)] {
 			r.words[string(word)] = true
 		}
 	})

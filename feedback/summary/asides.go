@@ -38,7 +38,6 @@ func leaveOutAsides(words []word, drop []reason) {
 			mark(why, filler)
 		}
 		leaveOutInterruptions(s, why)
-		keepTopics(s, why)
 		paused = paused || says(first, "pauses")
 		n := slices.IndexFunc(why, func(r reason) bool { return r != filler })
 		if n > 0 && n < 4 && strings.HasSuffix(s[0].low, "'ve") && s[n-1].end == inside {
@@ -67,18 +66,6 @@ func keepNames(words []word, why []reason) {
 		if n := c.to - c.from; n > 1 && n <= maxName && v.in(c.from, c.to)&saidToOthers == 0 && c.to < len(words) &&
 			!slices.ContainsFunc(words[c.from:c.to], func(w word) bool { return proclitics[w.low] }) {
 			replace(why[c.from:c.to], filler, kept)
-		}
-	}
-}
-
-// keepTopics keeps what a sentence in English is about: "oh, gloves, she has to bring them".
-func keepTopics(words []word, why []reason) {
-	v := newView(words)
-	for c := 1; c+1 < len(v.clauses); c++ {
-		i := v.clauses[c].from
-		if v.clauses[c].to == i+1 && !words[i].wide && !hasCapital(words[i]) && v.classes[i]&saidToOthers == 0 &&
-			v.low(i-1) == "oh" && pronouns[stem(v.low(i+1))] && why[i+1] == kept {
-			why[i] = kept
 		}
 	}
 }

@@ -155,6 +155,7 @@ func unwanted(words []word) []reason {
 	v := newView(words) // what ended in false starts ends no longer
 	obey(v, drop)
 	leaveOutAsides(words, drop)
+	v.keepTopics(drop)
 	l.keepQuoted(drop)
 	correct(v, drop)
 	for i, why := range drop {
@@ -175,6 +176,17 @@ func (v *view) keepQuoted(drop []reason) {
 			said = i > 0 && drop[i-1] == kept && v.has(v.classes[i-1], "say")
 		}
 		if quoted && said && drop[i] == filler {
+			drop[i] = kept
+		}
+	}
+}
+
+// keepTopics keeps what a sentence in English is about: "oh, gloves, she has to bring them".
+func (v *view) keepTopics(drop []reason) {
+	for c := range v.clauses {
+		i, end := v.clauses[c].from, v.clauses[c].to
+		if end == i+1 && end < len(drop) && v.words[i].end == clause && !hasCapital(v.words[i]) &&
+			v.classes[i]&saidToOthers == 0 && v.low(i-1) == "oh" && pronouns[stem(v.low(end))] && drop[end] == kept {
 			drop[i] = kept
 		}
 	}

@@ -23,9 +23,6 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
 		return true
-	case a.wide && a.kind == number && a.end != inside && from > 0 && v.words[from-1].kind == day &&
-		v.words[from-1].end == inside:
-		return true // 周一三五，不，一三四
 	case a.wide && v.asksAgain(from):
 		return true // 我前面说周二是吧，说错了，是周三
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):

@@ -123,7 +123,7 @@ func (o *obeyed) meantBy(c int, request string) (from, to int) {
 // opens reports whether clause c begins its sentence, but for words such as "so".
 func (o *obeyed) opens(c int) bool {
 	for k := o.sentence(c).from; k < c; k++ {
-		if len(o.clause(k)) > 1 && (o.has(k, kept) || o.has(k, unsaid)) && !o.says(k, "zhLead") {
+		if len(o.clause(k)) > 1 && (o.has(k, kept) || o.has(k, unsaid)) {
 			return false
 		}
 	}

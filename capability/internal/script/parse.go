@@ -117,7 +117,7 @@ func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
 // Words yields the words of a source, of letters, digits and what joins the words of a name: with
 // and without that, and those at the start of a string and after | again after '.
 func Words(source []byte, yield func(word []byte)) {
-	quoted := append(make([]byte, 0, 2*maxName), '\'')
+	quoted := append(make([]byte, 0, 2*MaxName), '\'')
 	for at := 0; at < len(source); at++ {
 		start, name := at, at
 		for at < len(source) && (isLetter(source[at]) || strings.IndexByte("-|:", source[at]) >= 0) {

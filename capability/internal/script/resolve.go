@@ -28,7 +28,7 @@ type Target struct {
 
 const (
 	apiPackage = "@tauri-apps/api"
-	maxName    = 100
+	MaxName    = 100  // the bytes of a name
 	maxStars   = 1000 // modules that one exports all of, also through others
 )
 
@@ -209,7 +209,7 @@ func (g *Graph) Export(file, name string) Target {
 // member returns a member of a target.
 func (g *Graph) member(t Target, name string) Target {
 	switch {
-	case t == Target{} || name == "" || len(t.Name)+len(name) > maxName:
+	case t == Target{} || name == "" || len(t.Name)+len(name) > MaxName:
 		return Target{}
 	case t.Instance:
 		return Target{Spec: t.Spec, Name: t.Name + "#" + name}
