@@ -1,6 +1,7 @@
 package jobqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,10 +40,8 @@ func (f Filter) check() (err error) {
 }
 
 func (f Filter) forDriver() driver.Filter {
-	if f.Before == 0 {
-		f.Before = math.MaxInt64
-	}
-	return driver.Filter{State: driver.State(f.State), Queue: f.Queue, Kind: f.Kind, Before: f.Before, Limit: f.Limit}
+	return driver.Filter{State: driver.State(f.State), Queue: f.Queue, Kind: f.Kind,
+		Before: cmp.Or(f.Before, math.MaxInt64), Limit: f.Limit}
 }
 
 // Get returns a job, unfinished or from the history, or ErrNotFound.
@@ -86,9 +85,7 @@ const maxFound = 50
 // whose id is before, or the newest ones if before is 0, so that its cost does not grow with the
 // history. Call it again with next as before to read on; next is 0 after the oldest job. An empty
 // page may have a next one.
-func (c *Client) Search(
-	ctx context.Context, text string, before int64,
-) (jobs []*Job, next int64, err error) {
+func (c *Client) Search(ctx context.Context, text string, before int64) (jobs []*Job, next int64, err error) {
 	if text == "" {
 		return nil, 0, errors.New("jobqueue: search: the text is empty")
 	}

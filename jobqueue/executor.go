@@ -131,7 +131,7 @@ func (w *Worker) addClaims(x *exchange) {
 		if !q.full {
 			n = min(n, smallClaim)
 		}
-		if q.limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
+		if q.Limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
 			notify(w.wake.slots)
 		}
 		if !q.ready || n <= 0 {
@@ -427,7 +427,7 @@ func (w *Worker) work(q *queue) {
 
 // startable reserves another worker of q if there is a job for it. Worker.mu is held.
 func (w *Worker) startable(q *queue) bool {
-	if q.starting || len(q.buffer) == 0 || q.busy == q.maxWorkers {
+	if q.starting || len(q.buffer) == 0 || q.busy == q.MaxWorkers {
 		return false
 	}
 	q.starting = true
@@ -450,9 +450,9 @@ func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
 	r.LimitKey, r.Group, r.Saved = a.job.LimitKey, a.job.Group, a.saved
 	switch r.Action {
 	case driver.Complete:
-		r.Discard = a.queue.retention == KeepNone
+		r.Discard = a.queue.Retention == KeepNone
 	case driver.Fail:
-		r.Discard = a.queue.retentionFailed == KeepNone
+		r.Discard = a.queue.RetentionFailed == KeepNone
 	case driver.Reschedule:
 		// The job may be due again before anything else wakes this worker.
 		w.alarm(r.Delay)

@@ -46,9 +46,9 @@ func (w *Worker) purgeLoop(ctx context.Context) {
 	var purges []*purge
 	for _, q := range w.byName { // not w.queues: its order changes
 		for state, age := range map[driver.State]time.Duration{
-			driver.StateSucceeded: q.retention,
-			driver.StateFailed:    q.retentionFailed,
-			driver.StateCancelled: max(q.retentionFailed, minCancelled),
+			driver.StateSucceeded: q.Retention,
+			driver.StateFailed:    q.RetentionFailed,
+			driver.StateCancelled: max(q.RetentionFailed, minCancelled),
 		} {
 			if age != KeepForever {
 				purges = append(purges, &purge{f: driver.PurgeFilter{State: state, Queue: q.name, Age: max(age, 0)}})
@@ -78,7 +78,7 @@ const minCancelled = time.Hour
 func (w *Worker) purgePause() time.Duration {
 	pause := maxPurgePause
 	for _, q := range w.byName {
-		for _, age := range []time.Duration{q.retention, q.retentionFailed} {
+		for _, age := range []time.Duration{q.Retention, q.RetentionFailed} {
 			if age > 0 {
 				pause = min(pause, age)
 			}

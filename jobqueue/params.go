@@ -1,6 +1,7 @@
 package jobqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,66 +153,44 @@ func records(ctx context.Context, hook EnqueueHook, ps []Params) ([]driver.Recor
 
 func (p Params) record() (driver.Record, error) {
 	r := driver.Record{
-		Queue: p.Queue, Kind: p.Kind, Priority: p.Priority, MaxAttempts: p.MaxAttempts,
-		UniqueKey: p.UniqueKey, LimitKey: p.LimitKey,
-		KeyLimit: p.KeyLimit,
-		Group:    p.Group, AfterGroup: p.AfterGroup,
+		Queue: cmp.Or(p.Queue, DefaultQueue), Kind: p.Kind, Priority: cmp.Or(p.Priority, defaultPriority),
+		MaxAttempts: max(cmp.Or(p.MaxAttempts, defaultMaxAttempts), Unlimited),
+		UniqueKey:   p.UniqueKey, LimitKey: p.LimitKey, KeyLimit: p.KeyLimit, Group: p.Group, AfterGroup: p.AfterGroup,
 	}
-	if r.Queue == "" {
-		r.Queue = DefaultQueue
-	}
-	if r.Priority == 0 {
-		r.Priority = defaultPriority
-	}
-	if r.MaxAttempts == 0 {
-		r.MaxAttempts = defaultMaxAttempts
-	}
-	r.MaxAttempts = max(r.MaxAttempts, Unlimited)
 	if !p.RunAt.IsZero() {
 		r.RunAt = p.RunAt.UTC().Truncate(time.Microsecond)
 	}
-	if err := driver.CheckName("kind", r.Kind); err != nil {
-		return r, err
-	}
-	if err := driver.CheckName("queue", r.Queue); err != nil {
-		return r, err
-	}
-	for _, key := range []struct{ what, value string }{
-		{"unique key", r.UniqueKey}, {"limit key", r.LimitKey}, {"group", r.Group}, {"AfterGroup", r.AfterGroup},
+	for _, name := range []struct{ what, value string }{
+		{"kind", r.Kind}, {"queue", r.Queue}, {"unique key", r.UniqueKey}, {"limit key", r.LimitKey},
+		{"group", r.Group}, {"AfterGroup", r.AfterGroup},
 	} {
-		if key.value == "" {
+		if name.value == "" && name.what != "kind" {
 			continue
 		}
-		if err := driver.CheckName(key.what, key.value); err != nil {
+		if err := driver.CheckName(name.what, name.value); err != nil {
 			return r, err
 		}
 	}
-	if r.KeyLimit < 0 || r.KeyLimit > maxKeyLimit {
+	// The zero Cursor is before year 1, and years beyond 9999 have no standard text form.
+	year := r.RunAt.Year()
+	switch {
+	case r.KeyLimit < 0 || r.KeyLimit > maxKeyLimit:
 		return r, fmt.Errorf("jobqueue: KeyLimit %d of kind %q is not 0 to %d", p.KeyLimit, p.Kind, maxKeyLimit)
-	}
-	if r.KeyLimit > 0 && r.LimitKey == "" {
+	case r.KeyLimit > 0 && r.LimitKey == "":
 		return r, fmt.Errorf("jobqueue: a job of kind %q has KeyLimit but no LimitKey", p.Kind)
+	case r.AfterGroup != "" && r.LimitKey != "":
+		return r, fmt.Errorf("jobqueue: a job of kind %q has both AfterGroup and LimitKey", p.Kind)
+	case r.AfterGroup != "" && r.AfterGroup == r.Group:
+		return r, fmt.Errorf("jobqueue: a job of kind %q would wait for itself: it is in the group %q", p.Kind, p.Group)
+	case r.Priority < 1 || r.Priority > driver.Priorities:
+		return r, fmt.Errorf("jobqueue: priority %d of kind %q is not 1 to %d", p.Priority, p.Kind, driver.Priorities)
+	case r.MaxAttempts > math.MaxInt32:
+		return r, fmt.Errorf("jobqueue: MaxAttempts %d of kind %q is more than %d", p.MaxAttempts, p.Kind, math.MaxInt32)
+	case year < 1 || year > 9999:
+		return r, fmt.Errorf("jobqueue: RunAt of kind %q is in the year %d, not 1 to 9999", p.Kind, year)
 	}
 	if r.KeyLimit == 1 {
 		r.KeyLimit = 0
-	}
-	if r.AfterGroup != "" && r.LimitKey != "" {
-		return r, fmt.Errorf("jobqueue: a job of kind %q has both AfterGroup and LimitKey", p.Kind)
-	}
-	if r.AfterGroup != "" && r.AfterGroup == r.Group {
-		return r, fmt.Errorf("jobqueue: a job of kind %q would wait for itself: it is in the group %q",
-			p.Kind, p.Group)
-	}
-	if r.Priority < 1 || r.Priority > driver.Priorities {
-		return r, fmt.Errorf("jobqueue: priority %d of kind %q is not 1 to %d", p.Priority, p.Kind, driver.Priorities)
-	}
-	if r.MaxAttempts > math.MaxInt32 {
-		return r, fmt.Errorf("jobqueue: MaxAttempts %d of kind %q is more than %d",
-			p.MaxAttempts, p.Kind, math.MaxInt32)
-	}
-	// The zero Cursor is before year 1, and years beyond 9999 have no standard text form.
-	if year := r.RunAt.Year(); year < 1 || year > 9999 {
-		return r, fmt.Errorf("jobqueue: RunAt of kind %q is in the year %d, not 1 to 9999", p.Kind, year)
 	}
 	args, err := json.Marshal(p.Args)
 	if err == nil && !utf8.Valid(args) {

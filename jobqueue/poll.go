@@ -173,7 +173,7 @@ func (w *Worker) signal(s driver.Signal) (started bool) {
 	q.changed = time.Now()
 	q.wake()
 	w.cond.Broadcast()
-	return w.lease != nil && q.busy < q.maxWorkers
+	return w.lease != nil && q.busy < q.MaxWorkers
 }
 
 // checkCancelled looks for callbacks to call and, if this worker runs the job, sends a heartbeat,

@@ -1,6 +1,7 @@
 package jobqueue
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -9,24 +10,21 @@ import (
 
 // queue is the state of one queue in a worker. Worker.mu guards it.
 type queue struct {
-	name            string
-	maxWorkers      int
-	prefetch        int // as configured
-	retention       time.Duration
-	retentionFailed time.Duration // of failed and cancelled jobs
+	name        string
+	QueueConfig     // with its defaults
+	prefetch    int // as configured
 
-	busy      int        // handlers running
-	starting  bool       // one of them has not begun yet
-	buffer    []*attempt // claimed, not started
-	claiming  int        // requested by claims in progress
-	ready     bool       // a claim may find something
-	rate      driver.Rate
-	limit     int       // of jobs in all processes; 0: none
-	slots     int       // that the lease has, of a queue with a limit
-	found     bool      // the last claim found a job
-	full      bool      // the last claim found as many as it could
-	slotsUsed time.Time // when a claim last found a job
-	wakes     uint64    // incremented whenever ready is set
+	busy      int         // handlers running
+	starting  bool        // one of them has not begun yet
+	buffer    []*attempt  // claimed, not started
+	claiming  int         // requested by claims in progress
+	ready     bool        // a claim may find something
+	rate      driver.Rate // Rate, for claims
+	slots     int         // that the lease has, of a queue with a limit
+	found     bool        // the last claim found a job
+	full      bool        // the last claim found as many as it could
+	slotsUsed time.Time   // when a claim last found a job
+	wakes     uint64      // incremented whenever ready is set
 	marks     [driver.Priorities]watermark
 	scanned   time.Time // start of the last claim from the beginning
 	changed   time.Time // the last signal of a new job, or a result that returned one to the queue
@@ -38,21 +36,12 @@ type queue struct {
 }
 
 func newQueue(name string, c QueueConfig, prefetch int) *queue {
-	q := &queue{
-		name: name, maxWorkers: c.MaxWorkers, prefetch: prefetch, ready: true,
-		retention: c.Retention, retentionFailed: c.RetentionFailed, limit: c.Limit,
-	}
+	c.MaxWorkers = cmp.Or(c.MaxWorkers, 50)
+	c.Retention = cmp.Or(c.Retention, 7*24*time.Hour)
+	c.RetentionFailed = cmp.Or(c.RetentionFailed, 30*24*time.Hour)
+	q := &queue{name: name, QueueConfig: c, prefetch: prefetch, ready: true}
 	if c.Rate.N > 0 {
 		q.rate = driver.Rate{Every: c.Rate.every(), Burst: max(c.Rate.Burst, 1)}
-	}
-	if q.maxWorkers == 0 {
-		q.maxWorkers = 50
-	}
-	if q.retention == 0 {
-		q.retention = 7 * 24 * time.Hour
-	}
-	if q.retentionFailed == 0 {
-		q.retentionFailed = 30 * 24 * time.Hour
 	}
 	return q
 }
@@ -72,7 +61,7 @@ func (q *queue) ahead() int {
 	case q.meanTime == 0 || q.meanTime >= prefetchBelow:
 		return 0
 	}
-	return int(min(maxClaim, time.Duration(q.maxWorkers)*prefetchTime/q.meanTime))
+	return int(min(maxClaim, time.Duration(q.MaxWorkers)*prefetchTime/q.meanTime))
 }
 
 // capacity returns how many jobs the queue can claim now.
@@ -82,8 +71,8 @@ func (q *queue) capacity() int {
 		fits = max(1, driver.MaxExchangeBytes/q.meanSize)
 		ahead = min(ahead, fits)
 	}
-	n := min(q.maxWorkers+ahead-q.inUse(), fits)
-	if q.limit > 0 {
+	n := min(q.MaxWorkers+ahead-q.inUse(), fits)
+	if q.Limit > 0 {
 		n = min(n, q.slots-q.inUse())
 	}
 	return n

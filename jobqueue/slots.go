@@ -26,16 +26,16 @@ func (q *queue) wantSlots() int {
 	case !q.ready:
 		return q.inUse()
 	case !q.found:
-		return min(q.limit, q.maxWorkers, q.inUse()+1)
+		return min(q.Limit, q.MaxWorkers, q.inUse()+1)
 	}
-	return min(q.limit, q.maxWorkers+q.ahead())
+	return min(q.Limit, q.MaxWorkers+q.ahead())
 }
 
 // slotLoop gets slots for queues that have jobs and returns those that are not used.
 func (w *Worker) slotLoop(ctx context.Context) {
 	var limited []*queue
 	for _, q := range w.byName {
-		if q.limit > 0 {
+		if q.Limit > 0 {
 			limited = append(limited, q)
 		}
 	}
@@ -77,7 +77,7 @@ func (w *Worker) adjustSlots(ctx context.Context, q *queue) (enough bool) {
 	}
 	io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 	defer cancel()
-	got, err := w.store.Slots(io, l.worker, q.name, q.limit, target)
+	got, err := w.store.Slots(io, l.worker, q.name, q.Limit, target)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.cfg.Logger.Warn("slots of a queue with a limit, trying again", "queue", q.name, "error", err)

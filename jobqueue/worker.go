@@ -1,6 +1,7 @@
 package jobqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,18 +150,12 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	if c.Lease <= 0 {
 		c.Lease = 30 * time.Second
 	}
-	if c.Timeout == 0 {
-		c.Timeout = time.Hour
-	}
-	if c.ShutdownTimeout == 0 {
-		c.ShutdownTimeout = 10 * time.Second
-	}
+	c.Timeout = cmp.Or(c.Timeout, time.Hour)
+	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)
 	if c.Backoff == nil {
 		c.Backoff = defaultBackoff
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 
@@ -214,9 +209,7 @@ func newWakeups() wakeups {
 func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
-		byName: map[string]*queue{}, maxResults: maxResults,
-		wake:    newWakeups(),
-		unsaved: map[*attempt]struct{}{},
+		byName: map[string]*queue{}, maxResults: maxResults, wake: newWakeups(), unsaved: map[*attempt]struct{}{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {
@@ -238,14 +231,14 @@ func (w *Worker) Run(ctx context.Context) error {
 		if err := driver.CheckName("queue", name); err != nil {
 			return err
 		}
-		if q.maxWorkers < 1 {
-			return fmt.Errorf("jobqueue: queue %q has MaxWorkers %d", name, q.maxWorkers)
+		if q.MaxWorkers < 1 {
+			return fmt.Errorf("jobqueue: queue %q has MaxWorkers %d", name, q.MaxWorkers)
 		}
-		if rate := w.cfg.Queues[name].Rate; !rate.valid() {
-			return fmt.Errorf("jobqueue: queue %q has the invalid Rate %+v", name, rate)
+		if !q.Rate.valid() {
+			return fmt.Errorf("jobqueue: queue %q has the invalid Rate %+v", name, q.Rate)
 		}
-		if q.limit < 0 || q.limit > maxLimit {
-			return fmt.Errorf("jobqueue: queue %q has Limit %d, not 0 to %d", name, q.limit, maxLimit)
+		if q.Limit < 0 || q.Limit > maxLimit {
+			return fmt.Errorf("jobqueue: queue %q has Limit %d, not 0 to %d", name, q.Limit, maxLimit)
 		}
 	}
 	if err := checkSchedules(w.cfg.Schedules); err != nil {
@@ -266,16 +259,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var loops, exchanging sync.WaitGroup
-	loops.Go(func() { w.heartbeatLoop(base) })
-	loops.Go(func() { w.rescueLoop(base) })
-	loops.Go(func() { w.purgeLoop(base) })
-	loops.Go(func() { w.pollLoop(base) })
-	loops.Go(func() { w.listenLoop(base) })
+	for _, loop := range []func(context.Context){
+		w.heartbeatLoop, w.rescueLoop, w.purgeLoop, w.pollLoop, w.listenLoop, w.slotLoop, w.saveLoop, w.figuresLoop,
+	} {
+		loops.Go(func() { loop(base) })
+	}
 	loops.Go(func() { w.scheduleLoop(ctx) })
 	loops.Go(func() { w.cancelledLoop(ctx, base) })
-	loops.Go(func() { w.slotLoop(base) })
-	loops.Go(func() { w.saveLoop(base) })
-	loops.Go(func() { w.figuresLoop(base) })
 	for range executors {
 		exchanging.Go(func() { w.executor(base) })
 	}
