@@ -1,22 +1,36 @@
 package driver
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
-// Errors that engines return, wrapped; ErrName is that of CheckName.
+// Errors that engines return, wrapped: see those of the same names in package jobqueue. ErrName is
+// that of CheckName.
 var (
-	// ErrNotFound: no job has this id, neither unfinished nor in the history, or no schedule has
-	// this name.
-	ErrNotFound = errors.New("jobqueue: not found")
-	// ErrState: the state of the job does not allow the operation.
-	ErrState = errors.New("jobqueue: not possible in the job's state")
-	// ErrDuplicate: another job holds the unique key.
-	ErrDuplicate = errors.New("jobqueue: another job holds the unique key")
-	// ErrLeaseLost: the job is no longer leased to the caller.
-	ErrLeaseLost = errors.New("jobqueue: lease lost")
-	// ErrName: a queue, kind, key, group or schedule cannot have the name.
-	ErrName = errors.New("jobqueue: invalid name")
-	// ErrSchema: the tables are missing or of another version; the store's Migrate creates them.
-	ErrSchema = errors.New("jobqueue: schema does not match")
-	// ErrUnavailable: the database cannot be reached, is stopping or overloaded, or its disk fails.
+	ErrNotFound    = errors.New("jobqueue: not found")
+	ErrState       = errors.New("jobqueue: not possible in the job's state")
+	ErrDuplicate   = errors.New("jobqueue: another job holds the unique key")
+	ErrLeaseLost   = errors.New("jobqueue: lease lost")
+	ErrName        = errors.New("jobqueue: invalid name")
+	ErrSchema      = errors.New("jobqueue: schema does not match")
 	ErrUnavailable = errors.New("jobqueue: database not available")
 )
+
+const maxNameLen = 200 // bytes
+
+// CheckName returns an error that wraps [ErrName] and says what has the name, unless a queue, a
+// kind, a key, a group or a schedule may have it: 1 to 200 bytes of UTF-8 without NUL.
+func CheckName(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: %s is empty", ErrName, what)
+	case len(name) > maxNameLen:
+		return fmt.Errorf("%w: %s has %d bytes, more than %d", ErrName, what, len(name), maxNameLen)
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return fmt.Errorf("%w: %s %q is not UTF-8 without NUL", ErrName, what, name)
+	}
+	return nil
+}

@@ -63,8 +63,7 @@ func (s *Stats) Queue(name string) *QueueStats {
 	return &s.Queues[i]
 }
 
-// QueueStats counts the jobs of one queue: see jobqueue.QueueStats. Every count is at most
-// StatsLimit+1. Failed and Cancelled consider only the newest StatsLimit+1 jobs of all queues.
+// QueueStats counts the jobs of one queue: see jobqueue.QueueStats.
 type QueueStats struct {
 	Queue                                                string
 	Waiting, Scheduled, Running, Held, Failed, Cancelled int
@@ -86,7 +85,7 @@ func (q *QueueStats) Set(state State, n int) {
 	}
 }
 
-// GroupStats counts the jobs of a group, each count up to StatsLimit+1.
+// GroupStats counts the jobs of a group: see jobqueue.GroupStats.
 type GroupStats struct {
 	Unfinished, Succeeded, Failed, Cancelled int
 }
@@ -111,4 +110,17 @@ type WorkerInfo struct {
 	Name                 string
 	StartedAt, ExpiresAt time.Time
 	Queues               []string
+}
+
+const (
+	WaitBuckets = 60                 // counters in Minute.Waits
+	KeepMinutes = 7 * 24 * time.Hour // how long an engine keeps a Minute
+)
+
+// Minute is what workers did with the jobs of a queue in one minute.
+type Minute struct {
+	Queue            string
+	At               time.Time // its beginning; AddMinutes ignores it
+	Finished, Failed int
+	Waits            [WaitBuckets]int // started jobs by how long they waited: see jobqueue.waitBucket
 }

@@ -43,15 +43,9 @@ type Job struct {
 	Cancelling bool
 }
 
-// DecodeMeta returns the Meta of a job, nil if text is empty or damaged.
-func DecodeMeta(text []byte) map[string]string {
-	if len(text) == 0 {
-		return nil
-	}
-	var meta map[string]string
-	if json.Unmarshal(text, &meta) != nil {
-		return nil
-	}
+// DecodeMeta returns the Meta of a job, without what cannot be decoded.
+func DecodeMeta(text []byte) (meta map[string]string) {
+	_ = json.Unmarshal(text, &meta)
 	return meta
 }
 
@@ -66,12 +60,9 @@ type AttemptError struct {
 // LeaseExpired is the text of an [AttemptError] whose worker died.
 const LeaseExpired = "lease expired"
 
-// DecodeErrors returns the errors of a job, nil if text is damaged.
-func DecodeErrors(text []byte) []AttemptError {
-	var errs []AttemptError
-	if json.Unmarshal(text, &errs) != nil {
-		return nil
-	}
+// DecodeErrors returns the errors of a job, without what cannot be decoded.
+func DecodeErrors(text []byte) (errs []AttemptError) {
+	_ = json.Unmarshal(text, &errs)
 	return errs
 }
 
@@ -90,10 +81,8 @@ type Record struct {
 	Args        []byte    // valid JSON
 }
 
-// InsertResult is the result of enqueuing one job.
+// InsertResult is the result of enqueuing one job: see jobqueue.InsertResult.
 type InsertResult struct {
-	// ID is the id of the new job or, with Duplicate, of the one that already held the unique key.
-	ID int64
-	// Duplicate is true when nothing was enqueued because the unique key was taken.
+	ID        int64
 	Duplicate bool
 }
