@@ -20,7 +20,7 @@
 //	}
 //	return worker.Run(ctx)
 //
-// Package jobtest runs handlers in tests without a database.
+// Package jobtest runs single jobs in tests.
 //
 // # Guarantees
 //

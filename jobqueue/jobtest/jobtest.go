@@ -5,8 +5,8 @@
 //	require.NoError(t, err)
 //	defer store.Close()
 //	params := jobqueue.Params{Kind: "welcome", Args: "Ann"}
-//	result := jobtest.Run(t, store, params, jobqueue.WorkerConfig{}, register)
-//	require.Equal(t, jobqueue.StateSucceeded, result.Job.State)
+//	job := jobtest.Run(t, store, params, jobqueue.WorkerConfig{}, register)
+//	require.Equal(t, jobqueue.StateSucceeded, job.State)
 package jobtest
 
 import (
@@ -22,18 +22,11 @@ import (
 // maxAttempts is how often a job may be started, so that one that never ends fails its test.
 const maxAttempts = 1000
 
-// Result is what became of a job.
-type Result struct {
-	// Job has its final State, the number of the last Attempt and the Errors of all attempts.
-	Job *jobqueue.Job
-	// Events are those of the worker, from the first EventClaimed to the end of the last attempt.
-	Events []jobqueue.Event
-}
-
 // Run enqueues p in a store, whose tables it creates, and runs it as a worker does: it decodes the
 // arguments, calls the middleware and the handler, tries again after errors, and calls the OnFailed
-// callback. It returns when the job has succeeded, failed or been cancelled. Other jobs, such as
-// those that the handler enqueues, do not run and have no events.
+// callback. It returns the job, with the errors of all attempts, when it has succeeded, failed or
+// been cancelled. Other jobs, such as those that the handler enqueues, do not run and have no
+// events.
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
 // register adds, one of which must be for the kind of p. Run does not wait between attempts. The
@@ -42,7 +35,7 @@ type Result struct {
 func Run(
 	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
 	register func(w *jobqueue.Worker),
-) Result {
+) *jobqueue.Job {
 	t.Helper()
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -55,28 +48,24 @@ func Run(
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer cancel(nil)
 	var mu sync.Mutex
-	var events []jobqueue.Event
 	var others []int64 // ids of jobs that were put off
 	var again sync.WaitGroup
 	onEvent := cfg.OnEvent
 	cfg.OnEvent = func(e jobqueue.Event) {
-		mu.Lock()
 		if e.Job.ID != enqueued.ID {
 			if e.Type == jobqueue.EventSnoozed {
+				mu.Lock()
 				others = append(others, e.Job.ID)
+				mu.Unlock()
 			}
-			mu.Unlock()
 			return
 		}
-		events = append(events, e)
-		n := len(events)
-		mu.Unlock()
 		if onEvent != nil {
 			onEvent(e)
 		}
 		switch {
 		case e.Type != jobqueue.EventRetried && e.Type != jobqueue.EventSnoozed:
-		case n >= 2*maxAttempts: // claimed and ended
+		case e.Job.Fence >= maxAttempts: // which counts snoozed ones, too
 			cancel(fmt.Errorf("it has not ended after %d attempts", maxAttempts))
 		default:
 			again.Go(func() { _ = client.Retry(ctx, enqueued.ID) }) // an error: it starts by itself already
@@ -117,7 +106,7 @@ func Run(
 	if err != nil {
 		t.Fatalf("jobtest: job of kind %q: %v", p.Kind, err)
 	}
-	return Result{Job: job, Events: events}
+	return job
 }
 
 // handles reports whether w has a handler for kind: then Handle panics. Otherwise w has one now.
