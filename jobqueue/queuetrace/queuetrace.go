@@ -39,6 +39,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/messagingconv"
 	"go.opentelemetry.io/otel/trace"
 
 	"lessonkit.example/jobqueue"
@@ -56,28 +58,19 @@ type Config struct {
 // use.
 type Tracing struct {
 	tracer   trace.Tracer
-	sent     metric.Int64Counter
-	consumed metric.Int64Counter
-	duration metric.Float64Histogram
+	sent     messagingconv.ClientSentMessages
+	consumed messagingconv.ClientConsumedMessages
+	duration messagingconv.ProcessDuration
 }
 
 const scope = "lessonkit.example/jobqueue/queuetrace"
+
+const system = messagingconv.SystemAttr("jobqueue")
 
 const maxMeta = 8 << 10 // bytes of Meta as JSON that package jobqueue accepts
 
 // propagator writes and reads the context of a span in the Meta of a job.
 var propagator propagation.TraceContext
-
-// The attributes of the conventions.
-const (
-	system        = attribute.Key("messaging.system")
-	operationName = attribute.Key("messaging.operation.name")
-	operationType = attribute.Key("messaging.operation.type")
-	destination   = attribute.Key("messaging.destination.name")
-	messageID     = attribute.Key("messaging.message.id")
-	batchCount    = attribute.Key("messaging.batch.message_count")
-	errorType     = attribute.Key("error.type")
-)
 
 // New returns a Tracing. It returns an error if the meter provider refuses an instrument.
 func New(cfg Config) (*Tracing, error) {
@@ -88,12 +81,9 @@ func New(cfg Config) (*Tracing, error) {
 		cfg.MeterProvider = otel.GetMeterProvider()
 	}
 	meter := cfg.MeterProvider.Meter(scope)
-	sent, sentErr := meter.Int64Counter("messaging.client.sent.messages", metric.WithUnit("{message}"),
-		metric.WithDescription("Jobs that a program has tried to enqueue."))
-	consumed, consumedErr := meter.Int64Counter("messaging.client.consumed.messages", metric.WithUnit("{message}"),
-		metric.WithDescription("Attempts of jobs that were started."))
-	duration, durationErr := meter.Float64Histogram("messaging.process.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time that the handlers of jobs took."),
+	sent, sentErr := messagingconv.NewClientSentMessages(meter)
+	consumed, consumedErr := messagingconv.NewClientConsumedMessages(meter)
+	duration, durationErr := messagingconv.NewProcessDuration(meter,
 		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10))
 	if err := errors.Join(sentErr, consumedErr, durationErr); err != nil {
 		return nil, fmt.Errorf("queuetrace: %w", err)
@@ -117,13 +107,10 @@ func (t *Tracing) OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
 		byQueue[queue] = append(byQueue[queue], p)
 	}
 	for queue, ps := range byQueue {
-		attributes := []attribute.KeyValue{
-			system.String("jobqueue"), operationName.String("send"), destination.String(queue),
-		}
-		t.sent.Add(ctx, int64(len(ps)), metric.WithAttributes(attributes...))
-		attributes = append(attributes, operationType.String("send"))
+		t.sent.Add(ctx, int64(len(ps)), "send", system, semconv.MessagingDestinationName(queue))
+		attributes := spanAttributes("send", queue)
 		if len(ps) > 1 {
-			attributes = append(attributes, batchCount.Int(len(ps)))
+			attributes = append(attributes, semconv.MessagingBatchMessageCount(len(ps)))
 		} else {
 			attributes = append(attributes, attribute.String("jobqueue.kind", ps[0].Kind))
 		}
@@ -137,6 +124,14 @@ func (t *Tracing) OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
 		span.End()
 	}
 	return nil
+}
+
+// spanAttributes returns those of every span of an operation.
+func spanAttributes(operation, queue string) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		semconv.MessagingSystemKey.String(string(system)), semconv.MessagingOperationName(operation),
+		semconv.MessagingOperationTypeKey.String(operation), semconv.MessagingDestinationName(queue),
+	}
 }
 
 // inject adds the trace context of ctx to meta, of which a client of the program may have chosen
@@ -165,20 +160,18 @@ func sender(meta map[string]string) trace.SpanContext {
 // error with RetryAfter, has not failed.
 func (t *Tracing) Middleware(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
 	return func(ctx context.Context, job *jobqueue.Job) (err error) {
-		attributes := []attribute.KeyValue{
-			system.String("jobqueue"), operationName.String("process"), destination.String(job.Queue),
-		}
-		t.consumed.Add(ctx, 1, metric.WithAttributes(attributes...))
-		ctx, span := t.start(ctx, job, attributes)
+		attributes := []attribute.KeyValue{semconv.MessagingDestinationName(job.Queue)}
+		t.consumed.Add(ctx, 1, "process", system, attributes...)
+		ctx, span := t.start(ctx, job)
 		began := time.Now()
 		failure := "panic" // unless next returns
 		defer func() {
 			if failure != "" {
-				attributes = append(attributes, errorType.String(failure))
-				span.SetAttributes(errorType.String(failure))
+				attributes = append(attributes, semconv.ErrorTypeKey.String(failure))
+				span.SetAttributes(semconv.ErrorTypeKey.String(failure))
 				span.SetStatus(codes.Error, "")
 			}
-			t.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(attributes...))
+			t.duration.Record(ctx, time.Since(began).Seconds(), "process", system, attributes...)
 			span.End()
 		}()
 		err = next(ctx, job)
@@ -188,12 +181,10 @@ func (t *Tracing) Middleware(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
 }
 
 // start starts the span of an attempt.
-func (t *Tracing) start(
-	ctx context.Context, job *jobqueue.Job, attributes []attribute.KeyValue,
-) (context.Context, trace.Span) {
+func (t *Tracing) start(ctx context.Context, job *jobqueue.Job) (context.Context, trace.Span) {
 	options := []trace.SpanStartOption{
-		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes...),
-		trace.WithAttributes(operationType.String("process"), messageID.String(strconv.FormatInt(job.ID, 10)),
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(spanAttributes("process", job.Queue)...),
+		trace.WithAttributes(semconv.MessagingMessageID(strconv.FormatInt(job.ID, 10)),
 			attribute.String("jobqueue.kind", job.Kind), attribute.Int("jobqueue.attempt", job.Attempt)),
 	}
 	from := sender(job.Meta)
