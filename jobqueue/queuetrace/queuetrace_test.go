@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,25 +21,22 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queuetrace"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-// traced is a queue with the SDK's exporters in memory.
+// traced is a Tracing with the SDK's exporters in memory.
 type traced struct {
-	t        *testing.T
-	spans    *tracetest.InMemoryExporter
-	tracer   trace.Tracer
-	reader   *metric.ManualReader
-	tracing  *queuetrace.Tracing
-	store    *sqlitequeue.Store
-	outcomes chan jobqueue.EventType
+	t       *testing.T
+	spans   *tracetest.InMemoryExporter
+	tracer  trace.Tracer
+	reader  *metric.ManualReader
+	tracing *queuetrace.Tracing
 }
 
 func newTraced(t *testing.T) *traced {
 	t.Helper()
-	x := &traced{t: t, spans: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader(),
-		outcomes: make(chan jobqueue.EventType, 1000)}
+	x := &traced{t: t, spans: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader()}
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(x.spans))
 	x.tracer = provider.Tracer("test")
 	var err error
@@ -48,40 +44,28 @@ func newTraced(t *testing.T) *traced {
 		TracerProvider: provider, MeterProvider: metric.NewMeterProvider(metric.WithReader(x.reader)),
 	})
 	require.NoError(t, err)
-	x.store, err = sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"),
-		sqlitequeue.Config{OnEnqueue: x.tracing.OnEnqueue})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, x.store.Close()) })
-	require.NoError(t, x.store.Migrate(t.Context()))
 	return x
 }
 
-// run runs h for jobs of kind "work" until n attempts have ended.
-func (x *traced) run(n int, h func(ctx context.Context, job *jobqueue.Job) error) {
+// enqueue calls the hook as a store does, and returns the jobs as a worker claims them first.
+func (x *traced) enqueue(ctx context.Context, ps ...jobqueue.Params) (jobs []*jobqueue.Job) {
 	x.t.Helper()
-	w := jobqueue.NewWorker(x.store, jobqueue.WorkerConfig{
-		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{x.tracing.Middleware},
-		Queues:     map[string]jobqueue.QueueConfig{"default": {}, "mails": {}},
-		Backoff:    func(int) time.Duration { return time.Millisecond },
-		OnEvent: func(e jobqueue.Event) {
-			if e.Type != jobqueue.EventClaimed {
-				x.outcomes <- e.Type
-			}
-		},
-	})
-	jobqueue.Handle(w, "work", func(ctx context.Context, job *jobqueue.Job, _ any) error { return h(ctx, job) })
-	ctx, cancel := context.WithCancel(x.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
-	for range n {
-		select {
-		case <-x.outcomes:
-		case <-time.After(60 * time.Second):
-			require.FailNow(x.t, "no event")
+	insert := func(rs []driver.Record) ([]driver.InsertResult, error) {
+		for i, r := range rs {
+			jobs = append(jobs, &jobqueue.Job{ID: int64(i + 7), Queue: r.Queue, Kind: r.Kind, Attempt: 1,
+				Meta: driver.DecodeMeta(r.Meta)})
 		}
+		return nil, nil
 	}
-	cancel()
-	require.NoError(x.t, <-done)
+	_, err := jobqueue.Insert(ctx, x.tracing.OnEnqueue, ps, insert)
+	require.NoError(x.t, err)
+	return jobs
+}
+
+// attempt runs the next attempt of a job.
+func (x *traced) attempt(job *jobqueue.Job, h func(ctx context.Context) error) {
+	_ = x.tracing.Middleware(func(ctx context.Context, _ *jobqueue.Job) error { return h(ctx) })(x.t.Context(), job)
+	job.Attempt++
 }
 
 // named returns the spans of a name in the order of their ends.
@@ -105,22 +89,15 @@ func values(attributes []attribute.KeyValue) map[string]any {
 func TestAttemptsAreLinkedToTheSpanThatEnqueued(t *testing.T) {
 	x := newTraced(t)
 	ctx, request := x.tracer.Start(t.Context(), "request")
-	write, _ := x.store.DB()
-	tx, err := write.BeginTx(ctx, nil)
-	require.NoError(t, err)
-	job := jobqueue.Params{Kind: "work", Meta: map[string]string{"a": "b"}}
-	enqueued, err := x.store.EnqueueTx(ctx, tx, job)
-	require.NoError(t, err)
-	require.NoError(t, tx.Commit())
+	job := x.enqueue(ctx, jobqueue.Params{Kind: "work", Meta: map[string]string{"a": "b"}})[0]
 	request.End()
-	x.run(2, func(ctx context.Context, job *jobqueue.Job) error {
-		_, inner := x.tracer.Start(ctx, "inner")
-		inner.End()
-		if job.Attempt == 1 {
-			return errors.New("try again")
-		}
-		return nil
-	})
+	for _, err := range []error{errors.New("try again"), nil} {
+		x.attempt(job, func(ctx context.Context) error {
+			_, inner := x.tracer.Start(ctx, "inner")
+			inner.End()
+			return err
+		})
+	}
 
 	send := x.named("send default")[0]
 	require.Equal(t, trace.SpanKindProducer, send.SpanKind)
@@ -143,7 +120,7 @@ func TestAttemptsAreLinkedToTheSpanThatEnqueued(t *testing.T) {
 	}
 	want := map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "process",
 		"messaging.operation.type": "process", "messaging.destination.name": "default",
-		"messaging.message.id": fmt.Sprint(enqueued.ID), "jobqueue.kind": "work", "jobqueue.attempt": int64(2)}
+		"messaging.message.id": "7", "jobqueue.kind": "work", "jobqueue.attempt": int64(2)}
 	require.Equal(t, want, values(attempts[1].Attributes))
 	want["jobqueue.attempt"], want["error.type"] = int64(1), "*errors.errorString"
 	require.Equal(t, want, values(attempts[0].Attributes))
@@ -155,11 +132,10 @@ func TestAttemptsAreLinkedToTheSpanThatEnqueued(t *testing.T) {
 func TestJobsOfACallHaveOneSpanForEachQueue(t *testing.T) {
 	x := newTraced(t)
 	own := map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-	_, err := jobqueue.NewClient(x.store).EnqueueMany(t.Context(), []jobqueue.Params{
-		{Kind: "work"}, {Kind: "work", Queue: "default"}, {Kind: "work", Queue: "mails", Meta: own},
-	})
-	require.NoError(t, err)
-	x.run(3, func(context.Context, *jobqueue.Job) error { return nil })
+	for _, job := range x.enqueue(t.Context(), jobqueue.Params{Kind: "work"},
+		jobqueue.Params{Kind: "work", Queue: "default"}, jobqueue.Params{Kind: "work", Queue: "mails", Meta: own}) {
+		x.attempt(job, func(context.Context) error { return nil })
+	}
 	require.Len(t, x.named("send default"), 1)
 	require.Equal(t, int64(2), values(x.named("send default")[0].Attributes)["messaging.batch.message_count"])
 	require.Len(t, x.named("send mails"), 1)
@@ -182,9 +158,10 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newTraced(t)
-			_, err := jobqueue.NewClient(x.store).Enqueue(t.Context(), jobqueue.Params{Kind: "work", MaxAttempts: 1})
-			require.NoError(t, err)
-			x.run(1, func(context.Context, *jobqueue.Job) error { return c.handler() })
+			func() {
+				defer func() { require.Equal(t, c.want == "panic", recover() != nil) }()
+				x.attempt(&jobqueue.Job{Queue: "default"}, func(context.Context) error { return c.handler() })
+			}()
 			span := x.named("process default")[0]
 			require.Equal(t, c.want, values(span.Attributes)["error.type"])
 			require.Equal(t, c.want != nil, span.Status.Code == codes.Error)
@@ -194,14 +171,11 @@ func TestOutcomes(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	x := newTraced(t)
-	_, err := jobqueue.NewClient(x.store).EnqueueMany(t.Context(), slices.Repeat([]jobqueue.Params{{Kind: "work"}}, 4))
-	require.NoError(t, err)
-	x.run(5, func(_ context.Context, job *jobqueue.Job) error {
-		if job.ID == 1 && job.Attempt == 1 {
-			return errors.New("try again")
-		}
-		return nil
-	})
+	jobs := x.enqueue(t.Context(), slices.Repeat([]jobqueue.Params{{Kind: "work"}}, 4)...)
+	x.attempt(jobs[0], func(context.Context) error { return errors.New("try again") })
+	for _, job := range jobs {
+		x.attempt(job, func(context.Context) error { return nil })
+	}
 	var all metricdata.ResourceMetrics
 	require.NoError(t, x.reader.Collect(t.Context(), &all))
 	got := map[string]int{}
@@ -247,11 +221,8 @@ func TestTracingNeverMakesMetaTooLong(t *testing.T) {
 			parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1},
 				SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, TraceState: state})
 			ctx := trace.ContextWithRemoteSpanContext(t.Context(), parent)
-			r, err := jobqueue.NewClient(x.store).Enqueue(ctx, jobqueue.Params{Kind: "work",
-				Meta: map[string]string{"own": strings.Repeat("x", c.meta)}})
-			require.NoError(t, err)
-			job, err := jobqueue.NewClient(x.store).Get(t.Context(), r.ID)
-			require.NoError(t, err)
+			own := map[string]string{"own": strings.Repeat("x", c.meta)}
+			job := x.enqueue(ctx, jobqueue.Params{Kind: "work", Meta: own})[0]
 			require.Equal(t, c.want, slices.Sorted(maps.Keys(job.Meta)))
 		})
 	}

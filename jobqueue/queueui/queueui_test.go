@@ -7,7 +7,6 @@ import (
 	"html"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/jobtest"
 	"lessonkit.example/jobqueue/queueui"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -39,8 +39,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	s := &site{t: t, store: store, client: jobqueue.NewClient(store),
-		ids: map[string]int64{}}
+	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ids: map[string]int64{}}
 	s.handler = queueui.New(s.client, cfg)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -208,22 +207,15 @@ func TestHeldJobsGroupsAndMetadata(t *testing.T) {
 
 func TestSavedState(t *testing.T) {
 	s := setup(t, queueui.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	w := jobqueue.NewWorker(s.store, jobqueue.WorkerConfig{
-		Queues: map[string]jobqueue.QueueConfig{"books": {}}, ShutdownTimeout: time.Millisecond})
-	jobqueue.Handle(w, "bind", func(_ context.Context, job *jobqueue.Job, state any) error { return job.Save(state) })
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
-	defer func() { cancel(); require.NoError(t, <-done) }()
+	save := func(w *jobqueue.Worker) {
+		jobqueue.Handle(w, "bind", func(_ context.Context, job *jobqueue.Job, state any) error { return job.Save(state) })
+	}
 	for name, state := range map[string]any{
 		"half": map[string]any{"progress": 0.505, "page": "<12>"}, "over": map[string]any{"progress": 7},
 		"text": "progress", "odd": map[string]any{"progress": "half"},
 	} {
-		s.enqueue(name, jobqueue.Params{Kind: "bind", Queue: "books", Args: state})
-		require.Eventually(t, func() bool {
-			j, err := s.client.Get(t.Context(), s.ids[name])
-			return err == nil && j.State == jobqueue.StateSucceeded
-		}, time.Minute, 5*time.Millisecond, name)
+		p := jobqueue.Params{Kind: "bind", Queue: "books", Args: state}
+		s.ids[name] = jobtest.Run(t, s.store, p, jobqueue.WorkerConfig{}, save).ID
 	}
 	bar := `<progress aria-label="Progress" max="100" value="50">50 %</progress>`
 	s.page(fmt.Sprintf("/jobs/%d", s.ids["half"]), "Saved state", bar, "&#34;page&#34;: &#34;\\u003c12\\u003e&#34;")
@@ -285,17 +277,14 @@ func TestPaging(t *testing.T) {
 
 // failing is a store whose Stats return an error.
 type failing struct {
-	*sqlitequeue.Store
-	err error
+	jobqueue.Store // nil: nothing else is called
+	err            error
 }
 
 func (f failing) Stats(context.Context) (driver.Stats, error) { return driver.Stats{}, f.err }
 
 func TestStoreErrorsAreExplained(t *testing.T) {
 	t.Parallel()
-	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
 	for _, c := range []struct {
 		err  error
 		code int
@@ -303,30 +292,14 @@ func TestStoreErrorsAreExplained(t *testing.T) {
 	}{
 		{fmt.Errorf("stats: %w", jobqueue.ErrUnavailable), http.StatusServiceUnavailable, "not available"},
 		{fmt.Errorf("stats: %w", jobqueue.ErrSchema), http.StatusInternalServerError, "Run Migrate"},
+		{fmt.Errorf("stats: %w", jobqueue.ErrName), http.StatusBadRequest, "at most 200 bytes of UTF-8 without NUL"},
 		{errors.New("stats: secret"), http.StatusInternalServerError, "The log says why"},
 	} {
 		w := httptest.NewRecorder()
-		h := queueui.New(jobqueue.NewClient(failing{store, c.err}), queueui.Config{})
+		h := queueui.New(jobqueue.NewClient(failing{err: c.err}), queueui.Config{})
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		require.Equal(t, c.code, w.Code, c.err)
 		require.Contains(t, w.Body.String(), c.text)
 		require.NotContains(t, w.Body.String(), "stats:")
-	}
-}
-
-func TestInvalidNamesAreRefused(t *testing.T) {
-	s := setup(t, queueui.Config{})
-	name := strings.Repeat("x", 201)
-	for path, form := range map[string]url.Values{
-		"/jobs?queue=" + name: nil, "/jobs?kind=" + name: nil,
-		"/bulk/retry":   {"state": {"failed"}, "kind": {name}},
-		"/queues/pause": {"queue": {name}}, "/queues/resume": {"queue": {name}}, "/schedules/pause": {"name": {name}},
-	} {
-		w := s.do("GET", path)
-		if form != nil {
-			w = s.post(path, form)
-		}
-		require.Equal(t, http.StatusBadRequest, w.Code, "%s %v", path, form)
-		require.Contains(t, w.Body.String(), "at most 200 bytes of UTF-8 without NUL")
 	}
 }
