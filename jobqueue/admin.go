@@ -46,11 +46,7 @@ func (f Filter) forDriver() driver.Filter {
 
 // Get returns a job, unfinished or from the history, or ErrNotFound.
 func (c *Client) Get(ctx context.Context, id int64) (*Job, error) {
-	return get(ctx, c.store, id)
-}
-
-func get(ctx context.Context, s Store, id int64) (*Job, error) {
-	d, err := s.Get(ctx, id)
+	d, err := c.store.Get(ctx, id)
 	if err != nil {
 		return nil, failed(err, "get job %d", id)
 	}

@@ -85,7 +85,7 @@ func (w *Worker) callback(ctx, base context.Context, id int64) (err error) {
 func (w *Worker) tryCallback(ctx, base context.Context, id int64) error {
 	io, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
-	job, err := get(io, w.store, id)
+	job, err := NewClient(w.store).Get(io, id)
 	if errors.Is(err, ErrNotFound) || err == nil && job.State != StateCancelled {
 		return nil // it was deleted or retried meanwhile
 	}

@@ -40,7 +40,7 @@ func TestContextOfAJob(t *testing.T) {
 			},
 			Backoff: func(int) time.Duration { return time.Millisecond },
 		}
-		_, stop := run(t, m, cfg, func(ctx context.Context, job *Job) error {
+		stop := run(t, m, cfg, func(ctx context.Context, job *Job) error {
 			handled = append(handled, ctx.Value(contextKey{}))
 			if len(handled) == 1 {
 				return errors.New("another attempt, please")
@@ -68,7 +68,7 @@ func TestNilContextOfAJob(t *testing.T) {
 		m := newModel()
 		m.add(time.Now(), time.Now(), 2)
 		cfg := WorkerConfig{Context: func(context.Context, *Job) context.Context { return nil }}
-		_, stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error { return ctx.Err() })
+		stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error { return ctx.Err() })
 		time.Sleep(time.Second)
 		stop()
 		require.Len(t, m.done, 1)
@@ -136,7 +136,7 @@ func TestPanicsFailTheAttempt(t *testing.T) {
 					}
 				}
 				dead := 0
-				_, stop := run(t, m, c.cfg, c.handler, OnFailed(func(ctx context.Context, _ *Job, _ error) error {
+				stop := run(t, m, c.cfg, c.handler, OnFailed(func(ctx context.Context, _ *Job, _ error) error {
 					require.NoError(t, ctx.Err())
 					if dead++; dead == 1 {
 						return (*nilError)(nil)

@@ -279,7 +279,7 @@ func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease)
 	defer cancel()
 	err = w.await(ctx, "look up job", func(ctx context.Context) (err error) {
-		job, err = get(ctx, w.store, id)
+		job, err = NewClient(w.store).Get(ctx, id)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}

@@ -24,15 +24,10 @@ import (
 // waitLimit bounds every wait for something that happens at once on an idle machine.
 const waitLimit = 3 * time.Minute
 
-// newQueue returns a new queue and a client of it.
-func newQueue(t *testing.T) (*sqlitequeue.Store, *jobqueue.Client) {
+// newQueue returns a new queue, whose hook may be nil, and a client of it.
+func newQueue(t *testing.T, hook jobqueue.EnqueueHook) (*sqlitequeue.Store, *jobqueue.Client) {
 	t.Helper()
-	return newQueueWith(t, sqlitequeue.Config{})
-}
-
-func newQueueWith(t *testing.T, cfg sqlitequeue.Config) (*sqlitequeue.Store, *jobqueue.Client) {
-	t.Helper()
-	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), cfg)
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{OnEnqueue: hook})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	require.NoError(t, store.Migrate(t.Context()))
@@ -106,7 +101,7 @@ func (away) RetryAfter() time.Duration { return time.Millisecond }
 
 func TestHandlerDecidesTheResult(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	snoozing := func(err error) func(*jobqueue.Job) error {
 		return func(job *jobqueue.Job) error {
 			if job.Fence < 4 {
@@ -177,7 +172,7 @@ func TestHandlerDecidesTheResult(t *testing.T) {
 // A callback that fails or panics is called again, with the cause of the failure of the job.
 func TestOnFailedRunsUntilItReturns(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	id := enqueue(t, c, jobqueue.Params{Kind: "work", MaxAttempts: 1})
 	var runs atomic.Int32
 	causes := make(chan error, 10)
@@ -215,7 +210,7 @@ func TestOnFailedRunsUntilItReturns(t *testing.T) {
 // ended.
 func TestStopWaitsForHandlers(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	for range 30 {
 		enqueue(t, c, jobqueue.Params{Kind: "work"})
 	}
@@ -246,7 +241,7 @@ func TestStopWaitsForHandlers(t *testing.T) {
 
 func TestSaveChecksWhatItIsGiven(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	id := enqueue(t, c, jobqueue.Params{Kind: "work"})
 	kept := make(chan *jobqueue.Job, 1)
 	_, ended := runWorker(t, store, jobqueue.WorkerConfig{}, func(w *jobqueue.Worker) {
@@ -273,7 +268,7 @@ func TestSaveChecksWhatItIsGiven(t *testing.T) {
 
 func TestRunChecksItsConfiguration(t *testing.T) {
 	t.Parallel()
-	store, _ := newQueue(t)
+	store, _ := newQueue(t, nil)
 	refused := func(want string, cfg jobqueue.WorkerConfig) {
 		t.Helper()
 		require.ErrorContains(t, jobqueue.NewWorker(store, cfg).Run(t.Context()), want)
@@ -306,7 +301,7 @@ func TestRunChecksItsConfiguration(t *testing.T) {
 
 func TestManyNeedsAFittingState(t *testing.T) {
 	t.Parallel()
-	_, c := newQueue(t)
+	_, c := newQueue(t, nil)
 	for _, state := range []jobqueue.State{0, jobqueue.StateWaiting, jobqueue.StateRunning, jobqueue.StateSucceeded} {
 		_, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: state})
 		require.ErrorIs(t, err, jobqueue.ErrState)

@@ -28,7 +28,7 @@ func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 		runs := 0
 		var log strings.Builder
 		cfg := WorkerConfig{Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		_, stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error {
+		stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error {
 			if runs++; runs > 1 {
 				return nil
 			}
@@ -37,17 +37,13 @@ func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 			return nil
 		})
 		time.Sleep(5 * time.Second)
-		m.mu.Lock()
-		m.dead = true
-		m.mu.Unlock()
+		m.locked(func() { m.dead = true })
 		cut := time.Now()
 		e := <-ends
 		require.ErrorIs(t, e.cause, ErrLeaseLost)
 		require.Less(t, e.at.Sub(cut), 30*time.Second, "before anybody else may claim the job")
 		require.Greater(t, e.at.Sub(cut), 15*time.Second)
-		m.mu.Lock()
-		m.dead = false
-		m.mu.Unlock()
+		m.locked(func() { m.dead = false })
 		time.Sleep(10 * time.Second)
 		stop()
 		require.Len(t, m.done, 1)
@@ -62,11 +58,9 @@ func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 		m := newModel()
 		j := m.add(time.Now(), time.Now(), 2)
 		var starts []time.Time
-		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute},
+		stop := run(t, m, WorkerConfig{Timeout: time.Minute},
 			func(ctx context.Context, job *Job) error {
-				m.mu.Lock()
-				starts = append(starts, time.Now())
-				m.mu.Unlock()
+				m.locked(func() { starts = append(starts, time.Now()) })
 				if job.Attempt == 1 {
 					time.Sleep(time.Hour)
 					return errors.New("much too late")
@@ -92,7 +86,7 @@ func TestCallbackIsNotStuckBeforeItsOwnTimeout(t *testing.T) {
 		j := m.add(time.Now(), time.Now(), 2)
 		j.MaxAttempts = 1
 		calls := 0
-		_, stop := run(t, m, WorkerConfig{Timeout: 5 * time.Minute},
+		stop := run(t, m, WorkerConfig{Timeout: 5 * time.Minute},
 			func(ctx context.Context, _ *Job) error {
 				<-ctx.Done()
 				return context.Cause(ctx)
@@ -116,7 +110,7 @@ func TestRescuesAreLessThanHalfALeaseApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
 		began := time.Now()
-		_, stop := run(t, m, WorkerConfig{Lease: 30 * time.Second}, succeed)
+		stop := run(t, m, WorkerConfig{Lease: 30 * time.Second}, succeed)
 		time.Sleep(time.Hour)
 		stop()
 		require.Less(t, m.rescues[0].Sub(began), 15*time.Second)
@@ -131,7 +125,7 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
-		_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{
+		stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{
 			"usual": {}, "none": {Retention: KeepNone, RetentionFailed: time.Hour},
 			"ever": {Retention: KeepForever, RetentionFailed: KeepForever},
 		}}, succeed)
@@ -164,7 +158,7 @@ func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				m := newModel()
-				_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: c.queue}}, succeed)
+				stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: c.queue}}, succeed)
 				time.Sleep(10 * time.Hour)
 				stop()
 				f := driver.PurgeFilter{State: driver.StateSucceeded, Queue: DefaultQueue, Age: 7 * 24 * time.Hour}
@@ -180,7 +174,7 @@ func TestPurgeGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
 		m.old = 12_000
-		_, stop := run(t, m, WorkerConfig{}, succeed)
+		stop := run(t, m, WorkerConfig{}, succeed)
 		time.Sleep(23 * time.Hour)
 		m.mu.Lock()
 		require.Equal(t, []int64{0, 5000, 10_000, 12_000, 12_000}, m.purged[:5])
@@ -198,12 +192,11 @@ func TestLongPurgeLetsOthersWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
 		m.old = 1e9
-		_, stop := run(t, m, WorkerConfig{}, succeed)
+		stop := run(t, m, WorkerConfig{}, succeed)
 		time.Sleep(2 * time.Minute)
-		left := func() int {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return m.old
+		left := func() (n int) {
+			m.locked(func() { n = m.old })
+			return n
 		}
 		before := left()
 		time.Sleep(time.Second)
@@ -220,7 +213,7 @@ func TestCancelSignalTriggersAHeartbeat(t *testing.T) {
 		m := newModel()
 		j := m.add(time.Now(), time.Now(), 2)
 		ends := make(chan error, 1)
-		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, _ *Job) error {
+		stop := run(t, m, WorkerConfig{}, func(ctx context.Context, _ *Job) error {
 			<-ctx.Done()
 			ends <- context.Cause(ctx)
 			return nil
@@ -234,9 +227,7 @@ func TestCancelSignalTriggersAHeartbeat(t *testing.T) {
 		require.Equal(t, 1, m.heartbeats)
 		require.Empty(t, ends, "it is not cancelled")
 
-		m.mu.Lock()
-		j.cancel = true
-		m.mu.Unlock()
+		m.locked(func() { j.cancel = true })
 		m.signal(driver.Signal{Cancel: j.ID})
 		synctest.Wait() // without any time passing
 		require.Len(t, ends, 1)
@@ -253,7 +244,7 @@ func TestLateHeartbeatDoesNotCancelTheNextAttempt(t *testing.T) {
 		m := newModel()
 		m.slowHeartbeat = time.Second
 		j := m.add(time.Now(), time.Now(), 2)
-		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, job *Job) error {
+		stop := run(t, m, WorkerConfig{}, func(ctx context.Context, job *Job) error {
 			if job.Attempt == 1 {
 				time.Sleep(2500 * time.Millisecond)
 				return errAway
@@ -266,14 +257,10 @@ func TestLateHeartbeatDoesNotCancelTheNextAttempt(t *testing.T) {
 			}
 		}, WithBackoff(func(int) time.Duration { return time.Millisecond }))
 		time.Sleep(2 * time.Second)
-		m.mu.Lock()
-		j.cancel = true
-		m.mu.Unlock()
+		m.locked(func() { j.cancel = true })
 		m.signal(driver.Signal{Cancel: j.ID}) // the response arrives during the second attempt
 		time.Sleep(10 * time.Millisecond)
-		m.mu.Lock()
-		j.cancel = false // as Retry does
-		m.mu.Unlock()
+		m.locked(func() { j.cancel = false }) // as Retry does
 		time.Sleep(time.Minute)
 		stop()
 		require.Equal(t, driver.Complete, m.done[j.ID].action)
@@ -317,7 +304,7 @@ func TestCallsHaveATimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &silent{newModel(), map[string][]time.Time{}}
-		_, stop := run(t, s, WorkerConfig{Schedules: []Schedule{
+		stop := run(t, s, WorkerConfig{Schedules: []Schedule{
 			{Name: "s", When: Every(time.Hour), Params: Params{Kind: "work"}},
 		}}, succeed)
 		time.Sleep(5 * time.Minute)

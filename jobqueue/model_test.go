@@ -1,9 +1,10 @@
 package jobqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,17 +33,18 @@ type model struct {
 	// refuse, when not nil, makes exchanges with such a result change nothing and fail permanently.
 	refuse func(driver.Result) bool
 
-	dead       bool // every call fails
-	claims     int
-	heartbeats int
-	released   int
-	rescues    []time.Time
-	largest    int // bytes of the results of one exchange, or of the states of one Save
-	purges     map[driver.PurgeFilter]int
-	old        int     // succeeded jobs older than any retention
-	callbacks  []int64 // of cancelled jobs, that are due
-	called     []int64 // … and have returned
-	purged     []int64 // after which the succeeded jobs were purged
+	dead        bool // every call fails
+	claims      int
+	mostClaimed int // limit of one claim
+	heartbeats  int
+	released    int
+	rescues     []time.Time
+	largest     int // bytes of the results of one exchange, or of the states of one Save
+	purges      map[driver.PurgeFilter]int
+	old         int     // succeeded jobs older than any retention
+	callbacks   []int64 // of cancelled jobs, that are due
+	called      []int64 // … and have returned
+	purged      []int64 // after which the succeeded jobs were purged
 }
 
 type modelJob struct {
@@ -90,27 +92,33 @@ func (m *model) signal(s driver.Signal) {
 	}
 }
 
-func (m *model) call(ctx context.Context) (unlock func(), err error) {
+// call locks m, unless it returns an error.
+func (m *model) call(ctx context.Context) error {
 	m.mu.Lock()
-	if err := ctx.Err(); err != nil {
-		m.mu.Unlock()
-		return nil, err
+	err := ctx.Err()
+	if err == nil && m.dead {
+		err = errAway
 	}
-	if m.dead {
+	if err != nil {
 		m.mu.Unlock()
-		return nil, errAway
 	}
-	return m.mu.Unlock, nil
+	return err
+}
+
+// locked calls f with m locked.
+func (m *model) locked(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
 }
 
 func (m *model) Migrated(context.Context) (bool, error) { return true, nil }
 
 func (m *model) Register(ctx context.Context, _ string, _ []string, lease time.Duration) (int64, error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return 0, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	m.next++
 	m.workers[m.next] = time.Now().Add(lease)
 	return m.next, nil
@@ -119,12 +127,11 @@ func (m *model) Register(ctx context.Context, _ string, _ []string, lease time.D
 func (m *model) Heartbeat(
 	ctx context.Context, worker int64, lease time.Duration,
 ) (cancelled []int64, alive bool, err error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return nil, false, err
 	}
 	defer time.Sleep(m.slowHeartbeat)
-	defer unlock()
+	defer m.mu.Unlock()
 	m.heartbeats++
 	if _, alive = m.workers[worker]; alive {
 		m.workers[worker] = time.Now().Add(lease)
@@ -157,11 +164,10 @@ func (m *model) Save(_ context.Context, _ int64, states []driver.Saved) error {
 }
 
 func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res driver.ExchangeResponse, err error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return res, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	if m.fault != nil {
 		if err := m.fault(false); err != nil {
 			return res, err
@@ -172,6 +178,9 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 		size += o.Size()
 	}
 	m.largest = max(m.largest, size)
+	for _, c := range x.Claims {
+		m.mostClaimed = max(m.mostClaimed, c.Limit)
+	}
 	for _, o := range x.Results {
 		if m.refuse != nil && m.refuse(o) {
 			return res, Permanent(errAway)
@@ -210,9 +219,8 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 	}
 	if x.LookAhead {
 		for _, j := range m.jobs {
-			if d := time.Until(j.RunAt); j.lease == 0 && d > 0 && !j.visible.After(time.Now()) &&
-				(res.Next == 0 || d < res.Next) {
-				res.Next = d
+			if j.lease == 0 && !j.visible.After(time.Now()) {
+				res.AddNext(time.Until(j.RunAt))
 			}
 		}
 	}
@@ -234,21 +242,17 @@ func (m *model) due(w driver.ClaimRequest) []*modelJob {
 			due = append(due, j)
 		}
 	}
-	sort.Slice(due, func(a, b int) bool {
-		if due[a].Priority != due[b].Priority {
-			return due[a].Priority < due[b].Priority
-		}
-		return due[a].cursor().Before(due[b].cursor())
+	slices.SortFunc(due, func(a, b *modelJob) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.cursor().Compare(b.cursor()))
 	})
 	return due[:min(len(due), w.Limit)]
 }
 
 func (m *model) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (n int, err error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return 0, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	kept := map[driver.Lease]bool{}
 	for _, l := range keep {
 		kept[l] = true
@@ -269,21 +273,19 @@ func (m *model) Release(ctx context.Context, worker int64, keep []driver.Lease, 
 }
 
 func (m *model) Rescue(ctx context.Context, _ bool) (int, error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return 0, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	m.rescues = append(m.rescues, time.Now())
 	return 0, nil
 }
 
 func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	if j := m.done[id]; j != nil {
 		state := driver.StateSucceeded
 		if j.action == driver.Cancel {
@@ -302,11 +304,10 @@ func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
 }
 
 func (m *model) NextCancelled(ctx context.Context, _ []string, _ time.Duration) (id int64, err error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return 0, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	if len(m.callbacks) > 0 {
 		id, m.callbacks = m.callbacks[0], m.callbacks[1:]
 	}
@@ -314,11 +315,10 @@ func (m *model) NextCancelled(ctx context.Context, _ []string, _ time.Duration) 
 }
 
 func (m *model) CallbackDone(ctx context.Context, id int64, _ time.Time) error {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	m.called = append(m.called, id)
 	return nil
 }
@@ -326,11 +326,10 @@ func (m *model) CallbackDone(ctx context.Context, id int64, _ time.Time) error {
 func (m *model) AddMinutes(context.Context, []driver.Minute) error { return nil }
 
 func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (n int, last int64, err error) {
-	unlock, err := m.call(ctx)
-	if err != nil {
+	if err := m.call(ctx); err != nil {
 		return 0, 0, err
 	}
-	defer unlock()
+	defer m.mu.Unlock()
 	if f.State == driver.StateSucceeded {
 		n = min(m.old, 5000)
 		m.old -= n

@@ -57,9 +57,8 @@ type Params struct {
 	// enqueues commit, whatever their Priority and RunAt; those of one call, and others that wait
 	// together, in the order of their ids. A job has its turn until it has succeeded, failed or
 	// been cancelled, also while it waits for RunAt or for another attempt: with one at a time, the
-	// jobs of a key run in order. The others are held, outside of the index that claims read; on
-	// PostgreSQL they wait in it until a claim finds that they have no turn. At most 200 bytes of
-	// UTF-8 without NUL.
+	// jobs of a key run in order. The others are held; on PostgreSQL they are waiting until a claim
+	// finds that they have no turn. At most 200 bytes of UTF-8 without NUL.
 	//
 	// Turns cost time: a queue full of short jobs with keys runs at about 0.7 of the rate of one
 	// without, and more slowly where its keys are at their limits.

@@ -38,15 +38,10 @@ func TestIdleSchedulesAreReadSeldom(t *testing.T) {
 		yearly, err := Cron("@yearly", time.UTC)
 		require.NoError(t, err)
 		store := &scheduleReads{model: newModel(), when: yearly}
-		w := NewWorker(store, WorkerConfig{Schedules: []Schedule{
-			{Name: "yearly", When: yearly, Params: Params{Kind: "work"}}}})
-		Handle(w, "work", func(context.Context, *Job, any) error { return nil })
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx) }()
+		stop := run(t, store, WorkerConfig{Schedules: []Schedule{
+			{Name: "yearly", When: yearly, Params: Params{Kind: "work"}}}}, succeed)
 		time.Sleep(time.Hour)
-		cancel()
-		require.NoError(t, <-done)
+		stop()
 		require.Greater(t, len(store.at), 100)
 		for i := 1; i < len(store.at); i++ {
 			require.GreaterOrEqual(t, store.at[i].Sub(store.at[i-1]), 30*time.Second)

@@ -16,7 +16,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 // times collects the RunAt of jobs.
@@ -83,7 +82,7 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 func TestScheduleCatchesUp(t *testing.T) {
 	t.Parallel()
 	for catchUp, want := range map[int]int{0: 1, 3: 3, 100: 10, -1: 0} {
-		store, c := newQueue(t)
+		store, c := newQueue(t, nil)
 		// The next time is in half a day.
 		daily, err := jobqueue.Cron(fmt.Sprintf("0 %d * * *", now().Add(12*time.Hour).Hour()), time.UTC)
 		require.NoError(t, err)
@@ -108,7 +107,7 @@ func TestScheduleCatchesUp(t *testing.T) {
 
 func TestScheduleDoesNotOverlap(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	const pass = 10 * interval
 	started, finish := make(chan time.Time, 10), make(chan struct{})
 	runWorker(t, store, scheduled(often, func(s *jobqueue.Schedule) { s.Overlap = false }), func(w *jobqueue.Worker) {
@@ -128,7 +127,7 @@ func TestScheduleDoesNotOverlap(t *testing.T) {
 
 func TestSchedulePausesResumesAndRuns(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	for _, change := range []func(context.Context, string) error{c.PauseSchedule, c.ResumeSchedule, c.RunSchedule} {
 		require.ErrorIs(t, change(t.Context(), "s"), jobqueue.ErrNotFound)
 	}
@@ -164,7 +163,7 @@ func TestSchedulePausesResumesAndRuns(t *testing.T) {
 // A rule that is deployed later wins, and workers of an earlier version do not bring theirs back.
 func TestScheduleOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	store, c := newQueue(t)
+	store, c := newQueue(t, nil)
 	var old times
 	runWorker(t, store, scheduled(often), old.handle)
 	old.wait(t, 2)
@@ -179,7 +178,7 @@ func TestScheduleOfAnotherVersion(t *testing.T) {
 
 func TestScheduleDisappearsAfterAMonth(t *testing.T) {
 	t.Parallel()
-	store, _ := newQueue(t)
+	store, _ := newQueue(t, nil)
 	began := now()
 	recent := driver.Schedule{Name: "recent", Spec: "x", NextAt: began.AddDate(0, 0, -29)}
 	require.NoError(t, store.PutSchedule(t.Context(), recent))
@@ -210,7 +209,7 @@ func TestRefusedScheduleStopsNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	store, _ := newQueueWith(t, sqlitequeue.Config{OnEnqueue: hook})
+	store, _ := newQueue(t, hook)
 	cfg := scheduled(often, func(s *jobqueue.Schedule) { s.Name, s.Params.Queue = "first", "refused" })
 	cfg.Schedules = append(cfg.Schedules, scheduled(often).Schedules...)
 	first := driver.Schedule{Name: "first", Spec: often.String(), NextAt: now()} // due at the start

@@ -14,12 +14,11 @@ import (
 func TestRunReturnsInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		handler  time.Duration
-		ignores  bool
-		shutdown time.Duration
-		away     bool
-		least    time.Duration
-		most     time.Duration
+		handler     time.Duration
+		ignores     bool
+		shutdown    time.Duration
+		away        bool
+		least, most time.Duration
 	}{
 		"idle": {0, false, 10 * time.Second, false, 0, 10 * time.Millisecond},
 		"waits for the handler": {3 * time.Second, false, 10 * time.Second, false, 2 * time.Second,
@@ -40,14 +39,10 @@ func TestRunReturnsInTime(t *testing.T) {
 				if c.handler > 0 {
 					m.add(time.Now(), time.Now(), 2)
 				}
-				_, stop := run(t, m, WorkerConfig{ShutdownTimeout: c.shutdown}, func(ctx context.Context,
-					_ *Job) error {
-					return work(ctx, c.handler, c.ignores)
-				})
+				stop := run(t, m, WorkerConfig{ShutdownTimeout: c.shutdown},
+					func(ctx context.Context, _ *Job) error { return work(ctx, c.handler, c.ignores) })
 				time.Sleep(500 * time.Millisecond)
-				m.mu.Lock()
-				m.dead = c.away
-				m.mu.Unlock()
+				m.locked(func() { m.dead = c.away })
 				took := stop()
 				require.GreaterOrEqual(t, took, c.least)
 				require.LessOrEqual(t, took, c.most)
@@ -112,7 +107,7 @@ func TestRunWaitsForCallbacksOfCancelledJobs(t *testing.T) {
 					}
 					return err
 				}
-				_, stop := run(t, m, WorkerConfig{}, succeed, OnFailed(callback))
+				stop := run(t, m, WorkerConfig{}, succeed, OnFailed(callback))
 				time.Sleep(time.Second)
 				took := stop()
 				require.InDelta(t, c.took, took, float64(100*time.Millisecond))
@@ -130,7 +125,7 @@ func TestCallbackIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := withCancelledJob()
 		failures := 2
-		_, stop := run(t, m, WorkerConfig{}, succeed, OnFailed(func(context.Context, *Job, error) error {
+		stop := run(t, m, WorkerConfig{}, succeed, OnFailed(func(context.Context, *Job, error) error {
 			if failures--; failures >= 0 {
 				return errAway
 			}

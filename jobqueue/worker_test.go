@@ -21,16 +21,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // run starts a worker in a synctest bubble and returns a function that stops it and returns how
 // long that took.
-func run(
-	t *testing.T, m Store, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption,
-) (w *Worker, stop func() time.Duration) {
-	w = NewWorker(m, cfg)
+func run(t *testing.T, m Store, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption) (stop func() time.Duration) {
+	w := NewWorker(m, cfg)
 	Handle(w, "work", func(ctx context.Context, job *Job, _ any) error { return h(ctx, job) }, opts...)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	return w, func() time.Duration {
+	return func() time.Duration {
 		begin := time.Now()
 		cancel()
 		require.NoError(t, <-done)
@@ -66,7 +64,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 		var failure error
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel()
-			_, stop := run(t, m,
+			stop := run(t, m,
 				WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {}, "other": {MaxWorkers: 1}}}, succeed)
 			type inserted struct {
 				*modelJob
@@ -82,9 +80,8 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 						queue = "other"
 					}
 					j := m.addTo(queue, time.Now().Add(a.Delay), time.Now().Add(a.Commit), a.Priority)
-					m.mu.Lock()
-					jobs = append(jobs, inserted{j, a, time.Now().Add(max(a.Delay, a.Commit))})
-					m.mu.Unlock()
+					due := time.Now().Add(max(a.Delay, a.Commit))
+					m.locked(func() { jobs = append(jobs, inserted{j, a, due}) })
 					if a.Notified {
 						time.AfterFunc(a.Commit,
 							func() { m.signal(driver.Signal{Queue: queue, In: time.Until(j.RunAt)}) })
@@ -115,7 +112,7 @@ func TestLateCommitDoesNotWaitForAPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
-		_, stop := run(t, m, WorkerConfig{PollInterval: time.Hour}, succeed)
+		stop := run(t, m, WorkerConfig{PollInterval: time.Hour}, succeed)
 		time.Sleep(5 * time.Second)
 		const commit = 300 * time.Millisecond
 		late := m.add(time.Now(), time.Now().Add(commit), 2)
@@ -127,9 +124,8 @@ func TestLateCommitDoesNotWaitForAPoll(t *testing.T) {
 		time.Sleep(commit / 3)
 		m.signal(driver.Signal{Queue: DefaultQueue}) // of the late job
 		state := func() (found bool, claims int) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return !late.claimed.IsZero(), m.claims
+			m.locked(func() { found, claims = !late.claimed.IsZero(), m.claims })
+			return found, claims
 		}
 		time.Sleep(10 * time.Millisecond)
 		found, _ := state()
@@ -148,7 +144,7 @@ func TestIdleWorkerPollsSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
-		_, stop := run(t, m, WorkerConfig{}, succeed)
+		stop := run(t, m, WorkerConfig{}, succeed)
 		time.Sleep(100 * time.Second)
 		stop()
 		require.InDelta(t, 100, m.claims, 15)
@@ -183,10 +179,8 @@ func TestFailingExchangesLoseNothing(t *testing.T) {
 					events[e.Job.ID] = append(events[e.Job.ID], e.Type)
 				}
 			}}
-			_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
-				m.mu.Lock()
-				runs[job.ID]++
-				m.mu.Unlock()
+			stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+				m.locked(func() { runs[job.ID]++ })
 				return nil
 			})
 			time.Sleep(5 * time.Minute)
@@ -235,7 +229,7 @@ func TestEveryAttemptIsReportedOnce(t *testing.T) {
 				a := attempt{e.Job.ID, e.Job.Attempt}
 				reported[a] = append(reported[a], e.Type)
 			}}
-			_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+			stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
 				if job.Attempt < 3 {
 					return errAway
 				}
@@ -297,7 +291,7 @@ func TestLargeJobsAreExchangedInParts(t *testing.T) {
 		}
 		start := make(chan struct{})
 		cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {MaxWorkers: n}}}
-		_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+		stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
 			<-start
 			require.NoError(t, job.Save(strings.Repeat("x", 60_000)))
 			if job.Attempt == 1 {
@@ -306,10 +300,7 @@ func TestLargeJobsAreExchangedInParts(t *testing.T) {
 			return nil
 		})
 		synctest.Wait()
-		m.mu.Lock()
-		released := m.released
-		m.mu.Unlock()
-		require.Positive(t, released, "the first claim did not know their size")
+		m.locked(func() { require.Positive(t, m.released, "the first claim did not know their size") })
 		close(start)
 		time.Sleep(time.Minute)
 		stop()
@@ -351,11 +342,9 @@ func TestRefusedResultIsIsolated(t *testing.T) {
 			}
 		}
 		m.refuse = func(o driver.Result) bool { return o.ID == bad.ID && o.Action == driver.Complete && o.Fence == 1 }
-		_, stop := run(t, m, WorkerConfig{}, succeed)
+		stop := run(t, m, WorkerConfig{}, succeed)
 		time.Sleep(30 * time.Second)
-		m.mu.Lock()
-		require.Len(t, m.done, 99)
-		m.mu.Unlock()
+		m.locked(func() { require.Len(t, m.done, 99) })
 		time.Sleep(time.Minute)
 		stop()
 		require.Len(t, m.done, 100)
@@ -370,13 +359,12 @@ func TestFarJobDoesNotHideOthers(t *testing.T) {
 		m := newModel()
 		m.add(time.Now().AddDate(5000, 0, 0), time.Now(), 1)
 		j := m.add(time.Now().Add(3*time.Second), time.Now(), 2)
-		_, stop := run(t, m, WorkerConfig{PollInterval: time.Hour}, succeed)
+		stop := run(t, m, WorkerConfig{PollInterval: time.Hour}, succeed)
 		time.Sleep(time.Second)
 		m.signal(driver.Signal{Queue: DefaultQueue, In: 1<<63 - 1})
-		claims := func() int {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return m.claims
+		claims := func() (n int) {
+			m.locked(func() { n = m.claims })
+			return n
 		}
 		before := claims()
 		time.Sleep(time.Second)
@@ -387,41 +375,24 @@ func TestFarJobDoesNotHideOthers(t *testing.T) {
 	})
 }
 
-// claimLimits records the limits of claims.
-type claimLimits struct {
-	*model
-	most int
-}
-
-func (l *claimLimits) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
-	for _, c := range x.Claims {
-		l.mu.Lock()
-		l.most = max(l.most, c.Limit)
-		l.mu.Unlock()
-	}
-	return l.model.Exchange(ctx, x)
-}
-
 // While a queue has few jobs its claims are small, and need not take turns with those of others.
 func TestClaimsAreLargeOnlyWhileThereAreManyJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &claimLimits{model: newModel()}
+		m := newModel()
 		cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {MaxWorkers: 2000}}}
-		_, stop := run(t, l, cfg, succeed)
+		stop := run(t, m, cfg, succeed)
 		for range 100 {
-			l.add(time.Now(), time.Now(), 2)
+			m.add(time.Now(), time.Now(), 2)
 			time.Sleep(100 * time.Millisecond)
 		}
-		l.mu.Lock()
-		require.Equal(t, smallClaim, l.most)
-		l.mu.Unlock()
+		m.locked(func() { require.Equal(t, smallClaim, m.mostClaimed) })
 		for range 5000 {
-			l.add(time.Now(), time.Now(), 2)
+			m.add(time.Now(), time.Now(), 2)
 		}
 		time.Sleep(time.Minute)
 		stop()
-		require.Greater(t, l.most, 2000-1)
-		require.Len(t, l.done, 5100)
+		require.GreaterOrEqual(t, m.mostClaimed, 2000)
+		require.Len(t, m.done, 5100)
 	})
 }

@@ -15,29 +15,23 @@ import (
 
 func (u *ui) funcs() template.FuncMap {
 	return template.FuncMap{
-		"path":   func(s string) string { return u.cfg.Prefix + s },
-		"count":  count,
-		"group":  group,
-		"age":    age,
-		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
-		"left":   left,
-		"never":  never,
-		"stamp":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
-		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
-		"pretty": pretty,
-		"short":  short,
-		"last":   last,
-		"action": func(s jobqueue.ScheduleInfo, action, label string) scheduleAction {
-			return scheduleAction{Name: s.Name, Action: action, Label: label}
-		},
+		"path":     func(s string) string { return u.cfg.Prefix + s },
+		"count":    count,
+		"group":    group,
+		"age":      age,
+		"ago":      func(t time.Time) string { return ago(time.Since(t)) },
+		"left":     left,
+		"never":    never,
+		"stamp":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"pretty":   pretty,
+		"short":    short,
+		"last":     last,
 		"since":    since,
 		"progress": progress,
 		"query":    func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
 	}
 }
-
-// scheduleAction is a button of a schedule.
-type scheduleAction struct{ Name, Action, Label string }
 
 // count groups the digits of n, and marks a count above StatsLimit with a plus sign.
 func count(n int) string {

@@ -83,7 +83,7 @@ func TestSchedules(t *testing.T) {
 		schedules, err := s.client.Schedules(t.Context())
 		return err == nil && len(schedules) == 1
 	}, time.Minute, 5*time.Millisecond)
-	s.page("/q/", "sweep &lt;all&gt;", "Schedules", "Run now")
+	s.page("/q/", "sweep &lt;all&gt;", "Schedules", `formaction="/q/schedules/run"`)
 	name := url.Values{"name": {"sweep <all>"}}
 	s.page(s.submit("/q/schedules/pause", name), "paused", "Resume: schedule sweep &lt;all&gt;")
 	require.True(t, schedule().Paused)

@@ -159,15 +159,12 @@ func (f failure) Error() string { return f.message }
 // fail shows why a request failed, and logs what the page does not show.
 func (u *ui) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failure{http.StatusInternalServerError, "This did not work. The log says why."}
-	logged := true
 	switch {
 	case errors.As(err, &f):
-		logged = false
 	case errors.Is(err, jobqueue.ErrNotFound):
 		f = failure{http.StatusNotFound, "This does not exist, or it has been deleted from the history."}
-		logged = false
 	case errors.Is(err, jobqueue.ErrName):
-		f, logged = failure{http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL."}, false
+		f = failure{http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL."}
 	case errors.Is(err, jobqueue.ErrSchema):
 		f.message = "The queue's tables are missing or of another version. Run Migrate of its store."
 	case errors.Is(err, errSlowSearch):
@@ -175,7 +172,7 @@ func (u *ui) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, jobqueue.ErrUnavailable) || r.Context().Err() != nil:
 		f = failure{http.StatusServiceUnavailable, "The queue's database is not available. Try again in a moment."}
 	}
-	if logged {
+	if f.status >= http.StatusInternalServerError {
 		u.cfg.Logger.ErrorContext(r.Context(), "job page", "path", r.URL.Path, "error", err)
 	}
 	_ = u.render(w, r, f.status, "error", http.StatusText(f.status), f.message)
@@ -195,7 +192,7 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return u.render(w, r, http.StatusOK, "queues", "Queues",
-		queuesData{Stats: stats, Schedules: schedules, Lines: lines, MayChange: !u.cfg.ReadOnly})
+		queuesData{Stats: stats, Schedules: schedules, Lines: lines})
 }
 
 // queuesData is the first page.
@@ -203,7 +200,6 @@ type queuesData struct {
 	jobqueue.Stats
 	Schedules []jobqueue.ScheduleInfo
 	Lines     map[string]string // points, by queue
-	MayChange bool
 }
 
 const pageSize = 50

@@ -12,8 +12,7 @@ import (
 // Hub passes signals to the workers of this process. The zero Hub is ready to use.
 type Hub struct {
 	mu   sync.RWMutex
-	next int
-	subs map[int]func(driver.Signal) bool
+	subs map[*func(driver.Signal) bool]struct{}
 }
 
 // Subscribe has f called with every signal until the returned function is called. Before it returns
@@ -21,17 +20,15 @@ type Hub struct {
 func (h *Hub) Subscribe(f func(driver.Signal) bool) (unsubscribe func()) {
 	h.mu.Lock()
 	if h.subs == nil {
-		h.subs = map[int]func(driver.Signal) bool{}
+		h.subs = map[*func(driver.Signal) bool]struct{}{}
 	}
-	id := h.next
-	h.next++
-	h.subs[id] = f
+	h.subs[&f] = struct{}{}
 	h.mu.Unlock()
 	f(driver.Signal{})
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.subs, id)
+		delete(h.subs, &f)
 	}
 }
 
@@ -39,8 +36,8 @@ func (h *Hub) Subscribe(f func(driver.Signal) bool) (unsubscribe func()) {
 func (h *Hub) Emit(s driver.Signal) (started bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	for _, f := range h.subs {
-		started = f(s) || started
+	for f := range h.subs {
+		started = (*f)(s) || started
 	}
 	return started
 }
