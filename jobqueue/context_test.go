@@ -75,32 +75,23 @@ func TestNilContextOfAJob(t *testing.T) {
 	})
 }
 
-// nilError is the type of a nil pointer in an error, of which every method panics.
-type nilError struct {
-	text      string
-	permanent bool
-	after     time.Duration
+// panicIn is an error of which the method of that name panics.
+type panicIn string
+
+func (e panicIn) called(method string) {
+	if method == string(e) {
+		panic("no " + method)
+	}
 }
 
-func (e *nilError) Error() string { return e.text }
-
-// permanentNil has another method that panics.
-type permanentNil struct{ *nilError }
-
-func (permanentNil) Error() string     { return "permanent?" }
-func (e permanentNil) Permanent() bool { return e.permanent }
-
-// laterNil has another method that panics.
-type laterNil struct{ *nilError }
-
-func (laterNil) Error() string               { return "later?" }
-func (e laterNil) RetryAfter() time.Duration { return e.after }
+func (e panicIn) Error() string             { e.called("Error"); return "error" }
+func (e panicIn) Permanent() bool           { e.called("Permanent"); return false }
+func (e panicIn) RetryAfter() time.Duration { e.called("RetryAfter"); return 0 }
 
 // Functions of the program and methods of its errors that panic fail the attempt like a handler
 // that panics. They do not end the process.
 func TestPanicsFailTheAttempt(t *testing.T) {
 	t.Parallel()
-	const invalid = "panic: runtime error: invalid memory address"
 	returns := func(err error) HandlerFunc { return func(context.Context, *Job) error { return err } }
 	backoff := func(int) time.Duration { panic("no patience") }
 	for name, c := range map[string]struct {
@@ -114,9 +105,9 @@ func TestPanicsFailTheAttempt(t *testing.T) {
 		"Backoff of a stuck handler": {WorkerConfig{Backoff: backoff, Timeout: time.Second},
 			func(context.Context, *Job) error { time.Sleep(2 * time.Minute); return nil },
 			"(and the backoff: panic: no patience)"},
-		"Error":      {WorkerConfig{}, returns((*nilError)(nil)), invalid},
-		"Permanent":  {WorkerConfig{}, returns(permanentNil{}), invalid},
-		"RetryAfter": {WorkerConfig{}, returns(laterNil{}), invalid},
+		"Error":      {WorkerConfig{}, returns(panicIn("Error")), "panic: no Error"},
+		"Permanent":  {WorkerConfig{}, returns(panicIn("Permanent")), "panic: no Permanent"},
+		"RetryAfter": {WorkerConfig{}, returns(panicIn("RetryAfter")), "panic: no RetryAfter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +130,7 @@ func TestPanicsFailTheAttempt(t *testing.T) {
 				stop := run(t, m, c.cfg, c.handler, OnFailed(func(ctx context.Context, _ *Job, _ error) error {
 					require.NoError(t, ctx.Err())
 					if dead++; dead == 1 {
-						return (*nilError)(nil)
+						return panicIn("Error")
 					}
 					return nil
 				}))

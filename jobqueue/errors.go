@@ -81,7 +81,6 @@ type snoozeError time.Duration
 func (e snoozeError) RetryAfter() time.Duration { return time.Duration(e) }
 func (e snoozeError) Error() string             { return fmt.Sprintf("jobqueue: snooze for %v", time.Duration(e)) }
 
-// panicError is the error of a handler that panicked.
 type panicError struct {
 	value any
 	stack string

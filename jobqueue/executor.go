@@ -55,7 +55,6 @@ func (w *Worker) executor(ctx context.Context) {
 	}
 }
 
-// exchange is an exchange in progress.
 type exchange struct {
 	driver.ExchangeRequest
 	lease *lease

@@ -95,7 +95,6 @@ type InsertResult struct {
 	Duplicate bool
 }
 
-// newJob returns the job that a store has returned as d.
 func newJob(d *driver.Job) Job {
 	j := Job{
 		ID: d.ID, Queue: d.Queue, Kind: d.Kind, Priority: d.Priority, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts,
@@ -110,7 +109,6 @@ func newJob(d *driver.Job) Job {
 	return j
 }
 
-// newJobs returns the jobs that a store has returned as ds.
 func newJobs(ds []*driver.Job) []*Job {
 	jobs := make([]*Job, len(ds))
 	for i, d := range ds {
@@ -173,10 +171,13 @@ type Running struct{ job *Job }
 
 // Saved returns what the handler has saved with Save during this attempt, nil if nothing.
 func (r Running) Saved() json.RawMessage {
-	if r.job.attempt == nil {
+	a := r.job.attempt
+	if a == nil {
 		return nil
 	}
-	return r.job.attempt.savedNow()
+	a.lease.owner.mu.Lock()
+	defer a.lease.owner.mu.Unlock()
+	return a.saved
 }
 
 // EncodeSaved encodes v for SaveTx. It returns an error if the handler has called Save, because the

@@ -84,7 +84,6 @@ func (q *queue) wake() {
 	q.wakes++
 }
 
-// measure adds the time of one handler to the average.
 func (q *queue) measure(took time.Duration) {
 	took = max(took, time.Microsecond)
 	if q.meanTime == 0 {

@@ -25,14 +25,6 @@ func (a *attempt) save(state json.RawMessage) error {
 	return nil
 }
 
-// savedNow returns the argument of the last save, nil if there was none.
-func (a *attempt) savedNow() json.RawMessage {
-	w := a.lease.owner
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return a.saved
-}
-
 // saveLoop stores what handlers have saved: at once, and then at most once every savePause. The
 // result of an attempt contains the last value too.
 func (w *Worker) saveLoop(ctx context.Context) {

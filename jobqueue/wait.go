@@ -43,7 +43,6 @@ const (
 	waitBatch    = 10_000           // jobs of a statement
 )
 
-// waiting is a call of Wait.
 type waiting struct {
 	id    int64
 	since time.Time

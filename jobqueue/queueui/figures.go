@@ -28,7 +28,6 @@ const (
 	chartHeight = 100
 )
 
-// line is a line of a chart.
 type line struct {
 	Class, Name string
 	Points      string
@@ -40,7 +39,6 @@ type chart struct {
 	Lines       []line
 }
 
-// figuresData is the page of a queue's figures.
 type figuresData struct {
 	Queue        string
 	Span         span

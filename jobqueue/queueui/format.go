@@ -41,7 +41,6 @@ func count(n int) string {
 	return group(n)
 }
 
-// group groups digits.
 func group(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

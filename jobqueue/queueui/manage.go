@@ -26,7 +26,6 @@ var notes = map[string]string{
 
 var errNoAction = failure{http.StatusNotFound, "This action does not exist."}
 
-// changeJob retries or cancels a job.
 func (u *ui) changeJob(w http.ResponseWriter, r *http.Request) error {
 	id, err := jobID(r)
 	if err != nil {
@@ -53,7 +52,6 @@ func (u *ui) changeJob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// changeQueue pauses or resumes the queue that the form names.
 func (u *ui) changeQueue(w http.ResponseWriter, r *http.Request) error {
 	return u.changeNamed(w, r, "queue", map[string]func(context.Context, string) error{
 		"pause":  func(ctx context.Context, queue string) error { return u.client.Pause(ctx, queue, time.Time{}) },
@@ -61,7 +59,6 @@ func (u *ui) changeQueue(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// changeSchedule pauses, resumes or runs the schedule that the form names.
 func (u *ui) changeSchedule(w http.ResponseWriter, r *http.Request) error {
 	return u.changeNamed(w, r, "name", map[string]func(context.Context, string) error{
 		"pause": u.client.PauseSchedule, "resume": u.client.ResumeSchedule, "run": u.client.RunSchedule,
@@ -94,7 +91,6 @@ var bulkActions = map[string][]jobqueue.State{
 	},
 }
 
-// bulkData is the confirmation of a bulk action.
 type bulkData struct {
 	Filter jobqueue.Filter
 	Action string
@@ -110,7 +106,6 @@ func bulkFilter(r *http.Request) (jobqueue.Filter, error) {
 	return jobqueue.Filter{State: states[i], Queue: r.Form.Get("queue"), Kind: r.Form.Get("kind")}, nil
 }
 
-// confirmBulk asks for a confirmation.
 func (u *ui) confirmBulk(w http.ResponseWriter, r *http.Request) error {
 	f, err := bulkFilter(r)
 	if err != nil {
@@ -119,7 +114,6 @@ func (u *ui) confirmBulk(w http.ResponseWriter, r *http.Request) error {
 	return u.render(w, r, http.StatusOK, "bulk", "Confirmation", bulkData{Filter: f, Action: r.PathValue("action")})
 }
 
-// bulk changes all jobs of a list.
 func (u *ui) bulk(w http.ResponseWriter, r *http.Request) error {
 	f, err := bulkFilter(r)
 	if err != nil {

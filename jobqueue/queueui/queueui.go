@@ -113,7 +113,6 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	})
 }
 
-// page is the data of every template.
 type page struct {
 	Title    string // Config.Title
 	Heading  string
@@ -210,7 +209,6 @@ var states = []jobqueue.State{
 	jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled,
 }
 
-// table is a table of jobs.
 type table struct {
 	Jobs       []*jobqueue.Job
 	AllStates  bool   // the jobs may have different states
@@ -298,7 +296,6 @@ func query(f jobqueue.Filter, key, value string) string {
 	return "?" + v.Encode()
 }
 
-// jobData is one job.
 type jobData struct {
 	*jobqueue.Job
 	Steps             []step
