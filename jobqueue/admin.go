@@ -85,10 +85,7 @@ func (c *Client) Search(ctx context.Context, text string, before int64) (jobs []
 	if text == "" {
 		return nil, 0, errors.New("jobqueue: search: the text is empty")
 	}
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		return nil, 0, fmt.Errorf("jobqueue: search: %w", err)
-	}
+	encoded, _ := json.Marshal(text) // cannot fail
 	found, from, err := c.store.Search(ctx, string(encoded[1:len(encoded)-1]), before, maxFound)
 	switch {
 	case err != nil:

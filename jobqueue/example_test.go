@@ -273,16 +273,10 @@ func ExampleParams_limits() {
 	store, remove := open()
 	defer remove()
 	client := jobqueue.NewClient(store)
-	limit := func(customer string) int {
-		if customer == "paying" {
-			return 5
-		}
-		return 2
-	}
-	for _, customer := range []string{"free", "paying"} {
+	for customer, limit := range map[string]int{"free": 2, "paying": 5} {
 		for range 10 {
 			_, err := client.Enqueue(context.Background(), jobqueue.Params{
-				Kind: "render", Queue: customer, LimitKey: customer, KeyLimit: limit(customer),
+				Kind: "render", Queue: customer, LimitKey: customer, KeyLimit: limit,
 			})
 			if err != nil {
 				log.Fatal(err)

@@ -202,11 +202,9 @@ func (p Params) record() (driver.Record, error) {
 	if len(p.Meta) == 0 {
 		return r, nil
 	}
-	if r.Meta, err = json.Marshal(p.Meta); err == nil && len(r.Meta) > maxMeta {
-		err = fmt.Errorf("%d bytes are more than %d", len(r.Meta), maxMeta)
-	}
-	if err != nil {
-		return r, fmt.Errorf("jobqueue: Meta of kind %q: %w", p.Kind, err)
+	r.Meta, _ = json.Marshal(p.Meta) // cannot fail
+	if len(r.Meta) > maxMeta {
+		return r, fmt.Errorf("jobqueue: Meta of kind %q: %d bytes are more than %d", p.Kind, len(r.Meta), maxMeta)
 	}
 	return r, nil
 }

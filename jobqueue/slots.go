@@ -65,15 +65,13 @@ func (w *Worker) adjustSlots(ctx context.Context, q *queue) (enough bool) {
 	if target < held && time.Since(q.slotsUsed) < slotKeep {
 		target = held
 	}
+	if target < held { // so that no claim uses them meanwhile
+		target = max(target, q.inUse())
+		q.slots = min(q.slots, target)
+	}
 	w.mu.Unlock()
 	if l == nil || target == held {
 		return true
-	}
-	if target < held { // so that no claim uses them meanwhile
-		w.mu.Lock()
-		target = max(target, q.inUse())
-		q.slots = min(q.slots, target)
-		w.mu.Unlock()
 	}
 	io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 	defer cancel()

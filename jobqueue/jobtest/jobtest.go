@@ -10,6 +10,7 @@
 package jobtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -71,10 +72,7 @@ func Run(
 			again.Go(func() { _ = client.Retry(ctx, enqueued.ID) }) // an error: it starts by itself already
 		}
 	}
-	if p.Queue == "" {
-		p.Queue = jobqueue.DefaultQueue
-	}
-	cfg.Queues = map[string]jobqueue.QueueConfig{p.Queue: {MaxWorkers: 1}}
+	cfg.Queues = map[string]jobqueue.QueueConfig{cmp.Or(p.Queue, jobqueue.DefaultQueue): {MaxWorkers: 1}}
 	cfg.Schedules = nil
 	putOff := func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
 		return func(ctx context.Context, job *jobqueue.Job) error {

@@ -26,6 +26,7 @@
 package queuetrace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,10 +101,7 @@ func New(cfg Config) (*Tracing, error) {
 func (t *Tracing) OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
 	byQueue := map[string][]jobqueue.Params{}
 	for _, p := range ps {
-		queue := p.Queue
-		if queue == "" {
-			queue = jobqueue.DefaultQueue
-		}
+		queue := cmp.Or(p.Queue, jobqueue.DefaultQueue)
 		byQueue[queue] = append(byQueue[queue], p)
 	}
 	for queue, ps := range byQueue {

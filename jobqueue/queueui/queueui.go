@@ -14,6 +14,7 @@ package queueui
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"html/template"
@@ -53,12 +54,8 @@ type ui struct {
 
 // New returns the pages of client's queue.
 func New(client *jobqueue.Client, cfg Config) http.Handler {
-	if cfg.Title == "" {
-		cfg.Title = "Jobs"
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Title = cmp.Or(cfg.Title, "Jobs")
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	cfg.Prefix = strings.TrimRight(cfg.Prefix, "/")
 	u := &ui{client: client, cfg: cfg, pages: map[string]*template.Template{}}
 	for _, name := range []string{"queues", "figures", "jobs", "search", "job", "bulk", "error"} {
