@@ -180,11 +180,13 @@ func (p Params) record() (driver.Record, error) {
 	case r.AfterGroup != "" && r.LimitKey != "":
 		return r, fmt.Errorf("jobqueue: a job of kind %q has both AfterGroup and LimitKey", p.Kind)
 	case r.AfterGroup != "" && r.AfterGroup == r.Group:
-		return r, fmt.Errorf("jobqueue: a job of kind %q would wait for itself: it is in the group %q", p.Kind, p.Group)
+		return r, fmt.Errorf("jobqueue: a job of kind %q would wait for itself: it is in the group %q",
+			p.Kind, p.Group)
 	case r.Priority < 1 || r.Priority > driver.Priorities:
 		return r, fmt.Errorf("jobqueue: priority %d of kind %q is not 1 to %d", p.Priority, p.Kind, driver.Priorities)
 	case r.MaxAttempts > math.MaxInt32:
-		return r, fmt.Errorf("jobqueue: MaxAttempts %d of kind %q is more than %d", p.MaxAttempts, p.Kind, math.MaxInt32)
+		return r, fmt.Errorf("jobqueue: MaxAttempts %d of kind %q is more than %d",
+			p.MaxAttempts, p.Kind, math.MaxInt32)
 	case year < 1 || year > 9999:
 		return r, fmt.Errorf("jobqueue: RunAt of kind %q is in the year %d, not 1 to 9999", p.Kind, year)
 	}

@@ -208,7 +208,8 @@ func TestHeldJobsGroupsAndMetadata(t *testing.T) {
 func TestSavedState(t *testing.T) {
 	s := setup(t, queueui.Config{})
 	save := func(w *jobqueue.Worker) {
-		jobqueue.Handle(w, "bind", func(_ context.Context, job *jobqueue.Job, state any) error { return job.Save(state) })
+		jobqueue.Handle(w, "bind",
+			func(_ context.Context, job *jobqueue.Job, state any) error { return job.Save(state) })
 	}
 	for name, state := range map[string]any{
 		"half": map[string]any{"progress": 0.505, "page": "<12>"}, "over": map[string]any{"progress": 7},
