@@ -274,7 +274,8 @@ func TestRunChecksItsConfiguration(t *testing.T) {
 		require.ErrorContains(t, jobqueue.NewWorker(store, cfg).Run(t.Context()), want)
 	}
 	for want, queues := range map[string][]jobqueue.QueueConfig{
-		"Limit": {{Limit: -1}, {Limit: 10_001}},
+		`queue "default" has MaxWorkers -1`: {{MaxWorkers: -1}},
+		"Limit":                             {{Limit: -1}, {Limit: 10_001}},
 		"invalid Rate": {{Rate: jobqueue.Rate{N: -1}}, {Rate: jobqueue.Rate{N: 1}},
 			{Rate: jobqueue.Rate{N: 10, Per: time.Microsecond}}, {Rate: jobqueue.Rate{Per: time.Second}},
 			{Rate: jobqueue.Rate{N: 1, Per: time.Second, Burst: -1}}},

@@ -325,8 +325,6 @@ func TestHandleRefusesInvalidRegistrations(t *testing.T) {
 	require.NoError(t, w.Run(ctx))
 	require.Panics(t, func() { Handle(w, "late", nothing) })
 	require.ErrorContains(t, w.Run(ctx), "Run called twice")
-	bad := NewWorker(newModel(), WorkerConfig{Queues: map[string]QueueConfig{"q": {MaxWorkers: -1}}})
-	require.ErrorContains(t, bad.Run(t.Context()), `queue "q" has MaxWorkers -1`)
 }
 
 // One result that the database never accepts does not block the others.
