@@ -44,7 +44,11 @@ type Job struct {
 }
 
 // DecodeMeta returns the Meta of a job, without what cannot be decoded.
-func DecodeMeta(text []byte) (meta map[string]string) {
+func DecodeMeta(text []byte) map[string]string {
+	if len(text) == 0 {
+		return nil
+	}
+	var meta map[string]string
 	_ = json.Unmarshal(text, &meta)
 	return meta
 }
