@@ -65,21 +65,11 @@ type startInput struct {
 	UserAgent string `header:"User-Agent" hidden:"true"`
 }
 
-type codeInput struct{ Body codeBody }
-
-type deviceSessionInput struct{ Body deviceCodeBody }
-
 type deviceSessionOutput struct {
 	Status       int
 	CacheControl string        `header:"Cache-Control"`
 	SetCookie    []http.Cookie `header:"Set-Cookie"`
 	Body         *loginState
-}
-
-// answer is an answer that is not cached.
-type answer[T any] struct {
-	CacheControl string `header:"Cache-Control"`
-	Body         T
 }
 
 // registerDevices adds the sign-in by a code (RFC 8628) with the operation of registerSession.
@@ -141,7 +131,7 @@ func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[d
 	}}, nil
 }
 
-func (o *operations) deviceLogin(ctx context.Context, in *deviceSessionInput) (*deviceSessionOutput, error) {
+func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody]) (*deviceSessionOutput, error) {
 	login, err := o.service.DeviceLogin(ctx, in.Body.DeviceCode)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
@@ -153,14 +143,13 @@ func (o *operations) deviceLogin(ctx context.Context, in *deviceSessionInput) (*
 		return nil, refusal(err)
 	}
 	annotate(ctx, login.UserID)
+	state := stateOf(login)
 	return &deviceSessionOutput{
-		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.devices.of(login)},
-		Body: &loginState{UserID: login.UserID, Method: auth.MethodSession,
-			Session: &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}},
+		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.devices.of(login)}, Body: &state,
 	}, nil
 }
 
-func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[deviceAsking], error) {
+func (o *operations) findDevice(ctx context.Context, in *input[codeBody]) (*answer[deviceAsking], error) {
 	d, err := o.service.Device(ctx, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
@@ -174,7 +163,7 @@ func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[dev
 	}}, nil
 }
 
-func (o *operations) confirmDevice(ctx context.Context, in *codeInput) (*struct{}, error) {
+func (o *operations) confirmDevice(ctx context.Context, in *input[codeBody]) (*struct{}, error) {
 	err := o.service.ConfirmDevice(ctx, principal(ctx).UserID, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)

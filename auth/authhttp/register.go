@@ -48,16 +48,13 @@ const tag = "Sign-in"
 // JSON may escape.
 const maxLoginBody = 8 << 10
 
-type loginInput struct{ Body loginBody }
+// input is a request with a JSON body.
+type input[T any] struct{ Body T }
 
-type loginOutput struct {
+// answer is an answer that is not cached.
+type answer[T any] struct {
 	CacheControl string `header:"Cache-Control"`
-	Body         loginAnswer
-}
-
-type meOutput struct {
-	CacheControl string `header:"Cache-Control"`
-	Body         loginState
+	Body         T
 }
 
 type cookieOutput struct {
@@ -246,8 +243,7 @@ func principal(ctx context.Context) auth.Principal {
 	return p
 }
 
-// signIn exchanges the code.
-func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
+func (o *operations) signIn(ctx context.Context, in *input[loginBody]) (auth.Login, error) {
 	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx), "")
 	if !isGuess(err) {
 		notCounted(ctx)
@@ -258,39 +254,37 @@ func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, er
 	return login, nil
 }
 
-func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOutput, error) {
+func (o *operations) loginCookie(ctx context.Context, in *input[loginBody]) (*cookieOutput, error) {
 	login, err := o.signIn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	session := &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
-	return &cookieOutput{
-		CacheControl: "no-store",
-		SetCookie:    *o.cookie.of(login),
-		Body:         loginState{UserID: login.UserID, Method: auth.MethodSession, Session: session},
-	}, nil
+	return &cookieOutput{CacheControl: "no-store", SetCookie: *o.cookie.of(login), Body: stateOf(login)}, nil
 }
 
-func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+// stateOf returns the state of who has signed in.
+func stateOf(l auth.Login) loginState {
+	session := &loginSession{CreatedAt: l.CreatedAt, ExpiresAt: l.ExpiresAt}
+	return loginState{UserID: l.UserID, Method: auth.MethodSession, Session: session}
+}
+
+func (o *operations) login(ctx context.Context, in *input[loginBody]) (*answer[loginAnswer], error) {
 	login, err := o.signIn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return &loginOutput{
-		CacheControl: "no-store",
-		Body: loginAnswer{
-			Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
-		},
-	}, nil
+	return &answer[loginAnswer]{"no-store", loginAnswer{
+		Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
+	}}, nil
 }
 
-func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
+func (o *operations) me(ctx context.Context, _ *struct{}) (*answer[loginState], error) {
 	p := principal(ctx)
 	state := loginState{UserID: p.UserID, Method: p.Method}
 	if p.Method == auth.MethodSession {
 		state.Session = &loginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
 	}
-	return &meOutput{CacheControl: "no-store", Body: state}, nil
+	return &answer[loginState]{"no-store", state}, nil
 }
 
 // registerLogout adds a sign-out, which deletes the cookie if there is one.
