@@ -49,7 +49,7 @@ func (s *server) registerLessons(api huma.API) {
 		Errors:      []int{http.StatusNotFound},
 	}), func(ctx context.Context, in *lessonPath) (*output[finishedLesson], error) {
 		l, err := s.svc.FinishLesson(ctx, teacher(ctx), in.ID.UUID)
-		return &output[finishedLesson]{finishedLesson{wire.LessonOf(l), wire.CountsOf(l.Counts)}}, problem("path", err)
+		return &output[finishedLesson]{finishedLesson{wire.LessonOf(l), wire.SegmentCounts(l.Counts)}}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
