@@ -14,7 +14,7 @@ func TestLessonFromRecordingToRecord(t *testing.T) {
 		lesson := e.lesson(session)
 		segment := e.upload(lesson, recording("b"), part{name: "sequence", value: "1"}).want(202).str("segment_id")
 		e.upload(lesson, part{name: "sequence", value: "0"}, recording("a")).want(202)
-		require.Empty(t, filterNil(e.work()))
+		require.NoError(t, e.work())
 
 		got := e.do("GET", "/audio-segments/"+segment, nil).want(200)
 		require.Equal(t, "transcribed", got.str("state"))
@@ -33,16 +33,7 @@ func TestLessonFromRecordingToRecord(t *testing.T) {
 		e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(404, "no_active_session")
 
 		e.do("DELETE", "/profiles/"+profile, nil).want(204)
-		require.Empty(t, filterNil(e.work()))
+		require.NoError(t, e.work())
 		require.Empty(t, e.files())
 	})
-}
-
-func filterNil(errs []error) (out []error) {
-	for _, err := range errs {
-		if err != nil {
-			out = append(out, err)
-		}
-	}
-	return out
 }

@@ -106,7 +106,9 @@ func problem(t *testing.T, w *httptest.ResponseRecorder) httpapi.Problem {
 	var p httpapi.Problem
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
 	require.Equal(t, w.Code, p.Status)
+	require.Equal(t, http.StatusText(w.Code), p.Title)
 	require.NotEmpty(t, p.Code)
+	require.NotEmpty(t, p.Detail)
 	require.Equal(t, w.Header().Get("X-Request-Id"), p.Instance)
 	return p
 }
