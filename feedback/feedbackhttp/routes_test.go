@@ -38,9 +38,7 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	t.Parallel()
 	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New(),
 		document: apitest.Parse(t, document(t))}
-	all := routes(t)
-	require.Len(t, all, 35)
-	for _, r := range all {
+	for _, r := range routes(t) {
 		for _, who := range []string{uuid.NewString(), "nobody"} {
 			for _, body := range []any{nil, object{}, "{broken"} {
 				path := strings.NewReplacer("{profile_id}", "x", "{record_id}", uuid.NewString(), "{session_id}", "x",
