@@ -118,7 +118,7 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 }
 
 func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[deviceStarted], error) {
-	d, secret, err := o.service.StartDevice(ctx, browser(in.UserAgent), clientOf(ctx))
+	d, secret, err := o.Service.StartDevice(ctx, browser(in.UserAgent), clientOf(ctx))
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -132,7 +132,7 @@ func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[d
 }
 
 func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody]) (*deviceSessionOutput, error) {
-	login, err := o.service.DeviceLogin(ctx, in.Body.DeviceCode)
+	login, err := o.Service.DeviceLogin(ctx, in.Body.DeviceCode)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
 	}
@@ -145,12 +145,12 @@ func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody])
 	annotate(ctx, login.UserID)
 	state := stateOf(login)
 	return &deviceSessionOutput{
-		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.devices.of(login)}, Body: &state,
+		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.Devices.of(login)}, Body: &state,
 	}, nil
 }
 
 func (o *operations) findDevice(ctx context.Context, in *input[codeBody]) (*answer[deviceAsking], error) {
-	d, err := o.service.Device(ctx, in.Body.Code)
+	d, err := o.Service.Device(ctx, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
 	}
@@ -164,7 +164,7 @@ func (o *operations) findDevice(ctx context.Context, in *input[codeBody]) (*answ
 }
 
 func (o *operations) confirmDevice(ctx context.Context, in *input[codeBody]) (*struct{}, error) {
-	err := o.service.ConfirmDevice(ctx, principal(ctx).UserID, in.Body.Code)
+	err := o.Service.ConfirmDevice(ctx, principal(ctx).UserID, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
 	}
@@ -184,7 +184,7 @@ func codeRefusal(err error) error {
 }
 
 func (o *operations) sessions(ctx context.Context, _ *struct{}) (*answer[sessionList], error) {
-	sessions, err := o.service.Sessions(ctx, principal(ctx).UserID)
+	sessions, err := o.Service.Sessions(ctx, principal(ctx).UserID)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -205,7 +205,7 @@ func (o *operations) endSession(ctx context.Context, in *struct {
 	if _, err := hex.Decode(hash[:], []byte(in.ID)); err != nil {
 		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
 	}
-	switch err := o.service.EndSession(ctx, principal(ctx).UserID, hash); {
+	switch err := o.Service.EndSession(ctx, principal(ctx).UserID, hash); {
 	case errors.Is(err, auth.ErrNoSession):
 		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
 	case err != nil:
