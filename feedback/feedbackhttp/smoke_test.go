@@ -2,6 +2,7 @@ package feedbackhttp_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,8 +23,15 @@ func TestLessonFromRecordingToRecord(t *testing.T) {
 		require.Equal(t, []any{object{"text": "Said b.", "start_ms": 0.0, "end_ms": 1200.0, "doubtful": false}},
 			got.json["sentences"])
 		finished := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+		require.Equal(t, "finished", finished.str("state"))
 		require.Equal(t, "Said a.\nSaid b.", finished.str("transcript"))
 		require.Equal(t, 2.0, finished.json["summary"].(object)["transcribed"])
+		e.upload(lesson, recording("c")).want(202) // uploads often trail the finish
+		e.now.Add(time.Hour)
+		again := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+		require.Equal(t, object{"total": 3.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 2.0, "failed": 0.0},
+			again.json["summary"])
+		require.Equal(t, finished.str("finished_at"), again.str("finished_at"))
 
 		text := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("text")
 		require.Equal(t, "[Said a.\nSaid b.]", text)
