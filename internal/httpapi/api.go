@@ -20,8 +20,8 @@ type Options struct {
 	BasePath                    string
 }
 
-// New is the NewAPI of package feedbackhttp, which describes it. Errors are answered as a [Problem];
-// [Wrap] logs the unexpected ones.
+// New is the NewAPI of package feedbackhttp, which describes it. Errors are answered as a
+// [Problem]; [Wrap] logs the unexpected ones.
 func New(mux *http.ServeMux, o Options) huma.API {
 	config := huma.DefaultConfig(o.Title, o.Version)
 	config.Info.Description = o.Description
