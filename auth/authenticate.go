@@ -43,7 +43,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 		return Principal{}, ErrInvalidToken
 	}
 	if err != nil {
-		return Principal{}, s.storeFault(ctx, "find session", err)
+		return Principal{}, err
 	}
 	if !s.now().Before(session.ExpiresAt) {
 		return Principal{}, ErrInvalidToken
@@ -57,10 +57,12 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 	}, nil
 }
 
-func (s *Service) findSession(ctx context.Context, hash TokenHash) (Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	return s.store.Session(ctx, hash)
+func (s *Service) findSession(ctx context.Context, hash TokenHash) (session Session, err error) {
+	err = s.ask(ctx, "find session", func(ctx context.Context) (err error) {
+		session, err = s.store.Session(ctx, hash)
+		return err
+	}, ErrNoSession)
+	return session, err
 }
 
 // AuthenticateDevelopment returns the user with the given name, without any proof, where
@@ -74,25 +76,25 @@ func (s *Service) AuthenticateDevelopment(ctx context.Context, name string) (Pri
 	if !ok {
 		return Principal{}, fmt.Errorf("%w: malformed development name", ErrInvalidToken)
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	user, err := s.store.User(ctx, id, s.now())
+	p := Principal{Method: MethodDevelopment}
+	err := s.ask(ctx, "find development user", func(ctx context.Context) (err error) {
+		p.UserID, err = s.store.User(ctx, id, s.now())
+		return err
+	})
 	if err != nil {
-		return Principal{}, s.storeFault(ctx, "find development user", err)
+		return Principal{}, err
 	}
-	return Principal{UserID: user, Method: MethodDevelopment}, nil
+	return p, nil
 }
 
 // Identity returns a user's identity at the platform, for programs that call the platform on the
 // user's behalf. It fails with [ErrNoUser] if there is no such user. The identity is
 // personal data: keep it out of logs and of answers to clients.
-func (s *Service) Identity(ctx context.Context, userID uuid.UUID) (Identity, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	id, err := s.store.Identity(ctx, userID)
-	if err != nil && !errors.Is(err, ErrNoUser) {
-		return Identity{}, s.storeFault(ctx, "find identity", err)
-	}
+func (s *Service) Identity(ctx context.Context, userID uuid.UUID) (id Identity, err error) {
+	err = s.ask(ctx, "find identity", func(ctx context.Context) (err error) {
+		id, err = s.store.Identity(ctx, userID)
+		return err
+	}, ErrNoUser)
 	return id, err
 }
 
@@ -103,33 +105,25 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	if err := s.store.DeleteSession(ctx, hash); err != nil {
-		return s.storeFault(ctx, "delete session", err)
-	}
-	return nil
+	return s.deleteSession(ctx, hash)
+}
+
+func (s *Service) deleteSession(ctx context.Context, hash TokenHash) error {
+	return s.ask(ctx, "delete session", func(ctx context.Context) error { return s.store.DeleteSession(ctx, hash) })
 }
 
 // DeleteUser deletes a user and ends all its sessions. Delete first what the program keeps of
 // the user: the next sign-in of the same person creates another user.
 func (s *Service) DeleteUser(ctx context.Context, userID uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	if err := s.store.DeleteUser(ctx, userID); err != nil {
-		return s.storeFault(ctx, "delete user", err)
-	}
-	return nil
+	return s.ask(ctx, "delete user", func(ctx context.Context) error { return s.store.DeleteUser(ctx, userID) })
 }
 
 // LogoutAll ends all sessions of a user, as when a phone is lost or a user leaves, and returns how
 // many there were. Devices that the user has confirmed can no longer sign in either.
-func (s *Service) LogoutAll(ctx context.Context, userID uuid.UUID) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	n, err := s.store.DeleteSessions(ctx, userID)
-	if err != nil {
-		return 0, s.storeFault(ctx, "delete sessions", err)
-	}
-	return n, nil
+func (s *Service) LogoutAll(ctx context.Context, userID uuid.UUID) (n int, err error) {
+	err = s.ask(ctx, "delete sessions", func(ctx context.Context) (err error) {
+		n, err = s.store.DeleteSessions(ctx, userID)
+		return err
+	})
+	return n, err
 }

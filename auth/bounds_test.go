@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,14 +31,18 @@ func TestMemoryOfUsedCodesIsBounded(t *testing.T) {
 	require.Len(t, used.at, 1, "everything old is forgotten")
 }
 
-// emptyStore is a store that accepts everything and finds nothing.
-type emptyStore struct{ Store }
+// emptyStore is a store that accepts sessions and finds none.
+type emptyStore struct {
+	Store
+	lookups atomic.Int32
+}
 
-func (emptyStore) Session(context.Context, TokenHash) (Session, error) {
+func (s *emptyStore) Session(context.Context, TokenHash) (Session, error) {
+	s.lookups.Add(1)
 	return Session{}, ErrNoSession
 }
 
-func (emptyStore) CreateSession(context.Context, NewSession) (uuid.UUID, error) {
+func (s *emptyStore) CreateSession(context.Context, NewSession) (uuid.UUID, error) {
 	return uuid.UUID{1}, nil
 }
 
@@ -53,7 +58,7 @@ func TestRunningExchangesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := hanging{make(chan struct{})}
-		s, err := New(Config{Store: emptyStore{}, Exchanger: h})
+		s, err := New(Config{Store: &emptyStore{}, Exchanger: h})
 		require.NoError(t, err)
 		var wg sync.WaitGroup
 		for i := range maxExchanges {

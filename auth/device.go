@@ -57,26 +57,26 @@ type NewDevice struct {
 // gains nothing. Name and address are cut to 256 bytes. It fails with [ErrRateLimited] while very
 // many sign-ins are pending.
 func (s *Service) StartDevice(ctx context.Context, name, address string) (_ Device, secret string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
 	now := s.now()
 	n := NewDevice{Device: Device{
 		Name: displayName(name), Address: displayName(address), CreatedAt: now, ExpiresAt: now.Add(deviceLifetime),
 	}}
 	secret = newToken()
 	n.SecretHash, _ = hashToken(secret)
-	for range 5 {
-		n.Code = newCode()
-		err = s.store.CreateDevice(ctx, n, maxPendingDevices)
-		if !errors.Is(err, ErrCodeTaken) {
-			break
+	err = s.ask(ctx, "start sign-in of a device", func(ctx context.Context) (err error) {
+		for range 5 {
+			n.Code = newCode()
+			if err = s.store.CreateDevice(ctx, n, maxPendingDevices); !errors.Is(err, ErrCodeTaken) {
+				break
+			}
 		}
-	}
+		return err
+	}, ErrRateLimited)
 	if errors.Is(err, ErrRateLimited) {
-		return Device{}, "", &ExchangeError{Kind: ErrRateLimited, Message: "too many devices", After: deviceLifetime}
+		err = &ExchangeError{Kind: ErrRateLimited, Message: "too many devices", After: deviceLifetime}
 	}
 	if err != nil {
-		return Device{}, "", s.storeFault(ctx, "start sign-in of a device", err)
+		return Device{}, "", err
 	}
 	return n.Device, secret, nil
 }
@@ -84,17 +84,15 @@ func (s *Service) StartDevice(ctx context.Context, name, address string) (_ Devi
 // Device returns the device that shows a code, for its user to recognise it before
 // [Service.ConfirmDevice]. Case and spaces of the code do not matter. It fails with
 // [ErrDeviceCode].
-func (s *Service) Device(ctx context.Context, code string) (Device, error) {
+func (s *Service) Device(ctx context.Context, code string) (d Device, err error) {
 	code, ok := normalCode(code)
 	if !ok {
 		return Device{}, ErrDeviceCode
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	d, err := s.store.Device(ctx, code, s.now())
-	if err != nil && !errors.Is(err, ErrDeviceCode) {
-		err = s.storeFault(ctx, "find device", err)
-	}
+	err = s.ask(ctx, "find device", func(ctx context.Context) (err error) {
+		d, err = s.store.Device(ctx, code, s.now())
+		return err
+	}, ErrDeviceCode)
 	return d, err
 }
 
@@ -108,13 +106,9 @@ func (s *Service) ConfirmDevice(ctx context.Context, user uuid.UUID, code string
 	if !ok {
 		return ErrDeviceCode
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	err := s.store.ConfirmDevice(ctx, code, user, s.now())
-	if err != nil && !errors.Is(err, ErrDeviceCode) {
-		err = s.storeFault(ctx, "confirm device", err)
-	}
-	return err
+	return s.ask(ctx, "confirm device", func(ctx context.Context) error {
+		return s.store.ConfirmDevice(ctx, code, user, s.now())
+	}, ErrDeviceCode)
 }
 
 // DeviceLogin signs in the device to which [Service.StartDevice] returned the secret, once a user
@@ -125,51 +119,37 @@ func (s *Service) DeviceLogin(ctx context.Context, secret string) (Login, error)
 	if !ok {
 		return Login{}, ErrDeviceCode
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	now := s.now()
-	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(lifetime)}
-	hash, _ := hashToken(login.Token)
-	user, err := s.store.CreateDeviceSession(ctx, device, NewSession{
-		TokenHash: hash, CreatedAt: now, ExpiresAt: login.ExpiresAt, MaxSessions: maxSessions,
-	})
-	if errors.Is(err, ErrDevicePending) || errors.Is(err, ErrDeviceCode) {
+	login, session := s.newSession()
+	err := s.ask(ctx, "sign in device", func(ctx context.Context) (err error) {
+		login.UserID, err = s.store.CreateDeviceSession(ctx, device, session)
+		return err
+	}, ErrDevicePending, ErrDeviceCode)
+	if err != nil {
 		return Login{}, err
 	}
-	if err != nil {
-		return Login{}, s.storeFault(ctx, "sign in device", err)
-	}
-	login.UserID = user
-	s.log.InfoContext(ctx, "signed in", "teacher_id", user, "platform", "device")
+	s.log.InfoContext(ctx, "signed in", "teacher_id", login.UserID, "platform", "device")
 	return login, nil
 }
 
 // Sessions returns the sessions of a user, newest first.
-func (s *Service) Sessions(ctx context.Context, user uuid.UUID) ([]Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	sessions, err := s.store.Sessions(ctx, user, s.now())
-	if err != nil {
-		return nil, s.storeFault(ctx, "list sessions", err)
-	}
-	return sessions, nil
+func (s *Service) Sessions(ctx context.Context, user uuid.UUID) (sessions []Session, err error) {
+	err = s.ask(ctx, "list sessions", func(ctx context.Context) (err error) {
+		sessions, err = s.store.Sessions(ctx, user, s.now())
+		return err
+	})
+	return sessions, err
 }
 
 // EndSession ends the session of a user with the given hash; [ErrNoSession] if there is none.
 func (s *Service) EndSession(ctx context.Context, user uuid.UUID, hash TokenHash) error {
 	session, err := s.findSession(ctx, hash)
-	if err == nil && session.UserID != user {
+	if err != nil {
+		return err
+	}
+	if session.UserID != user {
 		return ErrNoSession
 	}
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		err = s.store.DeleteSession(ctx, hash)
-	}
-	if err != nil && !errors.Is(err, ErrNoSession) {
-		err = s.storeFault(ctx, "end session", err)
-	}
-	return err
+	return s.deleteSession(ctx, hash)
 }
 
 // maxNameBytes is the length of the longest name or address of a device.

@@ -16,11 +16,8 @@
 //
 // [New] returns a [Service] from a [Store] (package sqlstore: PostgreSQL or SQLite) and an
 // [Exchanger] (package miniapp: platforms with the jscode2session interface; package oauth: OAuth 2
-// servers). [Service.Login] starts a session, [Service.Authenticate] returns the user that a token
-// belongs to, [Service.Logout] and [Service.LogoutAll] end sessions, [Service.DeleteUser] deletes a
-// user, and [Service.Run] deletes expired sessions.
-// Package authhttp provides the HTTP endpoints, middleware and cookies, package authtest a fake
-// platform and a conformance suite for exchangers.
+// servers). Package authhttp provides the HTTP endpoints, middleware and cookies, package authtest
+// a fake platform and a conformance suite for exchangers.
 //
 // # Sessions
 //

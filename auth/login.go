@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,55 +46,50 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken, device string) (L
 	}
 	replaces, _ := hashToken(oldToken)
 	if _, err := s.findSession(ctx, replaces); err != nil && !errors.Is(err, ErrNoSession) {
-		// A store that is down is noticed here, before the code is used up.
-		return Login{}, s.storeFault(ctx, "find session", err)
+		return Login{}, err // a store that is down is noticed here, before the code is used up
 	}
 	id, err := s.exchangeOnce(ctx, code)
 	if err != nil {
 		return Login{}, err
 	}
-	login, err := s.createSession(ctx, id, replaces, displayName(device))
+	login, session := s.newSession()
+	session.Identity, session.Replaces, session.Device = id, replaces, displayName(device)
+	err = s.ask(ctx, "create session", func(ctx context.Context) (err error) {
+		login.UserID, err = s.store.CreateSession(ctx, session)
+		return err
+	})
 	if err != nil {
-		return Login{}, s.storeFault(ctx, "create session", err)
+		return Login{}, err
 	}
 	s.log.InfoContext(ctx, "signed in", "teacher_id", login.UserID, "platform", id.Platform)
 	return login, nil
 }
 
-func (s *Service) createSession(
-	ctx context.Context, id Identity, replaces TokenHash, device string,
-) (Login, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
+// newSession returns a sign-in that begins now, and what the store keeps of it.
+func (s *Service) newSession() (Login, NewSession) {
 	now := s.now()
 	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(lifetime)}
 	hash, _ := hashToken(login.Token)
-	var err error
-	login.UserID, err = s.store.CreateSession(ctx, NewSession{
-		Identity:    id,
-		TokenHash:   hash,
-		Device:      device,
-		CreatedAt:   now,
-		ExpiresAt:   login.ExpiresAt,
-		Replaces:    replaces,
-		MaxSessions: maxSessions,
-	})
-	return login, err
+	return login, NewSession{TokenHash: hash, CreatedAt: now, ExpiresAt: login.ExpiresAt, MaxSessions: maxSessions}
 }
 
-// storeFault logs an error of the store, unless the caller has gone away, and returns it.
-func (s *Service) storeFault(ctx context.Context, operation string, err error) error {
-	err = storeError(operation, err)
+// ask calls the store, which is unavailable if it does not answer in time. An error is named and
+// logged, unless it is one of the answers or the caller has gone away.
+func (s *Service) ask(
+	ctx context.Context, operation string, call func(ctx context.Context) error, answers ...error,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := call(ctx)
+	if err == nil || slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) }) {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) {
+		err = Unavailable(err)
+	}
+	err = fmt.Errorf("%s: %w", operation, err)
 	if !errors.Is(err, context.Canceled) {
 		s.log.ErrorContext(ctx, "session store failed", "error", err)
 	}
 	return err
-}
-
-// storeError names the operation. A store that does not answer in time is unavailable.
-func storeError(operation string, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) {
-		err = Unavailable(err)
-	}
-	return fmt.Errorf("%s: %w", operation, err)
 }

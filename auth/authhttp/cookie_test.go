@@ -140,16 +140,11 @@ func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
 	t.Parallel()
 	identify := authhttp.Authenticate(setup(t, options{}).service)
 	_, nobody := identify(t.Context(), http.Header{})
-	_, noDatabase := authhttp.Authenticate(nil)(t.Context(), http.Header{})
 	for code, err := range map[string]error{
-		"token_missing":           nobody,
-		"database_not_configured": noDatabase,
-		"login_code_invalid":      &auth.ExchangeError{Kind: auth.ErrCodeRejected, Message: "secret"},
-		"login_upstream_error":    &auth.ExchangeError{Kind: auth.ErrPlatform, Message: "secret"},
-		"login_not_configured":    auth.ErrNotConfigured,
-		"token_invalid":           auth.ErrInvalidToken,
-		"database_unavailable":    auth.Unavailable(context.DeadlineExceeded),
-		"internal_error":          context.DeadlineExceeded,
+		"token_missing":        nobody,
+		"login_code_invalid":   &auth.ExchangeError{Kind: auth.ErrCodeRejected, Message: "secret"},
+		"login_not_configured": auth.ErrNotConfigured,
+		"internal_error":       context.DeadlineExceeded,
 	} {
 		w := httptest.NewRecorder()
 		authhttp.Refuse(w, httptest.NewRequest(http.MethodGet, "/callback", nil), err)

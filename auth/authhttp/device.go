@@ -65,21 +65,11 @@ type startInput struct {
 	UserAgent string `header:"User-Agent" hidden:"true"`
 }
 
-type codeInput struct{ Body codeBody }
-
-type deviceSessionInput struct{ Body deviceCodeBody }
-
 type deviceSessionOutput struct {
 	Status       int
 	CacheControl string        `header:"Cache-Control"`
 	SetCookie    []http.Cookie `header:"Set-Cookie"`
 	Body         *loginState
-}
-
-// answer is an answer that is not cached.
-type answer[T any] struct {
-	CacheControl string `header:"Cache-Control"`
-	Body         T
 }
 
 // registerDevices adds the sign-in by a code (RFC 8628) with the operation of registerSession.
@@ -128,7 +118,7 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 }
 
 func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[deviceStarted], error) {
-	d, secret, err := o.service.StartDevice(ctx, browser(in.UserAgent), clientOf(ctx))
+	d, secret, err := o.Service.StartDevice(ctx, browser(in.UserAgent), clientOf(ctx))
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -141,8 +131,8 @@ func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[d
 	}}, nil
 }
 
-func (o *operations) deviceLogin(ctx context.Context, in *deviceSessionInput) (*deviceSessionOutput, error) {
-	login, err := o.service.DeviceLogin(ctx, in.Body.DeviceCode)
+func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody]) (*deviceSessionOutput, error) {
+	login, err := o.Service.DeviceLogin(ctx, in.Body.DeviceCode)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
 	}
@@ -153,15 +143,14 @@ func (o *operations) deviceLogin(ctx context.Context, in *deviceSessionInput) (*
 		return nil, refusal(err)
 	}
 	annotate(ctx, login.UserID)
+	state := stateOf(login)
 	return &deviceSessionOutput{
-		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.devices.of(login)},
-		Body: &loginState{UserID: login.UserID, Method: auth.MethodSession,
-			Session: &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}},
+		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.Devices.of(login)}, Body: &state,
 	}, nil
 }
 
-func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[deviceAsking], error) {
-	d, err := o.service.Device(ctx, in.Body.Code)
+func (o *operations) findDevice(ctx context.Context, in *input[codeBody]) (*answer[deviceAsking], error) {
+	d, err := o.Service.Device(ctx, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
 	}
@@ -174,8 +163,8 @@ func (o *operations) findDevice(ctx context.Context, in *codeInput) (*answer[dev
 	}}, nil
 }
 
-func (o *operations) confirmDevice(ctx context.Context, in *codeInput) (*struct{}, error) {
-	err := o.service.ConfirmDevice(ctx, principal(ctx).UserID, in.Body.Code)
+func (o *operations) confirmDevice(ctx context.Context, in *input[codeBody]) (*struct{}, error) {
+	err := o.Service.ConfirmDevice(ctx, principal(ctx).UserID, in.Body.Code)
 	if !errors.Is(err, auth.ErrDeviceCode) {
 		notCounted(ctx)
 	}
@@ -195,7 +184,7 @@ func codeRefusal(err error) error {
 }
 
 func (o *operations) sessions(ctx context.Context, _ *struct{}) (*answer[sessionList], error) {
-	sessions, err := o.service.Sessions(ctx, principal(ctx).UserID)
+	sessions, err := o.Service.Sessions(ctx, principal(ctx).UserID)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -216,7 +205,7 @@ func (o *operations) endSession(ctx context.Context, in *struct {
 	if _, err := hex.Decode(hash[:], []byte(in.ID)); err != nil {
 		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
 	}
-	switch err := o.service.EndSession(ctx, principal(ctx).UserID, hash); {
+	switch err := o.Service.EndSession(ctx, principal(ctx).UserID, hash); {
 	case errors.Is(err, auth.ErrNoSession):
 		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
 	case err != nil:

@@ -51,7 +51,7 @@ func (in *callbackInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (o *operations) registerOAuth(c Config) {
+func (o *operations) registerOAuth() {
 	operation := func(id, path, summary, description string) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: "/auth" + path, Tags: []string{tag},
@@ -70,9 +70,9 @@ func (o *operations) registerOAuth(c Config) {
 func (o *operations) pending(value string) http.Cookie {
 	cookie := http.Cookie{
 		Name: "__Host-sign-in", Value: value, Path: "/", MaxAge: pendingSeconds,
-		HttpOnly: true, Secure: !o.cookie.Insecure, SameSite: http.SameSiteLaxMode,
+		HttpOnly: true, Secure: !o.Cookie.Insecure, SameSite: http.SameSiteLaxMode,
 	}
-	if o.cookie.Insecure {
+	if o.Cookie.Insecure {
 		cookie.Name = "sign-in"
 	}
 	if value == "" {
@@ -84,21 +84,21 @@ func (o *operations) pending(value string) http.Cookie {
 func (o *operations) oauthStart(context.Context, *struct{}) (*redirectOutput, error) {
 	state, verifier := rand.Text(), rand.Text()+rand.Text()
 	return &redirectOutput{
-		Location: o.oauth.AuthCodeURL(state, verifier), CacheControl: "no-store",
+		Location: o.OAuth.AuthCodeURL(state, verifier), CacheControl: "no-store",
 		SetCookie: []http.Cookie{o.pending(state + "." + verifier)},
 	}, nil
 }
 
 func (o *operations) oauthCallback(ctx context.Context, in *callbackInput) (*redirectOutput, error) {
-	out := &redirectOutput{Location: o.oauth.Page + "#sign-in", CacheControl: "no-store"}
+	out := &redirectOutput{Location: o.OAuth.Page + "#sign-in", CacheControl: "no-store"}
 	if err := o.oauthLogin(ctx, in, out); err != nil {
-		out.Location = o.oauth.Page + "#sign-in-failed=" + refusal(err).Code
+		out.Location = o.OAuth.Page + "#sign-in-failed=" + refusal(err).Code
 	}
 	return out, nil
 }
 
 func (o *operations) oauthLogin(ctx context.Context, in *callbackInput, out *redirectOutput) error {
-	if o.service == nil {
+	if o.Service == nil {
 		return notConfigured()
 	}
 	begun := (&http.Request{Header: in.header}).CookiesNamed(o.pending("").Name)
@@ -115,7 +115,7 @@ func (o *operations) oauthLogin(ctx context.Context, in *callbackInput, out *red
 		return &auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}
 	}
 	old, _ := bearerToken(in.header)
-	login, err := o.service.Relogin(ctx, verifier+" "+in.Code, old, browser(in.UserAgent))
+	login, err := o.Service.Relogin(ctx, verifier+" "+in.Code, old, browser(in.UserAgent))
 	if !isGuess(err) {
 		giveBack()
 	}
@@ -123,7 +123,7 @@ func (o *operations) oauthLogin(ctx context.Context, in *callbackInput, out *red
 		return err
 	}
 	annotate(ctx, login.UserID)
-	out.SetCookie = append(out.SetCookie, *o.cookie.of(login))
+	out.SetCookie = append(out.SetCookie, *o.Cookie.of(login))
 	return nil
 }
 

@@ -27,11 +27,8 @@ func document(t *testing.T) []byte {
 
 func TestOpenAPIDocument(t *testing.T) {
 	t.Parallel()
-	text := document(t)
-	require.Less(t, bytes.Index(text, []byte("/auth/miniapp/login")), bytes.Index(text, []byte("/auth/logout")),
-		"one signs in before one signs out")
 	var got bytes.Buffer
-	require.NoError(t, json.Indent(&got, text, "", "  "))
+	require.NoError(t, json.Indent(&got, document(t), "", "  "))
 	got.WriteByte('\n')
 	if *update {
 		require.NoError(t, os.WriteFile("testdata/openapi.json", got.Bytes(), 0o644))

@@ -48,16 +48,13 @@ const tag = "Sign-in"
 // JSON may escape.
 const maxLoginBody = 8 << 10
 
-type loginInput struct{ Body loginBody }
+// input is a request with a JSON body.
+type input[T any] struct{ Body T }
 
-type loginOutput struct {
+// answer is an answer that is not cached.
+type answer[T any] struct {
 	CacheControl string `header:"Cache-Control"`
-	Body         loginAnswer
-}
-
-type meOutput struct {
-	CacheControl string `header:"Cache-Control"`
-	Body         loginState
+	Body         T
 }
 
 type cookieOutput struct {
@@ -86,21 +83,18 @@ type logoutOutput struct {
 //
 // Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
-	o := &operations{
-		api: api, service: c.Service, limit: NewLimiter(c), starts: NewLimiter(c),
-		cookie: c.Cookie, devices: c.Devices, oauth: c.OAuth, eraseData: c.Erase,
-	}
+	o := &operations{Config: c, api: api, limit: NewLimiter(c), starts: NewLimiter(c)}
 	if c.OAuth != nil {
-		o.registerOAuth(c)
+		o.registerOAuth()
 	} else {
-		o.registerLogin(c)
+		o.registerLogin()
 	}
 	if !c.LoginOnly {
-		o.registerSession(c)
+		o.registerSession()
 	}
 }
 
-func (o *operations) registerLogin(c Config) {
+func (o *operations) registerLogin() {
 	operation := huma.Operation{
 		OperationID: "login",
 		Method:      http.MethodPost,
@@ -119,7 +113,7 @@ func (o *operations) registerLogin(c Config) {
 		},
 		Middlewares: huma.Middlewares{o.requireService, o.limited(o.limit), o.keepToken},
 	}
-	if c.Cookie != nil {
+	if o.Cookie != nil {
 		huma.Register(o.api, operation, o.loginCookie)
 	} else {
 		huma.Register(o.api, operation, o.login)
@@ -127,11 +121,11 @@ func (o *operations) registerLogin(c Config) {
 }
 
 // registerSession adds the operations of a user who is signed in.
-func (o *operations) registerSession(c Config) {
+func (o *operations) registerSession() {
 	document := o.api.OpenAPI()
 	document.Tags = append(document.Tags, &huma.Tag{Name: tag, Description: "Sessions of users."})
 	security := []map[string][]string{{"bearer": {}}}
-	if cookie := cmp.Or(c.Cookie, c.Devices); cookie != nil {
+	if cookie := cmp.Or(o.Cookie, o.Devices); cookie != nil {
 		security = append(security, map[string][]string{"cookie": {}})
 		if document.Components.SecuritySchemes == nil {
 			document.Components.SecuritySchemes = map[string]*huma.SecurityScheme{}
@@ -162,25 +156,20 @@ func (o *operations) registerSession(c Config) {
 		"Delete the user and everything of the user",
 		"Deletes the account with everything that it contains, for good, and ends all sessions. "+
 			"Files that belong to it are deleted soon after."), o.erase)
-	if c.Devices != nil {
+	if o.Devices != nil {
 		o.registerDevices(operation)
 	}
 }
 
 type operations struct {
-	api     huma.API
-	service *auth.Service
-	limit   *Limiter
-	starts  *Limiter // of sign-ins by a code
-	cookie  *Cookie  // or nil
-	devices *Cookie  // or nil
-	oauth   *OAuth   // or nil
-
-	eraseData func(ctx context.Context, user uuid.UUID) error // or nil
+	Config
+	api    huma.API
+	limit  *Limiter
+	starts *Limiter // of sign-ins by a code
 }
 
 func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
-	if o.service == nil {
+	if o.Service == nil {
 		httpapi.Refuse(o.api, ctx, notConfigured())
 		return
 	}
@@ -232,7 +221,7 @@ func token(ctx context.Context) string {
 type principalKey struct{}
 
 func (o *operations) requireUser(ctx huma.Context, next func(huma.Context)) {
-	p, err := authenticate(ctx.Context(), o.service, httpapi.Header(ctx))
+	p, err := authenticate(ctx.Context(), o.Service, httpapi.Header(ctx))
 	if err != nil {
 		httpapi.Refuse(o.api, ctx, refusal(err))
 		return
@@ -246,9 +235,8 @@ func principal(ctx context.Context) auth.Principal {
 	return p
 }
 
-// signIn exchanges the code.
-func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
-	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx), "")
+func (o *operations) signIn(ctx context.Context, in *input[loginBody]) (auth.Login, error) {
+	login, err := o.Service.Relogin(ctx, in.Body.Code, token(ctx), "")
 	if !isGuess(err) {
 		notCounted(ctx)
 	}
@@ -258,45 +246,43 @@ func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, er
 	return login, nil
 }
 
-func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOutput, error) {
+func (o *operations) loginCookie(ctx context.Context, in *input[loginBody]) (*cookieOutput, error) {
 	login, err := o.signIn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	session := &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
-	return &cookieOutput{
-		CacheControl: "no-store",
-		SetCookie:    *o.cookie.of(login),
-		Body:         loginState{UserID: login.UserID, Method: auth.MethodSession, Session: session},
-	}, nil
+	return &cookieOutput{CacheControl: "no-store", SetCookie: *o.Cookie.of(login), Body: stateOf(login)}, nil
 }
 
-func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+// stateOf returns the state of who has signed in.
+func stateOf(l auth.Login) loginState {
+	session := &loginSession{CreatedAt: l.CreatedAt, ExpiresAt: l.ExpiresAt}
+	return loginState{UserID: l.UserID, Method: auth.MethodSession, Session: session}
+}
+
+func (o *operations) login(ctx context.Context, in *input[loginBody]) (*answer[loginAnswer], error) {
 	login, err := o.signIn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return &loginOutput{
-		CacheControl: "no-store",
-		Body: loginAnswer{
-			Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
-		},
-	}, nil
+	return &answer[loginAnswer]{"no-store", loginAnswer{
+		Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
+	}}, nil
 }
 
-func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
+func (o *operations) me(ctx context.Context, _ *struct{}) (*answer[loginState], error) {
 	p := principal(ctx)
 	state := loginState{UserID: p.UserID, Method: p.Method}
 	if p.Method == auth.MethodSession {
 		state.Session = &loginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
 	}
-	return &meOutput{CacheControl: "no-store", Body: state}, nil
+	return &answer[loginState]{"no-store", state}, nil
 }
 
 // registerLogout adds a sign-out, which deletes the cookie if there is one.
 func (o *operations) registerLogout(op huma.Operation, end func(context.Context) error) {
 	op.DefaultStatus = http.StatusNoContent
-	cookie := cmp.Or(o.cookie, o.devices)
+	cookie := cmp.Or(o.Cookie, o.Devices)
 	if cookie == nil {
 		huma.Register(o.api, op, func(ctx context.Context, _ *struct{}) (*struct{}, error) { return nil, end(ctx) })
 		return
@@ -313,14 +299,14 @@ func (o *operations) logout(ctx context.Context) error {
 	if principal(ctx).Method != auth.MethodSession {
 		return nil // the development sign-in has no session to end
 	}
-	if err := o.service.Logout(ctx, token(ctx)); err != nil {
+	if err := o.Service.Logout(ctx, token(ctx)); err != nil {
 		return refusal(err)
 	}
 	return nil
 }
 
 func (o *operations) logoutAll(ctx context.Context) error {
-	if _, err := o.service.LogoutAll(ctx, principal(ctx).UserID); err != nil {
+	if _, err := o.Service.LogoutAll(ctx, principal(ctx).UserID); err != nil {
 		return refusal(err)
 	}
 	return nil
@@ -328,12 +314,12 @@ func (o *operations) logoutAll(ctx context.Context) error {
 
 func (o *operations) erase(ctx context.Context) error {
 	user := principal(ctx).UserID
-	if o.eraseData != nil {
-		if err := o.eraseData(ctx, user); err != nil {
+	if o.Erase != nil {
+		if err := o.Erase(ctx, user); err != nil {
 			return eraseRefusal(err)
 		}
 	}
-	if err := o.service.DeleteUser(ctx, user); err != nil {
+	if err := o.Service.DeleteUser(ctx, user); err != nil {
 		return refusal(err)
 	}
 	return nil

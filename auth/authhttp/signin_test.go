@@ -129,72 +129,39 @@ func TestMiddlewareGivesTheUser(t *testing.T) {
 
 func TestDevelopmentHeader(t *testing.T) {
 	t.Parallel()
-	on := options{auth: func(c *auth.Config) { c.AllowDevelopment = true }}
-	who := func(t *testing.T, b *bench, header ...string) reply {
-		return do(t, b.handler, http.MethodGet, mePath, "", header...)
+	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})
+	require.True(t, b.service.DevelopmentEnabled())
+	require.Contains(t, b.log.String(), "DEVELOPMENT SIGN-IN IS ON")
+	const name = "X-Development-User"
+	who := func(header ...string) reply { return do(t, b.handler, http.MethodGet, mePath, "", header...) }
+
+	anna := who(name, "anna")
+	require.Equal(t, http.StatusOK, anna.StatusCode)
+	require.Equal(t, "development", anna.json["method"])
+	require.Nil(t, anna.json["session"])
+	require.Contains(t, anna.json, "session")
+	require.Equal(t, anna.json, who(name, "anna").json, "each name is its own stable user")
+	require.NotEqual(t, anna.json["teacher_id"], who(name, "Anna").json["teacher_id"])
+	token := b.signIn(t, "anna")
+	require.NotEqual(t, anna.json["teacher_id"], b.me(t, token).json["teacher_id"], "never a platform's user")
+
+	require.Equal(t, "session", who(name, "ben", "Authorization", "Bearer "+token).json["method"], "the token wins")
+	who(name, "ben", "Authorization", "Bearer "+token+"x").problem(t, http.StatusUnauthorized, "token_invalid")
+	for _, empty := range []string{"", "Bearer", "bearer ", "Bearer  "} {
+		me := who(name, "ben", "Authorization", empty)
+		require.Equal(t, "development", me.json["method"], "%q is no credential", empty)
 	}
-	t.Run("each name is its own stable user", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		anna := who(t, b, "X-Development-User", "anna")
-		require.Equal(t, http.StatusOK, anna.StatusCode)
-		require.Equal(t, "development", anna.json["method"])
-		require.Nil(t, anna.json["session"])
-		require.Contains(t, anna.json, "session")
-		require.Equal(t, anna.json, who(t, b, "X-Development-User", "anna").json)
-		require.NotEqual(t, anna.json["teacher_id"], who(t, b, "X-Development-User", "Anna").json["teacher_id"])
-	})
-	t.Run("a name is never a platform's user", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		real := b.me(t, b.signIn(t, "anna")).json["teacher_id"]
-		require.NotEqual(t, real, who(t, b, "X-Development-User", "anna").json["teacher_id"])
-	})
-	t.Run("a bearer token wins, good or not", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		token := b.signIn(t, "anna")
-		me := who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token)
-		require.Equal(t, "session", me.json["method"])
-		who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token+"x").problem(t,
-			http.StatusUnauthorized, "token_invalid")
-	})
-	t.Run("an empty token is no credential", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		for _, empty := range []string{"", "Bearer", "bearer ", "Bearer  "} {
-			me := who(t, b, "X-Development-User", "ben", "Authorization", empty)
-			require.Equal(t, "development", me.json["method"], "%q", empty)
-		}
-	})
-	t.Run("a bad name is refused", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		for _, name := range []string{"", " ", "a b", "a/b", "ä", "a\x00", string(make([]byte, 65))} {
-			who(t, b, "X-Development-User", name).problem(t, http.StatusUnauthorized, "token_invalid")
-		}
-		require.Contains(t, who(t, b, "X-Development-User", "a b").text, "The name in X-Development-User is not valid")
-		who(t, b, "X-Development-User", "a", "X-Development-User", "b").problem(t, http.StatusUnauthorized,
-			"token_invalid")
-	})
-	t.Run("logging out is not an error", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		out := do(t, b.handler, http.MethodPost, logoutPath, "", "X-Development-User", "anna")
-		require.Equal(t, http.StatusNoContent, out.StatusCode)
-	})
-	t.Run("on is loud", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, on)
-		require.True(t, b.service.DevelopmentEnabled())
-		require.Contains(t, b.log.String(), "DEVELOPMENT SIGN-IN IS ON")
-	})
-	t.Run("off by default", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, options{})
-		require.False(t, b.service.DevelopmentEnabled())
-		who(t, b, "X-Development-User", "anna").problem(t, http.StatusUnauthorized, "token_missing")
-	})
+	for _, bad := range []string{"", " ", "a b", "a/b", "ä", "a\x00", string(make([]byte, 65))} {
+		who(name, bad).problem(t, http.StatusUnauthorized, "token_invalid")
+	}
+	require.Contains(t, who(name, "a b").text, "The name in X-Development-User is not valid")
+	who(name, "a", name, "b").problem(t, http.StatusUnauthorized, "token_invalid")
+	out := do(t, b.handler, http.MethodPost, logoutPath, "", name, "anna")
+	require.Equal(t, http.StatusNoContent, out.StatusCode, "logging out is not an error")
+
+	b = setup(t, options{})
+	require.False(t, b.service.DevelopmentEnabled(), "by default")
+	who(name, "anna").problem(t, http.StatusUnauthorized, "token_missing")
 }
 
 func TestLogoutAllEndsEverySession(t *testing.T) {

@@ -41,25 +41,22 @@ func New(c Config) (*Client, error) {
 	if base == nil { // the program replaced it
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
-	transport := base.Clone()
+	own := base.Clone()
 	// net/http repeats a GET on a reused connection that breaks, and then the code is already used.
 	// On a new connection it does not.
-	transport.DisableKeepAlives = true
-	transport.Protocols = new(http.Protocols)
-	transport.Protocols.SetHTTP1(true)
-	transport.ForceAttemptHTTP2 = false
+	own.DisableKeepAlives = true
+	own.Protocols = new(http.Protocols)
+	own.Protocols.SetHTTP1(true)
+	own.ForceAttemptHTTP2 = false
 	// A transport that was used for HTTP/2 still offers it to servers.
-	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-	if transport.TLSClientConfig != nil {
-		transport.TLSClientConfig.NextProtos = nil // Clone has copied the configuration
+	own.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	if own.TLSClientConfig != nil {
+		own.TLSClientConfig.NextProtos = nil // Clone has copied the configuration
 	}
 	return &Client{
 		platform: c.platform(),
 		config:   func() Config { return c },
-		http: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		http:     &http.Client{Transport: own, CheckRedirect: transport.NoRedirects},
 	}, nil
 }
 

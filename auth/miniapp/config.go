@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
+
+	"lessonkit.example/auth/internal/transport"
 )
 
 const defaultEndpoint = "https://api.weixin.qq.com/sns/jscode2session"
@@ -45,16 +46,11 @@ func (c Config) check() error {
 		return errors.New("miniapp: Config.Endpoint is not an absolute URL")
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return errors.New("miniapp: Config.Endpoint has a query, fragment or user")
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !transport.IsLoopback(u.Hostname())):
 		return fmt.Errorf("miniapp: Config.Endpoint has the scheme %q, must be https: the secret is sent there",
 			u.Scheme)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (c Config) endpoint() string { return cmp.Or(c.Endpoint, defaultEndpoint) }

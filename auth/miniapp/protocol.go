@@ -42,19 +42,19 @@ func read(status int, body []byte) (answer, error) {
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
 		return answer{}, fault("answer is not a JSON object")
 	}
-	code, ok := number(fields["errcode"])
+	code, ok := field[int64](fields["errcode"])
 	if !ok {
 		return answer{}, fault("errcode is not a number")
 	}
 	if code != 0 {
 		e := refusal(code)
-		e.Message, _ = text(fields["errmsg"])
+		e.Message, _ = field[string](fields["errmsg"])
 		return answer{}, e
 	}
 	var a answer
 	var okSubject, okUnion bool
-	a.subject, okSubject = text(fields["openid"])
-	a.unionID, okUnion = text(fields["unionid"])
+	a.subject, okSubject = field[string](fields["openid"])
+	a.unionID, okUnion = field[string](fields["unionid"])
 	if !okSubject || !okUnion {
 		return answer{}, fault("openid or unionid is not a string")
 	}
@@ -64,20 +64,13 @@ func read(status int, body []byte) (answer, error) {
 	return a, nil
 }
 
-// number parses an integer; a missing or null one is 0.
-func number(raw json.RawMessage) (n int64, ok bool) {
+// field parses a field; a missing or null one is zero.
+func field[T any](raw json.RawMessage) (value T, ok bool) {
 	if raw == nil {
-		return 0, true
+		return value, true
 	}
-	return n, json.Unmarshal(raw, &n) == nil
-}
-
-// text parses a string; a missing or null one is "".
-func text(raw json.RawMessage) (s string, ok bool) {
-	if raw == nil {
-		return "", true
-	}
-	return s, json.Unmarshal(raw, &s) == nil
+	err := json.Unmarshal(raw, &value)
+	return value, err == nil
 }
 
 type meaning struct {

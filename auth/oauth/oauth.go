@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -64,7 +63,7 @@ func New(c Config) (*Client, error) {
 		{"RedirectURL", c.RedirectURL}, {"AuthURL", c.AuthURL}} {
 		u, err := url.Parse(a[1])
 		if err != nil || u.Host == "" || u.Fragment != "" ||
-			u.Scheme != "https" && !(u.Scheme == "http" && loopback(u)) {
+			u.Scheme != "https" && !(u.Scheme == "http" && transport.IsLoopback(u.Hostname())) {
 			return nil, fmt.Errorf("oauth: Config.%s is not an https:// address", a[0])
 		}
 		host = u.Host
@@ -80,15 +79,8 @@ func New(c Config) (*Client, error) {
 	}
 	return &Client{
 		config: func() oauth2.Config { return config }, userInfo: c.UserInfoURL, identity: id,
-		http: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		http: &http.Client{CheckRedirect: transport.NoRedirects},
 	}, nil
-}
-
-func loopback(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // AuthCodeURL returns the address at which a user signs in. The browser comes back with the state

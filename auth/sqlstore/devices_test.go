@@ -2,7 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,20 +118,17 @@ func TestOfTwoAtOnceOneConfirmsAndOneSignsIn(t *testing.T) {
 
 // race calls f from eight goroutines at once and returns how many calls succeed. The others fail
 // with [auth.ErrDeviceCode].
-func race(t *testing.T, f func(i int) error) (succeeded int) {
+func race(t *testing.T, f func(i int) error) int {
 	t.Helper()
-	var wg sync.WaitGroup
-	errs := make([]error, 8)
-	for i := range errs {
-		wg.Go(func() { errs[i] = f(i) })
-	}
-	wg.Wait()
-	for _, err := range errs {
+	var successes atomic.Int32
+	require.NoError(t, concurrently(8, func(i int) error {
+		err := f(i)
 		if err == nil {
-			succeeded++
-		} else if !errors.Is(err, auth.ErrDeviceCode) {
-			require.NoError(t, err)
+			successes.Add(1)
+		} else if errors.Is(err, auth.ErrDeviceCode) {
+			err = nil
 		}
-	}
-	return succeeded
+		return err
+	}))
+	return int(successes.Load())
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,15 +43,7 @@ func TestSeveralStartersMigrate(t *testing.T) {
 		ok, err := s.Migrated(t.Context())
 		require.NoError(t, err)
 		require.False(t, ok)
-		var wg sync.WaitGroup
-		errs := make([]error, 6)
-		for i := range errs {
-			wg.Go(func() { errs[i] = s.Migrate(t.Context()) })
-		}
-		wg.Wait()
-		for _, err := range errs {
-			require.NoError(t, err)
-		}
+		require.NoError(t, concurrently(6, func(int) error { return s.Migrate(t.Context()) }))
 		ok, err = s.Migrated(t.Context())
 		require.NoError(t, err)
 		require.True(t, ok)
@@ -161,19 +152,12 @@ func TestTwoProgramsShareAFile(t *testing.T) {
 		require.NoError(t, s.Migrate(t.Context()))
 		stores = append(stores, s)
 	}
-	var wg sync.WaitGroup
-	errs := make([]error, 40)
-	for i := range errs {
-		wg.Go(func() {
-			n := session("anna")
-			n.TokenHash[0] = byte(i)
-			_, errs[i] = stores[i%2].CreateSession(t.Context(), n)
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
+	require.NoError(t, concurrently(40, func(i int) error {
+		n := session("anna")
+		n.TokenHash[0] = byte(i)
+		_, err := stores[i%2].CreateSession(t.Context(), n)
+		return err
+	}))
 	user, err := stores[0].User(t.Context(), session("anna").Identity, noon)
 	require.NoError(t, err)
 	count, err := stores[1].DeleteSessions(t.Context(), user)

@@ -1,7 +1,6 @@
 package feedbackhttp
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -25,15 +24,6 @@ func pathID(ctx huma.Context, name string) (uuid.UUID, error) {
 		return id, fieldProblem("path."+name, "must be a UUID")
 	}
 	return id, nil
-}
-
-// responseWriter returns the writer of an API on net/http.
-func responseWriter(ctx huma.Context) (http.ResponseWriter, error) {
-	w, ok := ctx.BodyWriter().(http.ResponseWriter)
-	if !ok {
-		return nil, errors.New("feedbackhttp: the API is not on net/http")
-	}
-	return w, nil
 }
 
 // maxRanges is how many ranges a request may have; one with more is answered with the whole
@@ -74,10 +64,6 @@ func (s *server) registerAudio(api huma.API) {
 		if err != nil {
 			return 0, nil, err
 		}
-		w, err := responseWriter(ctx)
-		if err != nil {
-			return 0, nil, err
-		}
 		segment, f, err := s.svc.OpenAudio(ctx.Context(), teacher(ctx.Context()), id)
 		if err != nil {
 			return 0, nil, problem("path", err)
@@ -88,12 +74,12 @@ func (s *server) registerAudio(api huma.API) {
 			header.Del("Range")
 		}
 		r := &http.Request{Method: ctx.Method(), Header: header}
-		h := w.Header()
-		h.Set("Content-Type", segment.ContentType)
-		h.Set("ETag", `"`+segment.SHA256+`"`)
-		h.Set("Cache-Control", "private, no-cache")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Disposition", "inline")
+		ctx.SetHeader("Content-Type", segment.ContentType)
+		ctx.SetHeader("ETag", `"`+segment.SHA256+`"`)
+		ctx.SetHeader("Cache-Control", "private, no-cache")
+		ctx.SetHeader("X-Content-Type-Options", "nosniff")
+		ctx.SetHeader("Content-Disposition", "inline")
+		w := ctx.BodyWriter().(http.ResponseWriter)
 		http.ServeContent(&rangeProblems{ResponseWriter: w, api: api, ctx: ctx}, r, "", time.Time{}, f)
 		return 0, nil, nil
 	})

@@ -186,13 +186,14 @@ func (e *env) tasks() []feedback.Task {
 }
 
 // work performs all queued tasks once.
-func (e *env) work() (errs []error) {
+func (e *env) work() error {
 	e.t.Helper()
+	var errs []error
 	for _, task := range e.tasks() {
 		attempt := feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 3}
 		errs = append(errs, e.svc.RunTask(e.t.Context(), task, attempt))
 	}
-	return errs
+	return errors.Join(errs...)
 }
 
 // answer is a response with its JSON body taken apart.

@@ -82,26 +82,21 @@ func (s *server) registerEvents(api huma.API) {
 		if since < 0 {
 			since = session.Revision // what changes before the first look at the store is not missed
 		}
-		w, err := responseWriter(ctx)
-		if err != nil {
-			return 0, nil, err
+		ctx.SetHeader("Content-Type", "text/event-stream")
+		ctx.SetHeader("Cache-Control", "no-store")
+		ctx.SetHeader("X-Accel-Buffering", "no") // nginx would delay events
+		ctx.SetStatus(http.StatusOK)
+		if ctx.Method() != http.MethodHead {
+			s.follow(ctx, id, since)
 		}
-		h := w.Header()
-		h.Set("Content-Type", "text/event-stream")
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // nginx would delay events
-		w.WriteHeader(http.StatusOK)
-		if ctx.Method() == http.MethodHead {
-			return 0, nil, nil
-		}
-		s.follow(ctx, w, id, since)
 		return 0, nil, nil
 	})
 }
 
 // follow writes events until the client goes away or signs out, or the database fails. Clients
 // reconnect by themselves and are answered why they cannot.
-func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, since int64) {
+func (s *server) follow(ctx huma.Context, id uuid.UUID, since int64) {
+	w := ctx.BodyWriter().(http.ResponseWriter)
 	flush := http.NewResponseController(w).Flush
 	events := make(chan feedback.Event)
 	follow, cancel := context.WithCancel(ctx.Context())

@@ -73,6 +73,28 @@ func TestEventStreamStartsWhenItIsOpen(t *testing.T) {
 	require.Equal(t, "finished", event.Lesson.State)
 }
 
+// A signed-out client receives no event more.
+func TestEventStreamChecksTheSessionAtEachEvent(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session := e.session(e.profile("Ming"))
+	lesson := e.lesson(session)
+	other, checks := *e, 0
+	other.serve(func(c *feedback.Config, h *feedbackhttp.Config) {
+		c.Store = &overtaken{Store: e.store, event: func() {
+			e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+		}}
+		h.Authenticate = func(ctx context.Context, header http.Header) (uuid.UUID, error) {
+			if checks++; checks > 1 {
+				return uuid.Nil, errors.New("logged out")
+			}
+			return teacherOf(ctx, header)
+		}
+	})
+	got := other.do("GET", "/feedback-sessions/"+session+"/events", nil).want(200).Body.String()
+	require.Regexp(t, `^retry: 2000\nid: \d+\n\n$`, got)
+}
+
 // streamUntil opens a stream of events on a fake clock, where each check of the sign-in after the
 // first fails with the next of errs, and returns the stream and how long it was open.
 func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) {

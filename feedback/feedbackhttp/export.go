@@ -58,26 +58,21 @@ func (s *server) registerExport(api huma.API) {
 			return 0, nil, err
 		}
 		defer leave()
-		w, err := responseWriter(ctx)
-		if err != nil {
-			return 0, nil, err
-		}
 		defaults, err := s.svc.Defaults(ctx.Context(), teacher)
 		if err != nil {
 			return 0, nil, problem("query", err) // before the answer begins
 		}
-		h := w.Header()
-		h.Set("Content-Type", "application/zip")
-		h.Set("Content-Disposition", `attachment; filename="lessons.zip"`)
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // nginx would write it to a file
-		w.WriteHeader(http.StatusOK)
+		ctx.SetHeader("Content-Type", "application/zip")
+		ctx.SetHeader("Content-Disposition", `attachment; filename="lessons.zip"`)
+		ctx.SetHeader("Cache-Control", "no-store")
+		ctx.SetHeader("X-Accel-Buffering", "no") // nginx would write it to a file
+		ctx.SetStatus(http.StatusOK)
 		if ctx.Method() == http.MethodHead {
 			return 0, nil, nil
 		}
 		e := &export{
-			svc: s.svc, teacher: teacher, zip: zip.NewWriter(w), started: time.Now(), folders: map[string]bool{},
-			buffer: make([]byte, 256<<10),
+			svc: s.svc, teacher: teacher, zip: zip.NewWriter(ctx.BodyWriter()), started: time.Now(),
+			folders: map[string]bool{}, buffer: make([]byte, 256<<10),
 		}
 		if err := e.write(ctx.Context(), defaults); err != nil {
 			httpapi.Cut(fmt.Errorf("export: %w", err))

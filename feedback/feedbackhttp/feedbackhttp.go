@@ -78,7 +78,7 @@ func Handler(c Config) http.Handler {
 	return Wrap(mux, WrapOptions{Logger: c.Logger})
 }
 
-// Register adds the operations to an API, with paths relative to it: a group such as
+// Register adds the operations to an API on net/http, with paths relative to it: a group such as
 // huma.NewGroup(api, "/api/v1"). It panics if Config.Authenticate is nil.
 func Register(api huma.API, c Config) {
 	if c.Authenticate == nil {

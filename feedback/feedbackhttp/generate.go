@@ -78,7 +78,7 @@ func (s *server) registerGenerate(api huma.API) {
 		g, err := s.svc.Generate(ctx, teacher(ctx), in.ID.UUID, lessons)
 		return &output[generated]{generated{
 			Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
-			Segments: wire.CountsOf(g.Segments), Warning: g.Warning,
+			Segments: wire.SegmentCounts(g.Segments), Warning: g.Warning,
 			Sentences: wire.Map(g.Sentences, func(s feedback.SummarySentence) generatedSentence {
 				return generatedSentence{s.Text, wire.Map(s.Sources, wire.IDOf), s.Supported}
 			}),

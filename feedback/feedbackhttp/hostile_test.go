@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp"
 )
 
@@ -222,49 +221,4 @@ func TestRequestsOfATeacherAreLimited(t *testing.T) {
 		end3()
 		end4()
 	})
-}
-
-// A signed-out client receives no event more.
-func TestEventStreamChecksTheSessionAtEachEvent(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	session := e.session(e.profile("Ming"))
-	lesson := e.lesson(session)
-	signedOut := make(chan struct{})
-	h := feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc,
-		Authenticate: func(ctx context.Context, h http.Header) (uuid.UUID, error) {
-			select {
-			case <-signedOut:
-				return uuid.Nil, feedback.NotFound("session")
-			default:
-				return teacherOf(ctx, h)
-			}
-		}})
-	server := httptest.NewServer(h)
-	defer server.Close()
-	r, err := http.NewRequestWithContext(t.Context(), "GET",
-		server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
-	require.NoError(t, err)
-	r.Header.Set("X-Teacher", e.teacher.String())
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	lines := bufio.NewReader(resp.Body)
-	read := func() string {
-		text, err := lines.ReadString('\n')
-		require.NoError(t, err)
-		return text
-	}
-	require.Equal(t, "retry: 2000\n", read())
-	require.Contains(t, read(), "id: ", "of the state so far")
-	require.Equal(t, "\n", read())
-	e.upload(lesson, recording("x")).want(202)
-	require.Contains(t, read(), "id: ")
-	for read() != "\n" {
-	}
-	close(signedOut)
-	require.Equal(t, []error{nil}, e.work()) // the text arrives
-	rest, err := io.ReadAll(lines)
-	require.NoError(t, err)
-	require.Empty(t, string(rest))
 }

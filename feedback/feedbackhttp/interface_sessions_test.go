@@ -52,25 +52,11 @@ func TestSessions(t *testing.T) {
 				part{name: "duration_ms", value: "60000"}).want(202)
 			e.upload(lesson, recording("a"), part{name: "sequence", value: "0"}).want(202)
 			a := e.do("GET", "/feedback-sessions/"+session, nil).want(200)
-			keys := func(o object) (out []string) {
-				for k := range o {
-					out = append(out, k)
-				}
-				return out
-			}
-			require.ElementsMatch(t, []string{"session_id", "profile_id", "state", "feedback_date", "feedback_text",
-				"generated_text", "created_at", "updated_at", "lessons"}, keys(a.json))
 			require.Equal(t, "active", a.str("state"))
 			l := a.json["lessons"].([]any)[0].(object)
-			require.ElementsMatch(t, []string{"lesson_id", "number", "state", "applied", "started_at", "finished_at",
-				"transcript", "segments", "truncated"}, keys(l))
 			require.Equal(t, []any{lesson, 1.0, "recording", false, nil, ""},
 				[]any{l["lesson_id"], l["number"], l["state"], l["applied"], l["finished_at"], l["transcript"]})
 			s := l["segments"].([]any)[1].(object)
-			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "error_code",
-				"warning", "warning_code", "attempts", "ahead", "estimated_wait_seconds", "duration_ms", "size_bytes",
-				"sha256", "content_type", "created_at", "transcribed_at", "audio_deleted_at", "edited_text",
-			}, keys(s))
 			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))),
 				"audio/mpeg", nil},
 				[]any{s["sequence"], s["state"], s["text"], s["error"], s["attempts"], s["duration_ms"],
@@ -78,7 +64,7 @@ func TestSessions(t *testing.T) {
 			require.Equal(t, []any{0.0, nil}, []any{s["ahead"], s["estimated_wait_seconds"]}, "uploaded first")
 			s = l["segments"].([]any)[0].(object)
 			require.Equal(t, []any{1.0, nil}, []any{s["ahead"], s["estimated_wait_seconds"]}, "no speed yet")
-			require.Empty(t, filterNil(e.work()))
+			require.NoError(t, e.work())
 			a = e.do("GET", "/feedback-sessions/"+session, nil).want(200)
 			l = a.json["lessons"].([]any)[0].(object)
 			require.Equal(t, "Said a.\nSaid b.", l["transcript"], "in sequence order")
@@ -144,46 +130,19 @@ func TestSessions(t *testing.T) {
 					object{"lesson_ids": []string{uuid.NewString()}}).want(422)))
 			e.do("POST", "/feedback-sessions/"+session+"/generate", object{"lesson_ids": []string{}}).want(422)
 		},
-		"a summary that fails without a fallback is 502": func(t *testing.T, e *env) {
+		"a warning is passed on, and a summary that fails without a fallback is 502": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
 			e.upload(e.lesson(session), recording("x")).want(202)
 			e.work()
+			generate := func() answer { return e.do("POST", "/feedback-sessions/"+session+"/generate", nil) }
 			e.summary.err = errOrdinary
-			a := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(502, "summary_failed")
-			require.NotContains(t, a.Body.String(), "10.0.0.1")
+			require.NotContains(t, generate().want(502, "summary_failed").Body.String(), "10.0.0.1")
 			require.Empty(t, e.do("GET", "/feedback-sessions/"+session, nil).str("generated_text"))
-		},
-		"a warning is passed on": func(t *testing.T, e *env) {
-			session := e.session(e.profile("Ming"))
-			e.upload(e.lesson(session), recording("x")).want(202)
-			e.work()
-			generate := func() answer { return e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200) }
-			require.Equal(t, []any{}, generate().json["warning_codes"])
+			e.summary.err = nil
 			e.summary.warning, e.summary.codes = "made here", []feedback.SummaryWarning{feedback.WarningFallback}
-			require.Equal(t, "made here", generate().str("warning"))
-			require.Equal(t, []any{"summary_service_failed"}, generate().json["warning_codes"])
-		},
-	}.check(t)
-}
-
-func TestLessons(t *testing.T) {
-	rules{
-		"finish counts segments; again the same with fresh counts": func(t *testing.T, e *env) {
-			lesson := e.lesson(e.session(e.profile("Ming")))
-			e.upload(lesson, recording("a")).want(202)
-			a := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-			require.Equal(t, object{"total": 1.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 0.0,
-				"failed": 0.0}, a.json["summary"])
-			require.Equal(t, "finished", a.str("state"))
-			at := a.str("finished_at")
-			e.upload(lesson, recording("b")).want(202) // uploads often trail the finish
-			e.work()
-			e.now.Add(time.Hour)
-			a = e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-			require.Equal(t, object{"total": 2.0, "queued": 0.0, "transcribing": 0.0, "transcribed": 2.0,
-				"failed": 0.0}, a.json["summary"])
-			require.Equal(t, at, a.str("finished_at"))
-			e.do("POST", "/feedback-lessons/"+uuid.NewString()+"/finish", nil).want(404)
+			warned := generate().want(200)
+			require.Equal(t, "made here", warned.str("warning"))
+			require.Equal(t, []any{"summary_service_failed"}, warned.json["warning_codes"])
 		},
 	}.check(t)
 }
@@ -343,7 +302,7 @@ func TestSegments(t *testing.T) {
 			whole := e.do("POST", "/feedback-lessons/"+lesson+"/retry", nil).want(202)
 			require.Equal(t, 2.0, whole.json["summary"].(object)["queued"])
 			require.Equal(t, "Said 1.\nSaid 2.", whole.str("transcript"))
-			require.Len(t, e.work(), 2)
+			require.NoError(t, e.work())
 			require.Nil(t, e.do("GET", path, nil).want(200).json["error"])
 
 			expired, err := e.store.ExpireAudio(t.Context(), e.now.Now().Add(time.Hour), 10, e.now.Now())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
@@ -15,6 +16,10 @@ const lessonsTag = "Lessons"
 type finishedLesson struct {
 	wire.FeedbackLesson
 	Summary wire.SegmentCounts `json:"summary"`
+}
+
+func finishedLessonOf(l feedback.Lesson) finishedLesson {
+	return finishedLesson{wire.LessonOf(l), wire.SegmentCounts(l.Counts)}
 }
 
 // lessonPath is the path parameter of a lesson.
@@ -49,7 +54,7 @@ func (s *server) registerLessons(api huma.API) {
 		Errors:      []int{http.StatusNotFound},
 	}), func(ctx context.Context, in *lessonPath) (*output[finishedLesson], error) {
 		l, err := s.svc.FinishLesson(ctx, teacher(ctx), in.ID.UUID)
-		return &output[finishedLesson]{finishedLesson{wire.LessonOf(l), wire.CountsOf(l.Counts)}}, problem("path", err)
+		return &output[finishedLesson]{finishedLessonOf(l)}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{

@@ -27,7 +27,7 @@ func TestDailyLimitsAreAnswered(t *testing.T) {
 	session := e.session(e.profile("Ming"))
 	lesson := e.lesson(session)
 	e.upload(lesson, recording("a")).want(202)
-	require.Equal(t, []error{nil}, e.work())
+	require.NoError(t, e.work())
 	e.upload(lesson, recording("b")).want(429, "daily_limit_reached").wantRetryAfter(left)
 
 	e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)

@@ -28,9 +28,7 @@ type APIOptions struct {
 // which never repeats what a client sent nor the text of an unexpected error. [Wrap] belongs around
 // the mux.
 func NewAPI(mux *http.ServeMux, o APIOptions) huma.API {
-	return httpapi.New(mux, httpapi.Options{
-		Title: o.Title, Version: o.Version, Description: o.Description, BasePath: o.BasePath,
-	})
+	return httpapi.New(mux, httpapi.Options(o))
 }
 
 // WrapOptions configures [Wrap]. The zero value is valid.

@@ -15,22 +15,16 @@ import (
 const recordsTag = "Feedback records"
 
 type feedbackRecord struct {
-	RecordID          wire.ID   `json:"record_id"`
-	ProfileID         wire.ID   `json:"profile_id"`
-	FeedbackDate      string    `json:"feedback_date" format:"date" example:"2026-05-31"`
-	Content           string    `json:"content" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *wire.ID  `json:"feedback_session_id" nullable:"true"`
-	AcademicYear      int       `json:"academic_year" example:"2026"`
-	Term              string    `json:"term" example:"spring"`
-	CreatedAt         time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
-}
+	RecordID          wire.ID  `json:"record_id"`
+	ProfileID         wire.ID  `json:"profile_id"`
+	FeedbackDate      string   `json:"feedback_date" format:"date" example:"2026-05-31"`
+	Content           string   `json:"content" example:"Ming mixed her own greens today."`
+	FeedbackSessionID *wire.ID `json:"feedback_session_id" nullable:"true"`
 
-// TransformSchema implements [huma.SchemaTransformer].
-func (feedbackRecord) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return wire.Describe(s, map[string]string{
-		"academic_year": "That of the student when the record was saved.",
-		"term":          "That of the student when the record was saved.",
-	})
+	AcademicYear int    `json:"academic_year" example:"2026" doc:"That of the student when the record was saved."`
+	Term         string `json:"term" example:"spring" doc:"That of the student when the record was saved."`
+
+	CreatedAt time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func recordOut(r feedback.Record) feedbackRecord {

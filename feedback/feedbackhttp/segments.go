@@ -107,7 +107,7 @@ func (s *server) registerSegments(api huma.API) {
 		Body *retryBody `required:"false"`
 	}) (*output[finishedLesson], error) {
 		l, err := s.svc.RetryLesson(ctx, teacher(ctx), in.ID.UUID, in.Body.language())
-		return &output[finishedLesson]{finishedLesson{wire.LessonOf(l), wire.CountsOf(l.Counts)}}, problem("body", err)
+		return &output[finishedLesson]{finishedLessonOf(l)}, problem("body", err)
 	})
 }
 

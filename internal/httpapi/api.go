@@ -20,9 +20,8 @@ type Options struct {
 	BasePath                    string
 }
 
-// New returns a Huma API on mux that serves its OpenAPI 3.1 document at /openapi.json and answers
-// every error as a [Problem]. Answers never repeat what a client sent nor the text of an unexpected
-// error, which [Wrap] logs.
+// New is the NewAPI of package feedbackhttp, which describes it. Errors are answered as a
+// [Problem]; [Wrap] logs the unexpected ones.
 func New(mux *http.ServeMux, o Options) huma.API {
 	config := huma.DefaultConfig(o.Title, o.Version)
 	config.Info.Description = o.Description

@@ -10,7 +10,7 @@ import (
 // Stream registers an operation whose handler reads the request body itself: Huma reads a
 // documented body into memory, without limit. The operation is documented as given, with each of
 // op.Errors as a [Problem]. The handler sets the deadline and the limit of the body. It returns the
-// value to send as JSON, or a nil body if it has answered itself or there is nothing to send.
+// value to send as JSON, or a nil body if it has answered itself.
 func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (status int, body any, err error)) {
 	api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "")
 	if op.Responses == nil {
@@ -31,8 +31,6 @@ func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (sta
 			Refuse(api, ctx, err)
 		case body != nil:
 			write(api, ctx, status, body)
-		case status != 0:
-			ctx.SetStatus(status)
 		}
 	}
 	api.Adapter().Handle(&op, api.Middlewares().Handler(op.Middlewares.Handler(serve)))

@@ -29,14 +29,10 @@ type WrapOptions struct {
 	Probes         []string
 }
 
-// Wrap adds what every server needs to a handler: a request id (the client's X-Request-Id if it is
-// short and plain), panics and the mux's own 404 and 405 as problems, deadlines for slow clients,
-// and a line in the log for each request. The line has the wildcards of the route's path, the bytes
-// of both bodies and the client's address, and contains no query, headers or bodies. A query that
-// cannot be parsed is answered 400; names that begin with "_", which clients add to the query of a
-// GET to avoid caches, are removed. JSON is not stored by caches unless the handler says otherwise.
-// Middleware between Wrap and the mux must not copy the request, in which the mux records the
-// route.
+// Wrap is that of package feedbackhttp, which describes it. The line in the log has the wildcards
+// of the route's path, the bytes of both bodies and the client's address. A query that cannot be
+// parsed is answered 400; names that begin with "_", which clients add to the query of a GET to
+// avoid caches, are removed. JSON is not stored by caches unless the handler says otherwise.
 func Wrap(h http.Handler, o WrapOptions) http.Handler {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,8 +157,7 @@ type cutError struct{ error }
 // is closed, so that the client does not take a part of the answer for all of it. err is logged.
 func Cut(err error) { panic(cutError{err}) }
 
-// WithRequestID returns a context of work that a request has caused, such as a job, with the id of
-// the request.
+// WithRequestID is that of package feedbackhttp.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, infoKey{}, &requestInfo{id: id})
 }

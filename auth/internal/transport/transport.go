@@ -1,4 +1,4 @@
-// Package transport classifies what fails between an exchanger and its platform.
+// Package transport is what exchangers share on the way to their platforms.
 package transport
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 
 	"lessonkit.example/auth"
 )
@@ -37,3 +38,12 @@ func Error(ctx context.Context, err error) *auth.ExchangeError {
 	}
 	return e
 }
+
+// IsLoopback reports whether a host is this machine, to which secrets may be sent without https.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// NoRedirects is a CheckRedirect of http.Client: a redirect would send a code elsewhere.
+func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

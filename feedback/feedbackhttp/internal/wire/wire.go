@@ -254,11 +254,6 @@ type SegmentCounts struct {
 	Failed       int `json:"failed" example:"0"`
 }
 
-// CountsOf returns the JSON form of counts.
-func CountsOf(c feedback.SegmentCounts) SegmentCounts {
-	return SegmentCounts(c)
-}
-
 // ProfileFields is a profile in requests.
 type ProfileFields struct {
 	Name          string     `json:"name" minLength:"1" doc:"1 to 100 characters after trimming." example:"Ming"`
