@@ -3,6 +3,7 @@ package queuetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -56,6 +57,27 @@ type Tx struct {
 	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
 	Complete func(job *jobqueue.Job) error
 	Save     func(job *jobqueue.Job, v any) error
+}
+
+// InSQL returns a function for InTx with transactions of database/sql.
+func InSQL(db *sql.DB, store jobqueue.TxStore) func(ctx context.Context, f func(tx Tx) error) error {
+	return func(ctx context.Context, f func(tx Tx) error) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // without effect after the commit
+		if err := f(Tx{
+			Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+				return store.EnqueueManyTx(ctx, tx, ps)
+			},
+			Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+			Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
+		}); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
 }
 
 // Run runs the suite; open creates a new queue for each test.
