@@ -38,15 +38,16 @@ func RunFloors(t *testing.T, open func(t *testing.T) (store driver.Store, databa
 	if !*floors {
 		t.Skip("-floors runs it")
 	}
-	for _, floor := range []struct {
+	for _, c := range []struct {
 		name string
 		test func(t *testing.T, x *floor)
 	}{
 		{"Schedules", floorSchedules}, {"LimitKeys", floorLimitKeys}, {"Groups", floorGroups},
 		{"Limit", floorLimit}, {"Rate", floorRate},
 	} {
-		t.Run(floor.name, func(t *testing.T) {
-			floor.test(t, newFloor(t, floor.name, open))
+		t.Run(c.name, func(t *testing.T) {
+			store, database := open(t)
+			c.test(t, &floor{t: t, name: c.name, database: database, client: jobqueue.NewClient(store)})
 		})
 	}
 }
@@ -129,18 +130,9 @@ func floorConfig(name string) (cfg jobqueue.WorkerConfig) {
 type floor struct {
 	t              *testing.T
 	name, database string
-	store          driver.Store
 	client         *jobqueue.Client
 	children       []*exec.Cmd // since killSome
 	referee        *referee    // nil: none
-}
-
-func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, string)) *floor {
-	t.Helper()
-	x := &floor{t: t, name: name}
-	x.store, x.database = open(t)
-	x.client = jobqueue.NewClient(x.store)
-	return x
 }
 
 func (x *floor) enqueue(ps []jobqueue.Params) {
