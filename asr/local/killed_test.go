@@ -1,21 +1,30 @@
 package local_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/local"
-	"lessonkit.example/internal/tempdir/tempdirtest"
 )
+
+const killedEnv = "LESSONKIT_TEST_KILLED"
 
 // TestMain lets this program be the process of TestRecordingsOfAKilledProcessAreDeleted.
 func TestMain(m *testing.M) {
-	if os.Getenv(tempdirtest.Env) != "" {
+	if os.Getenv(killedEnv) != "" {
 		convertUntilKilled()
 	}
 	os.Exit(m.Run())
@@ -30,7 +39,8 @@ func converting() local.Config {
 type stalled struct{}
 
 func (stalled) Read([]byte) (int, error) {
-	tempdirtest.Ready()
+	fmt.Println("ready")
+	time.Sleep(time.Hour)
 	return 0, io.ErrUnexpectedEOF
 }
 
@@ -50,7 +60,31 @@ func convertUntilKilled() {
 }
 
 func TestRecordingsOfAKilledProcessAreDeleted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the directories of living processes cannot be told from those of dead ones")
+	}
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	tempdirtest.Swept(t, dir, "input", func() { connect(t, converting()) })
+	other := exec.CommandContext(t.Context(), os.Args[0])
+	other.Env, other.Stderr = append(os.Environ(), killedEnv+"=1"), os.Stderr
+	output, err := other.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, other.Start())
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	requireRecording := func(when string) {
+		found, err := filepath.Glob(filepath.Join(dir, "*", "input"))
+		require.NoError(t, err)
+		require.Len(t, found, 1, when)
+	}
+	requireRecording("before")
+	connect(t, converting())
+	requireRecording("the process lives")
+	require.NoError(t, other.Process.Kill())
+	_ = other.Wait()
+	connect(t, converting())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
@@ -15,26 +16,29 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-func engines(t *testing.T, test func(t *testing.T, d *db.DB)) {
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		d, err := db.Open("sqlite:" + filepath.Join(t.TempDir(), "x.db"))
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, d.Close()) })
-		test(t, d)
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		d, err := db.Open(pgtest.URL(t))
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, d.Close()) })
-		test(t, d)
-	})
+// engines runs a test on a new database of each engine, with a way to open it again and again.
+func engines(t *testing.T, test func(t *testing.T, open func() *db.DB)) {
+	for name, address := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "x.db") },
+		"postgres": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := address(t)
+			test(t, func() *db.DB {
+				d, err := db.Open(address)
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, d.Close()) })
+				return d
+			})
+		})
+	}
 }
 
 func TestTimesKeepTheirMicroseconds(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, d *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
+		d := open()
 		column := map[bool]string{true: "timestamptz", false: "text"}[d.Engine == "postgres"]
 		_, err := d.W.Exec("create table t (id bigint primary key, at " + column + ")")
 		require.NoError(t, err)
@@ -53,7 +57,8 @@ func TestTimesKeepTheirMicroseconds(t *testing.T) {
 
 func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, d *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
+		d := open()
 		_, err := d.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
 		require.NoError(t, err)
 		add := func(q string) error {
@@ -103,7 +108,8 @@ func TestOpenRejectsInvalidAddresses(t *testing.T) {
 
 func TestCanceledCallerDoesNotMeanUnavailable(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, d *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
+		d := open()
 		ctx, cancel := context.WithCancel(t.Context())
 		err := d.Update(ctx, func(_ context.Context, tx *sql.Tx) error {
 			cancel()

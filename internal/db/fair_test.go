@@ -19,10 +19,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	var dbs []*DB
 	for range writers {
-		db, err := OpenSQLite(path, nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		dbs = append(dbs, db)
+		dbs = append(dbs, openFile(t, path))
 	}
 	_, err := dbs[0].W.Exec("create table n (v integer primary key) strict")
 	require.NoError(t, err)
@@ -54,12 +51,7 @@ func TestWritersTakeTurns(t *testing.T) {
 func TestWaitForTheLockEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	holder, err := OpenSQLite(path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, holder.Close()) })
-	db, err := OpenSQLite(path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	holder, db := openFile(t, path), openFile(t, path)
 	held, err := holder.W.Begin()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

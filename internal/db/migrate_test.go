@@ -1,17 +1,13 @@
 package db_test
 
 import (
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/fstest"
 
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/internal/db"
-	"lessonkit.example/internal/pgtest"
 )
 
 var first = fstest.MapFS{
@@ -24,32 +20,9 @@ var both = fstest.MapFS{
 	"00101_two.sql": {Data: []byte("-- +goose Up\nalter table one add column name text;\n")},
 }
 
-// newDatabases runs a test with a way to open further handles on one new database.
-func newDatabases(t *testing.T, test func(t *testing.T, open func() *db.DB)) {
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		path := filepath.Join(t.TempDir(), "x.db")
-		test(t, func() *db.DB {
-			d, err := db.OpenSQLite(path, nil)
-			require.NoError(t, err)
-			t.Cleanup(func() { d.Close() })
-			return d
-		})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		pool := pgtest.Pool(t)
-		test(t, func() *db.DB {
-			d := db.FromPostgres(stdlib.OpenDBFromPool(pool))
-			t.Cleanup(func() { d.Close() })
-			return d
-		})
-	})
-}
-
 func TestUpAndPending(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
 		d := open()
 		pending := func(fs fstest.MapFS) bool {
 			migrated, err := d.Migrated(t.Context(), "x_migrations", fs)
@@ -71,7 +44,7 @@ func TestUpAndPending(t *testing.T) {
 
 func TestStartersAtOnceAllSucceed(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
 		var wg sync.WaitGroup
 		for range 6 {
 			d := open()
@@ -87,7 +60,7 @@ func TestStartersAtOnceAllSucceed(t *testing.T) {
 
 func TestBrokenMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
 		d := open()
 		sql := "-- +goose Up\ncreate table one (id bigint);\nselect nonsense;\n"
 		broken := fstest.MapFS{"00100_one.sql": {Data: []byte(sql)}}
@@ -98,7 +71,7 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 
 func TestDatabaseFromBeforeTheFirstReleaseIsRefused(t *testing.T) {
 	t.Parallel()
-	newDatabases(t, func(t *testing.T, open func() *db.DB) {
+	engines(t, func(t *testing.T, open func() *db.DB) {
 		d := open()
 		old := fstest.MapFS{"00017_old.sql": {Data: []byte("-- +goose Up\ncreate table old (id bigint);\n")}}
 		require.NoError(t, d.Migrate(t.Context(), "x_migrations", old))

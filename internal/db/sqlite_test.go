@@ -14,11 +14,16 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-func open(t *testing.T) *DB {
-	db, err := OpenSQLite(filepath.Join(t.TempDir(), "a dir", "what?.db"), nil)
+func openFile(t *testing.T, path string) *DB {
+	db, err := OpenSQLite(path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	_, err = db.W.Exec("create table n (v integer primary key) strict")
+	return db
+}
+
+func open(t *testing.T) *DB {
+	db := openFile(t, filepath.Join(t.TempDir(), "a dir", "what?.db"))
+	_, err := db.W.Exec("create table n (v integer primary key) strict")
 	require.NoError(t, err)
 	return db
 }
@@ -56,16 +61,11 @@ func TestEveryConnectionHasThePragmas(t *testing.T) {
 func TestReadersSeeWhatOthersChange(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	reader, err := OpenSQLite(path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, reader.Close()) })
-	other, err := OpenSQLite(path, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	reader, other := openFile(t, path), openFile(t, path)
 	var mapped int
 	require.NoError(t, reader.R.QueryRow("pragma mmap_size").Scan(&mapped))
 	require.Equal(t, 1<<30, mapped)
-	_, err = other.W.Exec("create table n (v integer primary key, text text) strict")
+	_, err := other.W.Exec("create table n (v integer primary key, text text) strict")
 	require.NoError(t, err)
 	for range 3 {
 		for _, statement := range []string{
@@ -111,9 +111,7 @@ func TestEraseLogWaitsForReaders(t *testing.T) {
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	db, err := OpenSQLite(path, nil)
-	require.NoError(t, err)
-	defer db.Close()
+	openFile(t, path)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -197,9 +195,7 @@ func TestGroup(t *testing.T) {
 	t.Run("a file that is locked is waited for once by all", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "x.db")
-		other, err := OpenSQLite(path, nil)
-		require.NoError(t, err)
-		defer other.Close()
+		other := openFile(t, path)
 		w, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(500)&_txlock=immediate")
 		require.NoError(t, err)
 		defer w.Close()

@@ -101,10 +101,9 @@ func TestConnectionsFallSilent(t *testing.T) {
 	for _, conn := range held { // many are idle now
 		conn.Release()
 	}
-	dead, err := other.Register(t.Context(), "dead", nil, time.Minute)
-	require.NoError(t, err)
+	dead := register(t, other)
 	client := jobqueue.NewClient(other)
-	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "rescued", RunAt: time.Now().Add(time.Hour)})
+	_, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "rescued", RunAt: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	_, err = direct.Exec(t.Context(), `update jobqueue_job set worker = $1, run_at = now() where kind = 'rescued'`,
 		dead)

@@ -2,7 +2,6 @@ package pgqueue_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,15 +13,6 @@ import (
 )
 
 var serial = jobqueue.Params{Kind: "work", LimitKey: "k"}
-
-func registered(t *testing.T, store *pgqueue.Store) (one, two int64) {
-	t.Helper()
-	one, err := store.Register(t.Context(), "one", nil, time.Minute)
-	require.NoError(t, err)
-	two, err = store.Register(t.Context(), "two", nil, time.Minute)
-	require.NoError(t, err)
-	return one, two
-}
 
 func claimIDs(t *testing.T, store *pgqueue.Store, x driver.ExchangeRequest) (ids []int64) {
 	t.Helper()
@@ -64,7 +54,7 @@ func ended(worker, id int64) driver.ExchangeRequest {
 func TestLateJobDoesNotGetATurnThatIsTaken(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	one, two := registered(t, store)
+	one, two := register(t, store), register(t, store)
 	inserting, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer inserting.Rollback(t.Context())
@@ -94,7 +84,7 @@ func TestLateJobDoesNotGetATurnThatIsTaken(t *testing.T) {
 func TestHeldJobOfADeadProcessStarts(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	one, two := registered(t, store)
+	one, two := register(t, store), register(t, store)
 	first, second := enqueueSerial(t, store), enqueueSerial(t, store)
 	require.Equal(t, []int64{first}, claimIDs(t, store, claimRequest(one, 1)))
 	tx, changed := claiming(t, pool, store, two)
@@ -114,7 +104,7 @@ func TestHeldJobOfADeadProcessStarts(t *testing.T) {
 func TestJobsWithoutATurnDelayNobody(t *testing.T) {
 	t.Parallel()
 	_, store := migrated(t)
-	one, two := registered(t, store)
+	one, two := register(t, store), register(t, store)
 	ps := make([]jobqueue.Params, 3000)
 	for i := range ps {
 		ps[i] = serial
@@ -134,7 +124,7 @@ func TestJobsWithoutATurnDelayNobody(t *testing.T) {
 func TestJobsWithKeysWaitForTheLock(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	one, two := registered(t, store)
+	one, two := register(t, store), register(t, store)
 	tx, _ := claiming(t, pool, store, one)
 	keyed := enqueueSerial(t, store)
 	load(t, store, 1, 0, 0)

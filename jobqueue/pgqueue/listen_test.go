@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/internal/pgtest"
@@ -26,15 +27,22 @@ func within[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
+// listening returns a connection that receives notifications.
+func listening(t *testing.T, pool *pgxpool.Pool) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close(context.WithoutCancel(t.Context())) })
+	_, err = conn.Exec(t.Context(), "listen jobqueue")
+	require.NoError(t, err)
+	return conn
+}
+
 // A burst of inserts sends few notifications, not one each.
 func TestNotificationsAreCoalesced(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	conn, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
-	require.NoError(t, err)
-	defer conn.Close(t.Context())
-	_, err = conn.Exec(t.Context(), "listen jobqueue")
-	require.NoError(t, err)
+	conn := listening(t, pool)
 	client := jobqueue.NewClient(store)
 	const n = 400
 	var group sync.WaitGroup
@@ -48,7 +56,7 @@ func TestNotificationsAreCoalesced(t *testing.T) {
 		})
 	}
 	group.Wait()
-	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Queue: "last"})
+	_, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Queue: "last"})
 	require.NoError(t, err)
 	count := 0
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

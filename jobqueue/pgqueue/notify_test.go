@@ -38,15 +38,10 @@ func TestInsertionAndNotificationAreOneMessage(t *testing.T) {
 	} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			listening, _ := migrated(t)
-			conn, err := pgx.ConnectConfig(t.Context(), listening.Config().ConnConfig)
-			require.NoError(t, err)
-			defer conn.Close(context.WithoutCancel(t.Context()))
-			_, err = conn.Exec(t.Context(), "listen jobqueue")
-			require.NoError(t, err)
-
+			direct, store := migrated(t)
+			conn := listening(t, direct)
 			var sent atomic.Int64
-			config := listening.Config()
+			config := direct.Config()
 			config.MaxConns = 1
 			config.ConnConfig.DefaultQueryExecMode = mode
 			dial := config.ConnConfig.DialFunc
@@ -68,7 +63,7 @@ func TestInsertionAndNotificationAreOneMessage(t *testing.T) {
 				note, err := conn.WaitForNotification(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, `{"Queue":"default"}`, note.Payload)
-				job, err := pgqueue.New(listening, pgqueue.Config{}).Get(t.Context(), result.ID)
+				job, err := store.Get(t.Context(), result.ID)
 				require.NoError(t, err, "it is committed when the notification arrives")
 				require.Equal(t, `"é'"`, string(job.Args))
 				return sent.Load()-before == 1

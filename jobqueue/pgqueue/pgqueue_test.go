@@ -32,8 +32,8 @@ func TestEnqueueTxNeedsPgx(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	store := pgqueue.New(pgtest.Pool(t), pgqueue.Config{})
-	err = inSQL(t.Context(), db, func(tx *sql.Tx) error {
-		_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "welcome"})
+	err = queuetest.InSQL(db, store)(t.Context(), func(tx queuetest.Tx) error {
+		_, err := tx.Enqueue(jobqueue.Params{Kind: "welcome"})
 		return err
 	})
 	require.ErrorContains(t, err, "the transaction must be one of pgx's stdlib driver")
@@ -66,6 +66,8 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 	cfg.OnEnqueue = hook.Call
 	store := pgqueue.New(pool, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
+	db := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return queuetest.Harness{
 		Store:   store,
 		SetHook: hook.Set,
@@ -89,19 +91,7 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 					})
 				})
 			},
-			"stdlib": func(ctx context.Context, f func(queuetest.Tx) error) error {
-				db := stdlib.OpenDBFromPool(pool)
-				defer db.Close()
-				return inSQL(ctx, db, func(tx *sql.Tx) error {
-					return f(queuetest.Tx{
-						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-							return store.EnqueueManyTx(ctx, tx, ps)
-						},
-						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
-						Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
-					})
-				})
-			},
+			"stdlib": queuetest.InSQL(db, store),
 		},
 		Exec: func(ctx context.Context, statement string) error {
 			if cfg.Schema != "" {
@@ -113,16 +103,4 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 		},
 		Notifies: !cfg.PollOnly,
 	}
-}
-
-func inSQL(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
 }

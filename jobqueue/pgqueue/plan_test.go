@@ -14,9 +14,9 @@ import (
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-// plan returns the query plan of a claim after the cursor at priority 2 as JSON, made as in an
+// buffers returns how many a claim after the cursor at priority 2 reads, with a plan made as in an
 // exchange: once, without the values of the parameters.
-func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int, after driver.Cursor) string {
+func buffers(t *testing.T, pool *pgxpool.Pool, worker int64, after driver.Cursor) int {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -28,24 +28,25 @@ func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int, after driver.Cu
 	var text string
 	first := "'0001-01-01Z'"
 	require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf(
-		`explain (analyze, buffers, format json) execute claim_plan (%d, '{default}', '{%d}',
+		`explain (analyze, buffers, format json) execute claim_plan (%d, '{default}', '{1}',
   array[%s, '%s', %s, %s]::timestamptz[], '{0, %d, 0, 0}', '{work, a kind that no job has}')`,
-		worker, n, first, after.RunAt.Format(time.RFC3339Nano), first, first, after.ID)).Scan(&text))
+		worker, first, after.RunAt.Format(time.RFC3339Nano), first, first, after.ID)).Scan(&text))
 	_, err = tx.Exec(t.Context(), "deallocate claim_plan")
 	require.NoError(t, err)
 	require.NotContains(t, text, "{work", "a plan for any values")
-	return text
+	var plans []struct{ Plan node }
+	require.NoError(t, json.Unmarshal([]byte(text), &plans))
+	return plans[0].Plan.Hit + plans[0].Plan.Read
 }
 
-// node is a plan node.
 // kinds is the argument of a claim of few kinds among others that the planner has never seen.
 var kinds = []string{"work", "a kind that no job has"}
 
+// node is a node of a query plan.
 type node struct {
 	Type     string  `json:"Node Type"`
 	Index    string  `json:"Index Name"`
 	Relation string  `json:"Relation Name"`
-	Cond     string  `json:"Index Cond"`
 	Loops    float64 `json:"Actual Loops"`
 	Rows     float64 `json:"Actual Rows"`
 	Removed  float64 `json:"Rows Removed by Filter"`
@@ -54,18 +55,11 @@ type node struct {
 	Plans    []node
 }
 
-func nodes(t *testing.T, text string) (all []node) {
-	t.Helper()
-	var plans []struct{ Plan node }
-	require.NoError(t, json.Unmarshal([]byte(text), &plans))
-	var walk func(n node)
-	walk = func(n node) {
-		all = append(all, n)
-		for _, c := range n.Plans {
-			walk(c)
-		}
+func (n node) all() []node {
+	all := []node{n}
+	for _, child := range n.Plans {
+		all = append(all, child.all()...)
 	}
-	walk(plans[0].Plan)
 	return all
 }
 
@@ -80,8 +74,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	_, err = pin.Exec(t.Context(), "select count(*) from jobqueue_job")
 	require.NoError(t, err)
 	load(t, store, 20_000, 0, 0)
-	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
-	require.NoError(t, err)
+	worker := register(t, store)
 	var after [4]driver.Cursor
 	taken := 0
 	for taken < 19_000 {
@@ -89,9 +82,8 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 		require.NoError(t, err)
 		x := driver.ExchangeRequest{Worker: worker}
 		for _, j := range res.Jobs {
-			if m := (driver.Cursor{RunAt: j.RunAt, ID: j.ID}); m.RunAt.After(after[1].RunAt) ||
-				m.RunAt.Equal(after[1].RunAt) && m.ID > after[1].ID {
-				after[1] = m
+			if at := (driver.Cursor{RunAt: j.RunAt, ID: j.ID}); after[1].Before(at) {
+				after[1] = at
 			}
 			x.Results = append(x.Results, driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}})
 		}
@@ -101,12 +93,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	}
 	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
 	require.NoError(t, err)
-	buffers := func(mark driver.Cursor) int {
-		text := plan(t, pool, worker, 1, mark)
-		n := nodes(t, text)[0]
-		return n.Hit + n.Read
-	}
-	with, without := buffers(after[1]), buffers(driver.Cursor{})
+	with, without := buffers(t, pool, worker, after[1]), buffers(t, pool, worker, driver.Cursor{})
 	require.Less(t, with*5, without, "buffers with the watermark %d, without %d", with, without)
 	t.Logf("buffers with the watermark %d, without %d", with, without)
 }
@@ -135,10 +122,7 @@ from generate_series($1::int, $1::int + $2::int - 1) n, lateral (
 			*plans = nil
 			n, last, err := store.Purge(t.Context(), f)
 			require.NoError(t, err)
-			rows := 0.0
-			for _, plan := range *plans {
-				rows += rowsRead(t, plan)
-			}
+			rows := rowsRead(t, *plans)
 			require.LessOrEqual(t, rows, 3.0*batch)
 			deleted, reads = deleted+n, reads+rows
 			if last == f.After {

@@ -25,6 +25,13 @@ func migrated(t *testing.T) (*pgxpool.Pool, *pgqueue.Store) {
 	return pool, store
 }
 
+func register(t *testing.T, store *pgqueue.Store) (worker int64) {
+	t.Helper()
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+	require.NoError(t, err)
+	return worker
+}
+
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -66,8 +73,7 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
-	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
-	require.NoError(t, err)
+	worker := register(t, store)
 	times := make([]time.Time, 4)
 	for i := range times {
 		times[i] = time.Unix(0, 0)
@@ -97,8 +103,7 @@ func TestRefusedResultIsPermanent(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
-	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
-	require.NoError(t, err)
+	worker := register(t, store)
 	res, err := store.Exchange(t.Context(), claimRequest(worker, 1))
 	require.NoError(t, err)
 	j := res.Jobs[0]

@@ -35,11 +35,14 @@ const existsSQL = `
 select exists (select 1 from jobqueue_job where id = ?1), exists (select 1 from jobqueue_done where id = ?1)`
 
 // Retry implements driver.Store.
-func (s *Store) Retry(ctx context.Context, id int64) (err error) {
+func (s *Store) Retry(ctx context.Context, id int64) error { return s.changeOne(ctx, id, s.retry) }
+
+// changeOne changes a job, or returns an error if its state does not allow it.
+func (s *Store) changeOne(ctx context.Context, id int64, change change) (err error) {
 	defer dberr.Classify(&err)
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
-		if signals, err = s.retry(tx, now, id); err == nil && len(signals) == 0 {
+		if signals, err = change(tx, now, id); err == nil && len(signals) == 0 {
 			err = stateError(tx, id)
 		}
 		return err
@@ -53,7 +56,10 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 	return err
 }
 
-// retry makes a job wait to start now, if its state allows it, and returns signals of the change.
+// change changes a job if its state allows it, and returns signals of the change, else none.
+type change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error)
+
+// retry makes a job wait to start now.
 func (s *Store) retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	var queue, key, group string
 	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &key, &group)
@@ -90,22 +96,9 @@ where id = ? and coalesce(worker, 0) = 0`
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
 
 // Cancel implements driver.Store.
-func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
-	defer dberr.Classify(&err)
-	var signals []driver.Signal
-	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
-		if signals, err = s.cancel(tx, now, id); err == nil && len(signals) == 0 {
-			err = stateError(tx, id)
-		}
-		return err
-	})
-	if err == nil {
-		s.emit(signals)
-	}
-	return err
-}
+func (s *Store) Cancel(ctx context.Context, id int64) error { return s.changeOne(ctx, id, s.cancel) }
 
-// cancel cancels a job, if it is unfinished, and returns signals of the change.
+// cancel cancels an unfinished job.
 func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	running, err := affected(tx.Exec(cancelRunningSQL, id))
 	if err != nil || running {

@@ -53,10 +53,8 @@ func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, e
 const filterSQL = ` and (?2 = '' or queue = ?2) and (?3 = '' or kind = ?3) and id < ?4
 order by id desc limit ?5`
 
-// changePage calls change, which returns no signal for a job that is skipped, for a page of jobs.
-func (s *Store) changePage(
-	ctx context.Context, f driver.Filter, change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error),
-) (p driver.Page, err error) {
+// changePage changes a page of jobs, and skips those whose state does not allow it.
+func (s *Store) changePage(ctx context.Context, f driver.Filter, change change) (p driver.Page, err error) {
 	defer dberr.Classify(&err)
 	query := `select id from jobqueue_job`
 	if ended(f.State) {

@@ -45,26 +45,7 @@ func harness(t *testing.T) queuetest.Harness {
 			require.NoError(t, closed.Close())
 			return closed
 		},
-		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
-			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
-				tx, err := write.BeginTx(ctx, nil)
-				if err != nil {
-					return err
-				}
-				defer tx.Rollback()
-				err = f(queuetest.Tx{
-					Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-						return store.EnqueueManyTx(ctx, tx, ps)
-					},
-					Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
-					Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
-				})
-				if err != nil {
-					return err
-				}
-				return tx.Commit()
-			},
-		},
+		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{"sql": queuetest.InSQL(write, store)},
 		Exec: func(ctx context.Context, statement string) error {
 			_, err := write.ExecContext(ctx, statement)
 			return err

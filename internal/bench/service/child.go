@@ -2,13 +2,13 @@ package service
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/freeport"
 )
 
 // spec configures the server of a child process.
@@ -65,9 +65,7 @@ func (b *bench) start(s spec) *process {
 	if s.Side == "ours" && s.URL == "" {
 		s.URL = "sqlite:" + filepath.Join(s.Dir, "feedback.db")
 	}
-	l := harness.Must(net.Listen("tcp", "127.0.0.1:0"))
-	s.Addr = l.Addr().String()
-	harness.Check(l.Close())
+	s.Addr = harness.Must(freeport.Addr())
 	fmt.Fprintf(b.Log, "starting %s\n", s.Side)
 	c := b.StartChild(s)
 	p := &process{Child: c, spec: s}

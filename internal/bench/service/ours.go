@@ -19,19 +19,24 @@ import (
 	"lessonkit.example/internal/db"
 )
 
-// serveOurs runs the real server with an empty database that it fills. Only its log is off, as the
-// peer's is.
+// serveOurs runs the real server with an empty database that it fills.
 func serveOurs(ctx context.Context, s spec) {
-	config := harness.Must(server.ParseConfig(map[string]string{
-		"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr,
+	serve(ctx, s, server.RoleAPI, map[string]string{
+		"AUDIO_STORAGE_DIR":      filepath.Join(s.Dir, "audio"),
 		"LIMIT_REQUESTS":         "-1", // connections may choose the same teacher
 		"LIMIT_SEGMENTS_PER_DAY": "-1", // which the recordings of an export exceed
-	}))
+	}, func() world { return seedOurs(ctx, s.URL) })
+}
+
+// serve runs the real server. Only its log is off, as the peer's is.
+func serve(ctx context.Context, s spec, role server.Role, settings map[string]string, seed func() world) {
+	settings["DATABASE_URL"], settings["HTTP_ADDR"] = s.URL, s.Addr
+	config := harness.Must(server.ParseConfig(settings))
 	debug.SetGCPercent(400) // as examples/feedback-server does
 	harness.Check(server.Migrate(ctx, config, slog.New(slog.DiscardHandler)))
-	srv := harness.Must(server.New(ctx, config, server.Options{Role: server.RoleAPI}))
+	srv := harness.Must(server.New(ctx, config, server.Options{Role: role}))
 	defer srv.Close()
-	w := seedOurs(ctx, s.URL)
+	w := seed()
 	l := harness.Must(net.Listen("tcp", s.Addr))
 	harness.Report(w)
 	harness.Check(srv.Run(ctx, l))

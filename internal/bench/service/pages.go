@@ -22,13 +22,7 @@ import (
 // pages compares the time of a page of a list of a million records with that of a thousand: first
 // pages and pages in the middle, on both engines.
 func (b *bench) pages(ctx context.Context) {
-	pg := pgtest.Start(&b.TB, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
-	for _, engine := range []string{"sqlite", "postgres"} {
-		s := spec{Side: "ours"}
-		if engine == "postgres" {
-			s.URL = pg.URL()
-		}
-		ours := b.start(s)
+	b.onEngines(func(engine string, ours *process) {
 		var lists [2]request
 		for i, n := range []int{1_000_000, 1_000} {
 			lists[i] = longList(ctx, ours, i, n)
@@ -39,19 +33,20 @@ func (b *bench) pages(ctx context.Context) {
 		row := harness.Row{Name: "list page of 1 000 000 records, " + engine, Unit: "ms", PeerName: "of 1 000",
 			Better: harness.Lower, Must: 1.3}
 		b.Alternate(row, run(lists[0]), run(lists[1]))
-	}
+	})
+}
+
+// onEngines calls f with a new server on each engine.
+func (b *bench) onEngines(f func(engine string, ours *process)) {
+	f("sqlite", b.start(spec{Side: "ours"}))
+	pg := pgtest.Start(&b.TB, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
+	f("postgres", b.start(spec{Side: "ours", URL: pg.URL()}))
 }
 
 // search measures the time of searches among 100,000 records of one teacher, of 200 to 1,400 bytes
 // each, one of three in Chinese, on both engines.
 func (b *bench) search(ctx context.Context) {
-	pg := pgtest.Start(&b.TB, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
-	for _, engine := range []string{"sqlite", "postgres"} {
-		s := spec{Side: "ours"}
-		if engine == "postgres" {
-			s.URL = pg.URL()
-		}
-		ours := b.start(s)
+	b.onEngines(func(engine string, ours *process) {
 		b.records(ctx, ours, 100_000)
 		for _, c := range []struct{ name, query string }{
 			{"none found", "没有的词"}, {"no English word found", "absent"}, {"ten found", "罕见的词"},
@@ -63,7 +58,7 @@ func (b *bench) search(ctx context.Context) {
 				Better: harness.Lower, Must: 100},
 				func() float64 { return 1000 / harness.Must(load(ours.spec.Addr, 1, 200, next)) })
 		}
-	}
+	})
 }
 
 // records inserts n records of a student of the first teacher, each as the server does.

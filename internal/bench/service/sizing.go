@@ -6,11 +6,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -34,17 +32,10 @@ const (
 
 // serveRole runs the real server in one role, as a process of its own.
 func serveRole(ctx context.Context, s spec) {
-	config := harness.Must(server.ParseConfig(map[string]string{
-		"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": s.Audio, "HTTP_ADDR": s.Addr, "LOCAL_ASR_URL": s.Recogniser,
-		"LOCAL_ASR_CONVERT": "false", "ASR_WORKER_CONCURRENCY": "4", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-	}))
-	debug.SetGCPercent(400) // as examples/feedback-server does
-	harness.Check(server.Migrate(ctx, config, slog.New(slog.DiscardHandler)))
-	srv := harness.Must(server.New(ctx, config, server.Options{Role: server.Role(s.Side)}))
-	defer srv.Close()
-	l := harness.Must(net.Listen("tcp", s.Addr))
-	harness.Report(world{})
-	harness.Check(srv.Run(ctx, l))
+	serve(ctx, s, server.Role(s.Side), map[string]string{
+		"AUDIO_STORAGE_DIR": s.Audio, "LOCAL_ASR_URL": s.Recogniser, "LOCAL_ASR_CONVERT": "false",
+		"ASR_WORKER_CONCURRENCY": "4", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+	}, func() world { return world{} })
 }
 
 // installation is the service with one process of each role, and a PostgreSQL that flushes to disk.

@@ -12,14 +12,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var bulkTests = map[string]func(*testing.T, Harness){
-	"PauseStopsClaims":            pauseStopsClaims,
-	"PauseEndsByItself":           pauseEndsByItself,
-	"RetryManyByFilter":           retryManyByFilter,
-	"CancelManyByFilter":          cancelManyByFilter,
-	"CancelManyWhileWorkersClaim": cancelManyWhileWorkersClaim,
-}
-
 func pauseStopsClaims(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	r := idle(t, h.Store, jobqueue.WorkerConfig{

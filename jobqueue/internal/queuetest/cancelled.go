@@ -11,12 +11,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var cancelledTests = map[string]func(*testing.T, Harness){
-	"OnFailedOfCancelledJobs": onFailedOfCancelledJobs,
-	"CallbackIsDueUntilDone":  callbackIsDueUntilDone,
-	"CancelledNotReturned":    cancelledInsteadOfReturning,
-}
-
 // A cancelled job calls its callback, whether or not it had started, also where the history keeps
 // none.
 func onFailedOfCancelledJobs(t *testing.T, h Harness) {

@@ -17,20 +17,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var enqueueTests = map[string]func(*testing.T, Harness){
-	"EnqueueKeepsEveryField":           enqueueKeepsEveryField,
-	"EnqueueManyReturnsResultsInOrder": enqueueManyReturnsResultsInOrder,
-	"UniqueKeyIsHeldAndFreed":          uniqueKeyIsHeldAndFreed,
-	"UniqueWithinOneCall":              uniqueWithinOneCall,
-	"ConcurrentInsertions":             concurrentInsertions,
-	"UniqueKeysInOppositeOrders":       uniqueKeysInOppositeOrders,
-	"TransactionCommitsOrNot":          transactionCommitsOrNot,
-	"PriorityThenTimeThenId":           priorityThenTimeThenID,
-	"FarTimesKeepTheirPlace":           farTimesKeepTheirPlace,
-	"MetaStaysWithTheJob":              metaStaysWithTheJob,
-	"HookSeesEveryWayToEnqueue":        hookSeesEveryWayToEnqueue,
-}
-
 func enqueueKeepsEveryField(t *testing.T, h Harness) {
 	at := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	id := enqueue(t, h.Store, jobqueue.Params{

@@ -11,11 +11,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var figuresTests = map[string]func(*testing.T, Harness){
-	"FiguresOfWorkers": figuresOfWorkers,
-	"FiguresAreMerged": figuresAreMerged,
-}
-
 func figuresOfWorkers(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	enqueue(t, h.Store, jobqueue.Params{Kind: "work", Queue: "other", RunAt: time.Now().Add(-time.Hour)})

@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,23 +30,24 @@ const (
 	refereeEnv  = "JOBQUEUE_TEST_REFEREE"
 )
 
-// Floors are tests with worker processes that are killed all the time.
-type Floors struct {
-	// Open returns a new, migrated queue, and what WorkerProcess opens.
-	Open func(t *testing.T) (store driver.Store, database string)
-}
+var floors = flag.Bool("floors", false, "run the floors")
 
-// Run runs all floors.
-func (f Floors) Run(t *testing.T) {
-	for _, floor := range []struct {
+// RunFloors runs tests with worker processes that are killed all the time, if the flag -floors is
+// given. open returns a new, migrated queue, and what WorkerProcess opens.
+func RunFloors(t *testing.T, open func(t *testing.T) (store driver.Store, database string)) {
+	if !*floors {
+		t.Skip("-floors runs it")
+	}
+	for _, c := range []struct {
 		name string
 		test func(t *testing.T, x *floor)
 	}{
 		{"Schedules", floorSchedules}, {"LimitKeys", floorLimitKeys}, {"Groups", floorGroups},
 		{"Limit", floorLimit}, {"Rate", floorRate},
 	} {
-		t.Run(floor.name, func(t *testing.T) {
-			floor.test(t, newFloor(t, floor.name, f.Open))
+		t.Run(c.name, func(t *testing.T) {
+			store, database := open(t)
+			c.test(t, &floor{t: t, name: c.name, database: database, client: jobqueue.NewClient(store)})
 		})
 	}
 }
@@ -65,20 +67,28 @@ func WorkerEnv(database string, lease time.Duration) []string {
 	return append(os.Environ(), databaseEnv+"="+database, leaseEnv+"="+lease.String())
 }
 
-// WorkerProcess makes the test program a worker process if the environment demands it: then done is
-// true. It opens the database by open, runs jobs of kind "work", whose arguments are how long they
-// take, until it is interrupted, and prints how many results were lost.
-func WorkerProcess(open func(ctx context.Context, database string) (driver.Store, error)) (done bool, err error) {
+// WorkerProcess does nothing, unless the environment makes the test program a worker process. That
+// opens the database by open, runs jobs of kind "work", whose arguments are how long they take,
+// until it is interrupted, prints how many results were lost, and exits.
+func WorkerProcess(open func(ctx context.Context, database string) (driver.Store, error)) {
 	database := os.Getenv(databaseEnv)
 	if database == "" {
-		return false, nil
+		return
 	}
+	if err := work(database, open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func work(database string, open func(ctx context.Context, database string) (driver.Store, error)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	store, err1 := open(ctx, database)
 	lease, err2 := time.ParseDuration(os.Getenv(leaseEnv))
 	if err := errors.Join(err1, err2); err != nil {
-		return true, err
+		return err
 	}
 	cfg := floorConfig(os.Getenv(floorEnv))
 	var lost atomic.Int64
@@ -91,9 +101,9 @@ func WorkerProcess(open func(ctx context.Context, database string) (driver.Store
 	jobqueue.Handle(w, "work", func(ctx context.Context, job *jobqueue.Job, d time.Duration) error {
 		return play(ctx, os.Getenv(refereeEnv), job, func() { time.Sleep(d) })
 	})
-	err = w.Run(ctx)
+	err := w.Run(ctx)
 	fmt.Println("lost", lost.Load())
-	return true, err
+	return err
 }
 
 func floorConfig(name string) (cfg jobqueue.WorkerConfig) {
@@ -120,18 +130,9 @@ func floorConfig(name string) (cfg jobqueue.WorkerConfig) {
 type floor struct {
 	t              *testing.T
 	name, database string
-	store          driver.Store
 	client         *jobqueue.Client
 	children       []*exec.Cmd // since killSome
 	referee        *referee    // nil: none
-}
-
-func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, string)) *floor {
-	t.Helper()
-	x := &floor{t: t, name: name}
-	x.store, x.database = open(t)
-	x.client = jobqueue.NewClient(x.store)
-	return x
 }
 
 func (x *floor) enqueue(ps []jobqueue.Params) {

@@ -13,16 +13,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var groupTests = map[string]func(*testing.T, Harness){
-	"GroupStartsWhatWaitsForIt":       groupStartsWhatWaitsForIt,
-	"GroupByHand":                     groupByHand,
-	"GroupInTransactions":             groupInTransactions,
-	"GroupIsRepairedByRescue":         groupIsRepairedByRescue,
-	"GroupWithoutMembersStartsAtOnce": groupWithoutMembersStartsAtOnce,
-	"GroupStartsManyJobsInParts":      groupStartsManyJobsInParts,
-	"GroupIsDeleted":                  groupIsDeleted,
-}
-
 func group(name string) func(*jobqueue.Params) {
 	return func(p *jobqueue.Params) { p.Group = name }
 }

@@ -12,14 +12,6 @@ import (
 	"lessonkit.example/jobqueue"
 )
 
-var handleManyTests = map[string]func(*testing.T, Harness){
-	"HandleManyFillsItsCalls":         handleManyFillsItsCalls,
-	"HandleManyHasAResultForEachJob":  handleManyHasAResultForEachJob,
-	"HandleManyFailsAllByOneMistake":  handleManyFailsAllByOneMistake,
-	"HandleManyCancelsOneJobOfACall":  handleManyCancelsOneJobOfACall,
-	"HandleManyReturnsGatheredAtStop": handleManyReturnsGatheredAtStop,
-}
-
 func handleMany(
 	size int, wait time.Duration, f func(context.Context, []*jobqueue.Job) []error,
 ) func(*jobqueue.Worker) {

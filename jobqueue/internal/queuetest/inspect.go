@@ -14,18 +14,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var inspectTests = map[string]func(*testing.T, Harness){
-	"ListPagesByStateQueueAndKind":  listPagesByStateQueueAndKind,
-	"SearchByArguments":             searchByArguments,
-	"SearchReadsPartOfALongHistory": searchReadsPartOfALongHistory,
-	"StatsCount":                    statsCount,
-	"ErrorsAreClassified":           errorsAreClassified,
-	"ErrorsInTxAreClassified":       errorsInTxAreClassified,
-	"RetryByHand":                   retryByHand,
-	"CancelByHand":                  cancelByHand,
-	"PurgeByAgeAndState":            purgeByAgeAndState,
-}
-
 func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	a := fill(t, h.Store, 5)

@@ -13,23 +13,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var leaseTests = map[string]func(*testing.T, Harness){
-	"FenceDecidesWhoCompletes":   fenceDecidesWhoCompletes,
-	"SuspendedWorkerIsIgnored":   suspendedWorkerIsIgnored,
-	"HeartbeatKeepsTheLease":     heartbeatKeepsTheLease,
-	"RescueKeepsExhaustedJobs":   rescueKeepsExhaustedJobs,
-	"RescueFindsOrphans":         rescueFindsOrphans,
-	"ReleaseKeepsNamedLeases":    releaseKeepsNamedLeases,
-	"ResultsOfEveryKind":         resultsOfEveryKind,
-	"RescheduleTwiceCountsOnce":  rescheduleTwiceCountsOnce,
-	"CursorSkipsOnlyThePast":     cursorSkipsOnlyThePast,
-	"LargeJobsAreClaimedInParts": largeJobsAreClaimedInParts,
-	"JobsOfAClaimAreIndependent": jobsOfAClaimAreIndependent,
-	"CompleteTxRequiresTheLease": completeTxRequiresTheLease,
-	"ErrorHistoryIsBounded":      errorHistoryIsBounded,
-	"ErrorsAreAlwaysAnArray":     errorsAreAlwaysAnArray,
-}
-
 // The jobs of one claim have nothing of one another, also where some have no value. Results of lost
 // and current leases may come together.
 func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
@@ -159,23 +142,6 @@ func heartbeatKeepsTheLease(t *testing.T, h Harness) {
 	_, alive, err = h.Store.Heartbeat(t.Context(), w+1, time.Minute)
 	require.NoError(t, err)
 	require.False(t, alive)
-}
-
-func rescueKeepsExhaustedJobs(t *testing.T, h Harness) {
-	id := fill(t, h.Store, 1, maxAttempts(1))[0]
-	dead := register(t, h.Store, never)
-	claim(t, h.Store, dead, "default", 1)
-	die(t, h.Store, dead)
-	rescue(t, h.Store, 1)
-	w := register(t, h.Store, never)
-	jobs := claim(t, h.Store, w, "default", 1)
-	require.Len(t, jobs, 1, "it is claimed once more, to fail")
-	require.Equal(t, 2, jobs[0].Attempt)
-	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail)))
-	j := get(t, h.Store, id)
-	require.Equal(t, driver.StateFailed, j.State)
-	require.Equal(t, 1, j.Attempt, "the extra start is not counted")
-	require.Len(t, j.Errors, 1)
 }
 
 func rescueFindsOrphans(t *testing.T, h Harness) {

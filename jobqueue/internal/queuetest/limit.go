@@ -10,14 +10,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var limitTests = map[string]func(*testing.T, Harness){
-	"LimitGoesToBusyWorkers":    limitGoesToBusyWorkers,
-	"LimitOfADeadWorkerIsFreed": limitOfADeadWorkerIsFreed,
-	"SlotsAreSharedAndReturned": slotsAreSharedAndReturned,
-	"RateAllowsABurst":          rateAllowsABurst,
-	"RateKeepsNoOtherQueue":     rateKeepsNoOtherQueue,
-}
-
 func limited(limit int) jobqueue.WorkerConfig {
 	return queueConfig(jobqueue.QueueConfig{Limit: limit, MaxWorkers: 5})
 }

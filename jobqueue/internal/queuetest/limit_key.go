@@ -14,16 +14,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var serialTests = map[string]func(*testing.T, Harness){
-	"SerialRunsOneAtATimeInOrder":     serialRunsOneAtATimeInOrder,
-	"SerialWaitsForTheNextAttempt":    serialWaitsForTheNextAttempt,
-	"SerialByHand":                    serialByHand,
-	"SerialSurvivesTheDeathOfAWorker": serialSurvivesTheDeathOfAWorker,
-	"SerialInTransactions":            serialInTransactions,
-	"KeyLimitOfEachJobCounts":         keyLimitOfEachJobCounts,
-	"KeyLimitFillsFreeTurns":          keyLimitFillsFreeTurns,
-}
-
 // settle lets a worker claim all jobs and release them, so that those that have no turn are held
 // on engines that decide when they claim.
 func settle(t *testing.T, s driver.Store, queue string) {

@@ -3,6 +3,7 @@ package queuetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -58,20 +59,122 @@ type Tx struct {
 	Save     func(job *jobqueue.Job, v any) error
 }
 
+// InSQL returns a function for InTx with transactions of database/sql.
+func InSQL(db *sql.DB, store jobqueue.TxStore) func(ctx context.Context, f func(tx Tx) error) error {
+	return func(ctx context.Context, f func(tx Tx) error) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // without effect after the commit
+		if err := f(Tx{
+			Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+				return store.EnqueueManyTx(ctx, tx, ps)
+			},
+			Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+			Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
+		}); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+}
+
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, cancelledTests, wakeTests, inspectTests, scheduleTests,
-		serialTests, groupTests, bulkTests, limitTests, saveTests, waitTests, figuresTests,
-		handleManyTests,
-	} {
-		for name, test := range group {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				test(t, open(t))
-			})
-		}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
 	}
+}
+
+// tests are all tests of the suite.
+var tests = map[string]func(*testing.T, Harness){
+	"EnqueueKeepsEveryField":           enqueueKeepsEveryField,
+	"EnqueueManyReturnsResultsInOrder": enqueueManyReturnsResultsInOrder,
+	"UniqueKeyIsHeldAndFreed":          uniqueKeyIsHeldAndFreed,
+	"UniqueWithinOneCall":              uniqueWithinOneCall,
+	"ConcurrentInsertions":             concurrentInsertions,
+	"UniqueKeysInOppositeOrders":       uniqueKeysInOppositeOrders,
+	"TransactionCommitsOrNot":          transactionCommitsOrNot,
+	"PriorityThenTimeThenId":           priorityThenTimeThenID,
+	"FarTimesKeepTheirPlace":           farTimesKeepTheirPlace,
+	"MetaStaysWithTheJob":              metaStaysWithTheJob,
+	"HookSeesEveryWayToEnqueue":        hookSeesEveryWayToEnqueue,
+	"FenceDecidesWhoCompletes":         fenceDecidesWhoCompletes,
+	"SuspendedWorkerIsIgnored":         suspendedWorkerIsIgnored,
+	"HeartbeatKeepsTheLease":           heartbeatKeepsTheLease,
+	"RescueFindsOrphans":               rescueFindsOrphans,
+	"ReleaseKeepsNamedLeases":          releaseKeepsNamedLeases,
+	"ResultsOfEveryKind":               resultsOfEveryKind,
+	"RescheduleTwiceCountsOnce":        rescheduleTwiceCountsOnce,
+	"CursorSkipsOnlyThePast":           cursorSkipsOnlyThePast,
+	"LargeJobsAreClaimedInParts":       largeJobsAreClaimedInParts,
+	"JobsOfAClaimAreIndependent":       jobsOfAClaimAreIndependent,
+	"CompleteTxRequiresTheLease":       completeTxRequiresTheLease,
+	"ErrorHistoryIsBounded":            errorHistoryIsBounded,
+	"ErrorsAreAlwaysAnArray":           errorsAreAlwaysAnArray,
+	"OnFailedAfterProcessDeath":        onFailedAfterProcessDeath,
+	"OtherKindsAreLeftToOthers":        otherKindsAreLeftToOthers,
+	"CompleteTxInAHandler":             completeTxInAHandler,
+	"RunChecksTheSchema":               runChecksTheSchema,
+	"OnFailedOfCancelledJobs":          onFailedOfCancelledJobs,
+	"CallbackIsDueUntilDone":           callbackIsDueUntilDone,
+	"CancelledNotReturned":             cancelledInsteadOfReturning,
+	"SameProcessIsWoken":               sameProcessIsWoken,
+	"OthersAreWoken":                   othersAreWoken,
+	"CancelReachesAll":                 cancelReachesAll,
+	"ListPagesByStateQueueAndKind":     listPagesByStateQueueAndKind,
+	"SearchByArguments":                searchByArguments,
+	"SearchReadsPartOfALongHistory":    searchReadsPartOfALongHistory,
+	"StatsCount":                       statsCount,
+	"ErrorsAreClassified":              errorsAreClassified,
+	"ErrorsInTxAreClassified":          errorsInTxAreClassified,
+	"RetryByHand":                      retryByHand,
+	"CancelByHand":                     cancelByHand,
+	"PurgeByAgeAndState":               purgeByAgeAndState,
+	"ScheduleIsStoredAndChanged":       scheduleIsStoredAndChanged,
+	"ScheduleTickHasAnEffectOnce":      scheduleTickHasAnEffectOnce,
+	"SerialRunsOneAtATimeInOrder":      serialRunsOneAtATimeInOrder,
+	"SerialWaitsForTheNextAttempt":     serialWaitsForTheNextAttempt,
+	"SerialByHand":                     serialByHand,
+	"SerialSurvivesTheDeathOfAWorker":  serialSurvivesTheDeathOfAWorker,
+	"SerialInTransactions":             serialInTransactions,
+	"KeyLimitOfEachJobCounts":          keyLimitOfEachJobCounts,
+	"KeyLimitFillsFreeTurns":           keyLimitFillsFreeTurns,
+	"GroupStartsWhatWaitsForIt":        groupStartsWhatWaitsForIt,
+	"GroupByHand":                      groupByHand,
+	"GroupInTransactions":              groupInTransactions,
+	"GroupIsRepairedByRescue":          groupIsRepairedByRescue,
+	"GroupWithoutMembersStartsAtOnce":  groupWithoutMembersStartsAtOnce,
+	"GroupStartsManyJobsInParts":       groupStartsManyJobsInParts,
+	"GroupIsDeleted":                   groupIsDeleted,
+	"PauseStopsClaims":                 pauseStopsClaims,
+	"PauseEndsByItself":                pauseEndsByItself,
+	"RetryManyByFilter":                retryManyByFilter,
+	"CancelManyByFilter":               cancelManyByFilter,
+	"CancelManyWhileWorkersClaim":      cancelManyWhileWorkersClaim,
+	"LimitGoesToBusyWorkers":           limitGoesToBusyWorkers,
+	"LimitOfADeadWorkerIsFreed":        limitOfADeadWorkerIsFreed,
+	"SlotsAreSharedAndReturned":        slotsAreSharedAndReturned,
+	"RateAllowsABurst":                 rateAllowsABurst,
+	"RateKeepsNoOtherQueue":            rateKeepsNoOtherQueue,
+	"SaveIsStoredWhileTheHandlerRuns":  saveIsStoredWhileTheHandlerRuns,
+	"SaveGoesWithEveryResult":          saveGoesWithEveryResult,
+	"SaveIsFenced":                     saveIsFenced,
+	"SaveInTransactions":               saveInTransactions,
+	"WaitReturnsHowAJobHasEnded":       waitReturnsHowAJobHasEnded,
+	"WaitOfManyCalls":                  waitOfManyCalls,
+	"WaitEndsWithItsContext":           waitEndsWithItsContext,
+	"FiguresOfWorkers":                 figuresOfWorkers,
+	"FiguresAreMerged":                 figuresAreMerged,
+	"HandleManyFillsItsCalls":          handleManyFillsItsCalls,
+	"HandleManyHasAResultForEachJob":   handleManyHasAResultForEachJob,
+	"HandleManyFailsAllByOneMistake":   handleManyFailsAllByOneMistake,
+	"HandleManyCancelsOneJobOfACall":   handleManyCancelsOneJobOfACall,
+	"HandleManyReturnsGatheredAtStop":  handleManyReturnsGatheredAtStop,
 }
 
 // never is a poll interval, or a lease, whose heartbeats also find jobs, that is longer than any

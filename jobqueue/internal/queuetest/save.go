@@ -14,13 +14,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var saveTests = map[string]func(*testing.T, Harness){
-	"SaveIsStoredWhileTheHandlerRuns": saveIsStoredWhileTheHandlerRuns,
-	"SaveGoesWithEveryResult":         saveGoesWithEveryResult,
-	"SaveIsFenced":                    saveIsFenced,
-	"SaveInTransactions":              saveInTransactions,
-}
-
 // The newest value is stored, and the next attempt finds it.
 func saveIsStoredWhileTheHandlerRuns(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]

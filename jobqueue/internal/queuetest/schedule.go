@@ -11,11 +11,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var scheduleTests = map[string]func(*testing.T, Harness){
-	"ScheduleIsStoredAndChanged":  scheduleIsStoredAndChanged,
-	"ScheduleTickHasAnEffectOnce": scheduleTickHasAnEffectOnce,
-}
-
 // schedules returns all schedules, whose clock agrees with that of the machine.
 func schedules(t *testing.T, h Harness) []driver.Schedule {
 	t.Helper()

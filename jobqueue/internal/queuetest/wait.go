@@ -12,12 +12,6 @@ import (
 	"lessonkit.example/jobqueue"
 )
 
-var waitTests = map[string]func(*testing.T, Harness){
-	"WaitReturnsHowAJobHasEnded": waitReturnsHowAJobHasEnded,
-	"WaitOfManyCalls":            waitOfManyCalls,
-	"WaitEndsWithItsContext":     waitEndsWithItsContext,
-}
-
 func waitReturnsHowAJobHasEnded(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	saved := enqueue(t, h.Store, jobqueue.Params{Kind: "work", Args: args{1}})

@@ -11,12 +11,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var wakeTests = map[string]func(*testing.T, Harness){
-	"SameProcessIsWoken": sameProcessIsWoken,
-	"OthersAreWoken":     othersAreWoken,
-	"CancelReachesAll":   cancelReachesAll,
-}
-
 // idle starts a worker that has polled its empty queue.
 func idle(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig) *running {
 	t.Helper()

@@ -11,13 +11,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-var workerTests = map[string]func(*testing.T, Harness){
-	"OnFailedAfterProcessDeath": onFailedAfterProcessDeath,
-	"OtherKindsAreLeftToOthers": otherKindsAreLeftToOthers,
-	"CompleteTxInAHandler":      completeTxInAHandler,
-	"RunChecksTheSchema":        runChecksTheSchema,
-}
-
 func onFailedAfterProcessDeath(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, maxAttempts(1))[0]
 	dead := register(t, h.Store, never)
@@ -37,6 +30,7 @@ func onFailedAfterProcessDeath(t *testing.T, h Harness) {
 	require.Empty(t, causes)
 	j := get(t, h.Store, id)
 	require.Equal(t, driver.StateFailed, j.State)
+	require.Equal(t, 1, j.Attempt, "the extra start, to fail, is not counted")
 	require.Len(t, j.Errors, 1)
 	require.Equal(t, "lease expired", j.Errors[0].Error)
 }
