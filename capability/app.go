@@ -168,10 +168,13 @@ func (a *App) loadManifests() error {
 	}
 	if commands, listed := commandsOf(script); listed {
 		if a.Manifests.Get(AppManifest) == nil {
-			a.Manifests.add(&Manifest{Plugin: AppManifest, Permissions: make(map[string]*Permission),
-				Sets: make(map[string]*PermissionSet), mayHaveMore: commands == nil})
+			own := newManifest(AppManifest)
+			own.mayHaveMore = commands == nil
+			a.Manifests.add(own)
 		}
-		a.Manifests.Get(AppManifest).addCommands(commands)
+		for _, command := range commands {
+			a.Manifests.Get(AppManifest).addCommand(command, Version{})
+		}
 	}
 	return nil
 }

@@ -153,8 +153,8 @@ func (ds Diagnostics) Sort() {
 	})
 }
 
-// Err returns the diagnostics of severity Error as one error, nil if there is none. The error is
-// permanent: retrying cannot help.
+// Err returns the diagnostics of severity Error as one error, which has the first of them and how
+// many more there are; nil if there is none. The error is permanent: retrying cannot help.
 func (ds Diagnostics) Err() error {
 	var bad Diagnostics
 	for _, d := range ds {
@@ -165,25 +165,11 @@ func (ds Diagnostics) Err() error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &invalidError{Diagnostics: bad}
-}
-
-// invalidError reports that files are invalid.
-type invalidError struct {
-	Diagnostics Diagnostics // at least one, all of severity Error
-}
-
-// Error returns the first diagnostic and how many more there are.
-func (e *invalidError) Error() string {
-	s := e.Diagnostics[0].String()
-	if more := len(e.Diagnostics) - 1; more > 0 {
-		s += fmt.Sprintf(" (and %d more)", more)
+	if len(bad) == 1 {
+		return limit.Permanentf("%s", bad[0])
 	}
-	return s
+	return limit.Permanentf("%s (and %d more)", bad[0], len(bad)-1)
 }
-
-// Permanent reports true: the same files stay invalid.
-func (e *invalidError) Permanent() bool { return true }
 
 // sorted fills in the positions and sorts by them.
 func (ds Diagnostics) sorted() Diagnostics {
