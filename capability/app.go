@@ -292,7 +292,7 @@ func (a *App) Files() []*Document {
 // objects that take the place of others; check the objects with [Inlined].
 func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
 	if a.firstVersion() {
-		return nil, Diagnostics{NewDiagnostic(a.Config.Root(), codeFirstVersion, ruleOf(codeFirstVersion).Severity,
+		return nil, Diagnostics{NewDiagnostic(a.Config.Root(), codeFirstVersion, severityOf(codeFirstVersion),
 			firstVersionMessage)}
 	}
 	var all []Capability

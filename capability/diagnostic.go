@@ -191,7 +191,7 @@ func (c *collector) report(code Code, v Value, message string) *Diagnostic {
 	if c.counts.Full(string(code), v) {
 		return nil
 	}
-	c.found = append(c.found, Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text,
+	c.found = append(c.found, Diagnostic{Code: code, Severity: severityOf(code), Message: message, text: v.text,
 		at: v.span(), Path: v.Path()})
 	return &c.found[len(c.found)-1]
 }
@@ -201,7 +201,7 @@ func (c *collector) report(code Code, v Value, message string) *Diagnostic {
 func (c *collector) diagnostics() Diagnostics {
 	for _, rest := range c.counts.Rest() {
 		code := Code(rest.Rule)
-		c.found = append(c.found, NewDiagnostic(rest.First, code, ruleOf(code).Severity, rest.Message()))
+		c.found = append(c.found, NewDiagnostic(rest.First, code, severityOf(code), rest.Message()))
 	}
 	return c.found.sorted()
 }

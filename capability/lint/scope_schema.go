@@ -47,16 +47,12 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if m == nil || !m.ScopeSchema.Exists() {
 		return nil
 	}
-	text, err := m.ScopeSchema.MarshalJSON()
-	if err != nil {
-		return nil
-	}
 	schema := &jsonschema.Schema{Schema: "http://json-schema.org/draft-07/schema#"}
-	if json.Unmarshal(text, schema) != nil {
+	if json.Unmarshal([]byte(m.ScopeSchema.String()), schema) != nil {
 		return nil
 	}
 	// What the library has read: it takes keys in upper case too.
-	if text, err = json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
+	if text, err := json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
 		return nil
 	}
 	if resolved, err := schema.Resolve(nil); err == nil {
