@@ -68,32 +68,6 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 	}
 }
 
-// A project's own manifests contain all that its capabilities refer to. Those of a desktop build
-// lack the plugins for mobile, which is an error only if one resolves for mobile with them.
-func TestProjectsResolveWithTheirOwnManifests(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("testdata/app/capabilities/*")
-	require.NoError(t, err)
-	var caps []Capability
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		caps = append(caps, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
-	}
-	require.NotEmpty(t, caps)
-	m := applicationManifests(t)
-	for _, platform := range []Platform{"", Linux, MacOS, Windows} {
-		p, ds := Resolve(caps, m, ResolveOptions{Platform: platform})
-		require.False(t, ds.HasErrors(), "%v", ds)
-		require.NotEmpty(t, p.Commands())
-	}
-	_, ds := Resolve(caps, m, ResolveOptions{Platform: Android})
-	require.True(t, ds.HasErrors())
-	for _, d := range ds {
-		require.Contains(t, []Code{codeUnknownPlugin, codeUncheckedPlugin}, d.Code)
-	}
-}
-
 func TestManifestFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	var m Manifests
