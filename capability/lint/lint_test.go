@@ -304,13 +304,9 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 			[]string{"1:68 redundant-permission"}, `"core:window:default" is already in "core:default", ` +
 				`"core:event:default" is already in "core:default"; they can be removed.`, 1,
 			head + `"permissions":["core:default"]}`},
-		head + `"permissions":["core:event:default","core:default", "core:window:default"]}`: {
-			[]string{"1:53 redundant-permission"}, "they can be removed", 1, head + `"permissions":["core:default"]}`},
 		head + `"permissions":["core:default","core:default","sql:allow-load","sql:allow-load","core:default"]}`: {
 			[]string{"1:68 duplicate-permission"}, `"core:default", "sql:allow-load" must be listed only once`, 5,
 			head + `"permissions":["core:default","sql:allow-load"]}`},
-		`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load","shell:allow-execute"]}`: {
-			[]string{"1:50 any-window-dangerous"}, `"sql:allow-load", "shell:allow-execute" are given`, 1, ""},
 		head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"},{"url":"http://*"}]}]}`: {
 			[]string{"1:102 scope-any-host"}, `"https://*", "http://*" match every host`, 1, ""},
 		head + `"permissions":[{"identifier":"fs:scope","allow":["$DOWNLOADS/a"]},` +
