@@ -322,7 +322,9 @@ func (a *App) Resolve(o ResolveOptions) (*Policy, Diagnostics) {
 		o.Version = a.Version
 	}
 	if o.AppCommands == nil {
-		o.AppCommands = a.commands()
+		for _, c := range a.SourceCommands() {
+			o.AppCommands = append(o.AppCommands, c.Name)
+		}
 	}
 	capabilities, found := a.Capabilities(o.Platform)
 	policy, references := Resolve(capabilities, a.Manifests, o)

@@ -121,14 +121,6 @@ func (a *App) SourceCommands() []SourceCommand {
 	return a.reader.commands
 }
 
-// commands returns the names of SourceCommands.
-func (a *App) commands() (names []string) {
-	for _, c := range a.SourceCommands() {
-		names = append(names, c.Name)
-	}
-	return slices.Compact(names)
-}
-
 func (r *appReader) sourceCommands(folder string) []SourceCommand {
 	r.Reset() // the limit is for each of the files and the source
 	var commands []SourceCommand

@@ -370,11 +370,8 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 		Webviews   []string `json:"webviews"`
 		Scope      int      `json:"scope,omitempty"`
 		Place      *place   `json:"place,omitempty"`
-	}{Capability: g.Capability().Identifier, Permission: g.permission(), Chain: g.Chain(), Local: g.remote == nil,
-		Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
-	if g.remote != nil {
-		out.URL = g.Remote()
-	}
+	}{Capability: g.Capability().Identifier, Permission: g.expanded.Chain[len(g.expanded.Chain)-1], Chain: g.Chain(),
+		Local: g.Local(), URL: g.Remote(), Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
 	if v := g.Entry().value; v.Exists() {
 		out.Place = &place{v.File(), v.Position()}
 	}

@@ -185,9 +185,6 @@ func (g Grant) Capability() *Capability { return g.source.capability }
 // Entry returns the entry of the capability that grants.
 func (g Grant) Entry() *Entry { return &g.source.capability.Permissions[g.entry] }
 
-// permission returns the whole identifier of the permission that grants.
-func (g Grant) permission() string { return g.expanded.Chain[len(g.expanded.Chain)-1] }
-
 // Chain returns the identifiers that lead from the capability's entry through sets to the
 // permission, both ends included.
 func (g Grant) Chain() []string { return slices.Clone(g.expanded.Chain) }

@@ -125,9 +125,8 @@ func properties(s, root *jsonschema.Schema, depth int) map[string]bool {
 		keys[key] = true
 	}
 	parts := slices.Concat(s.AnyOf, s.OneOf, s.AllOf)
-	const definitions = "#/definitions/"
-	if len(s.Ref) > len(definitions) && s.Ref[:len(definitions)] == definitions {
-		parts = append(parts, root.Definitions[s.Ref[len(definitions):]])
+	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
+		parts = append(parts, root.Definitions[name])
 	}
 	for _, part := range parts {
 		maps.Copy(keys, properties(part, root, depth+1))
