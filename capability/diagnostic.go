@@ -13,7 +13,7 @@ import (
 // Severity is how serious a diagnostic is.
 type Severity uint8
 
-// The severities. Off means that a mode does not report a rule.
+// The severities. Off means that a rule is not reported.
 const (
 	Off Severity = iota
 	Info
