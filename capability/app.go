@@ -168,10 +168,13 @@ func (a *App) loadManifests() error {
 	}
 	if commands, listed := commandsOf(script); listed {
 		if a.Manifests.Get(AppManifest) == nil {
-			a.Manifests.add(&Manifest{Plugin: AppManifest, Permissions: make(map[string]*Permission),
-				Sets: make(map[string]*PermissionSet), mayHaveMore: commands == nil})
+			own := newManifest(AppManifest)
+			own.mayHaveMore = commands == nil
+			a.Manifests.add(own)
 		}
-		a.Manifests.Get(AppManifest).addCommands(commands)
+		for _, command := range commands {
+			a.Manifests.Get(AppManifest).addCommand(command, Version{})
+		}
 	}
 	return nil
 }
@@ -289,7 +292,7 @@ func (a *App) Files() []*Document {
 // objects that take the place of others; check the objects with [Inlined].
 func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
 	if a.firstVersion() {
-		return nil, Diagnostics{NewDiagnostic(a.Config.Root(), codeFirstVersion, ruleOf(codeFirstVersion).Severity,
+		return nil, Diagnostics{NewDiagnostic(a.Config.Root(), codeFirstVersion, severityOf(codeFirstVersion),
 			firstVersionMessage)}
 	}
 	var all []Capability
@@ -319,7 +322,9 @@ func (a *App) Resolve(o ResolveOptions) (*Policy, Diagnostics) {
 		o.Version = a.Version
 	}
 	if o.AppCommands == nil {
-		o.AppCommands = a.commands()
+		for _, c := range a.SourceCommands() {
+			o.AppCommands = append(o.AppCommands, c.Name)
+		}
 	}
 	capabilities, found := a.Capabilities(o.Platform)
 	policy, references := Resolve(capabilities, a.Manifests, o)

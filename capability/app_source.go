@@ -16,6 +16,8 @@ import (
 var (
 	// The framework's package in a package.json; a range of releases is none.
 	npmTauri = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"=?v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)"`)
+	// A package in a Cargo.lock.
+	lockedPackage = regexp.MustCompile(`\nname = "([^"\n]+)"\r?\nversion = "([^"\n]+)"`)
 	// The Cargo feature with which the build reads JSON5.
 	json5Feature = regexp.MustCompile(`(?m)^[^#\n]*"config-json5"`)
 	// The application's own commands in its build script: a list, or the name of one.
@@ -95,17 +97,9 @@ func commandsOf(script []byte) (commands []string, listed bool) {
 // lockedVersions returns the versions of packages in a Cargo.lock, the last one of several.
 func lockedVersions(lock string) map[string]Version {
 	versions := make(map[string]Version)
-	name := ""
-	for line := range strings.Lines(lock) {
-		key, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " = ")
-		value = strings.Trim(value, `"`)
-		if key == "version" && name != "" {
-			if v, err := ParseVersion(value); err == nil {
-				versions[name] = v
-			}
-		}
-		if name = ""; key == "name" {
-			name = value
+	for _, match := range lockedPackage.FindAllStringSubmatch(lock, -1) {
+		if v, err := ParseVersion(match[2]); err == nil {
+			versions[match[1]] = v
 		}
 	}
 	return versions
@@ -125,14 +119,6 @@ func (a *App) SourceCommands() []SourceCommand {
 	}
 	a.reader.once.Do(func() { a.reader.commands = a.reader.sourceCommands(path.Join(a.dir, "src")) })
 	return a.reader.commands
-}
-
-// commands returns the names of SourceCommands.
-func (a *App) commands() (names []string) {
-	for _, c := range a.SourceCommands() {
-		names = append(names, c.Name)
-	}
-	return slices.Compact(names)
 }
 
 func (r *appReader) sourceCommands(folder string) []SourceCommand {

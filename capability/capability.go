@@ -38,12 +38,8 @@ func (c *Capability) on(p Platform) bool {
 
 // mobileOnly reports whether the capability is for no desktop platform.
 func (c *Capability) mobileOnly() bool {
-	for _, p := range c.Platforms {
-		if !p.mobile() {
-			return false
-		}
-	}
-	return len(c.Platforms) > 0
+	isDesktop := func(p Platform) bool { return p != Android && p != IOS }
+	return len(c.Platforms) > 0 && !slices.ContainsFunc(c.Platforms, isDesktop)
 }
 
 // Entry is one item of a capability's permissions: a permission or a set of permissions, with an
@@ -78,6 +74,3 @@ const (
 
 // Platforms returns all platforms: the desktop ones first.
 func Platforms() []Platform { return []Platform{Linux, MacOS, Windows, Android, IOS} }
-
-// mobile reports whether the platform is Android or iOS.
-func (p Platform) mobile() bool { return p == Android || p == IOS }

@@ -53,36 +53,36 @@ func (d *Document) list(v Value, inArray bool) []Capability {
 
 func (d *Document) capability(v Value, inArray bool) Capability {
 	c := Capability{Local: true, value: v}
-	var values [8]Value // by the index of syntax.CapabilityKeys; the last one counts
-	for key, value := range v.Members() {
-		if at := slices.Index(syntax.CapabilityKeys, key.Text()); at >= 0 {
-			if values[at].Exists() && inArray {
-				d.duplicateField(key)
-			}
-			values[at] = value
-		}
-	}
-	for at, value := range values {
-		if value.Exists() {
-			d.field(&c, syntax.CapabilityKeys[at], value, inArray)
-		}
-	}
-	if d.text.Damaged() {
-		return c
-	}
-	if !v.Get("identifier").Exists() {
+	if id := v.Get("identifier"); !id.Exists() {
 		d.missingKey(v, "identifier", "The capability", `"identifier": "main-capability"`, syntax.CapabilityKeys)
+	} else if d.is(id, String, "identifier") {
+		c.Identifier = id.Text()
 	}
-	if !v.Get("permissions").Exists() {
+	if text := v.Get("description"); d.is(text, String, "description") {
+		c.Description = text.Text()
+	}
+	if local := v.Get("local"); d.is(local, Bool, "local") {
+		c.Local = local.Bool()
+	}
+	d.remote(&c, v.Get("remote"), inArray)
+	c.Windows = d.strings(v.Get("windows"), "windows")
+	c.Webviews = d.strings(v.Get("webviews"), "webviews")
+	if list := v.Get("permissions"); !list.Exists() {
 		d.missingKey(v, "permissions", "The capability", `"permissions": ["core:default"]`, syntax.CapabilityKeys)
+	} else if d.is(list, Array, "permissions") {
+		c.Permissions = d.permissions(list, inArray)
+	}
+	d.platforms(&c, v.Get("platforms"))
+	if inArray {
+		d.duplicateFields(v, syntax.CapabilityKeys...)
 	}
 	return c
 }
 
 // missingKey reports a required key that is missing, and the unknown one that probably is a
-// misspelling of it.
+// misspelling of it. In a damaged text it may not be missing.
 func (d *Document) missingKey(v Value, key, owner, example string, known []string) {
-	if full(d.found, codeMissingField) {
+	if d.text.Damaged() || full(d.found, codeMissingField) {
 		return
 	}
 	start := v.span().Start
@@ -99,41 +99,12 @@ func (d *Document) missingKey(v Value, key, owner, example string, known []strin
 	d.add(f)
 }
 
-func (d *Document) field(c *Capability, key string, v Value, inArray bool) {
-	switch key {
-	case "identifier":
-		if d.is(v, String, key) {
-			c.Identifier = v.Text()
-		}
-	case "description":
-		if d.is(v, String, key) {
-			c.Description = v.Text()
-		}
-	case "local":
-		if d.is(v, Bool, key) {
-			c.Local = v.Bool()
-		}
-	case "windows":
-		c.Windows = d.strings(v, key)
-	case "webviews":
-		c.Webviews = d.strings(v, key)
-	case "remote":
-		d.remote(c, v, inArray)
-	case "platforms":
-		d.platforms(c, v)
-	case "permissions":
-		if d.is(v, Array, key) {
-			c.Permissions = d.permissions(v, inArray)
-		}
-	}
-}
-
+// is reports whether a value has a kind. A value that exists and has another one is a mistake.
 func (d *Document) is(v Value, kind Kind, key string) bool {
-	if v.Kind() == kind {
-		return true
+	if v.Kind() != kind && v.Kind() != Absent && v.Kind() != Broken {
+		d.wrongType(v, key)
 	}
-	d.wrongType(v, key)
-	return false
+	return v.Kind() == kind
 }
 
 // expectations describes the value of every key, with an example.
@@ -157,8 +128,6 @@ func (d *Document) wrongType(v Value, key string) {
 	f := Diagnostic{Code: codeWrongType, at: v.span()}
 	f.Message = fmt.Sprintf("%q must be %s, not %s.", key, expected, v.Kind())
 	switch {
-	case v.Kind() == Broken:
-		return
 	case v.Kind() == String && strings.HasPrefix(expected, "an array") && key != "capabilities":
 		text := "[" + d.Source()[f.at.Start:f.at.End] + "]"
 		write := text
@@ -214,9 +183,7 @@ func (d *Document) remote(c *Capability, v Value, inArray bool) {
 	}
 	urls := v.Get("urls")
 	if !urls.Exists() {
-		if !d.text.Damaged() {
-			d.missingKey(v, "urls", `"remote"`, `"urls": ["https://*.example.com"]`, []string{"urls"})
-		}
+		d.missingKey(v, "urls", `"remote"`, `"urls": ["https://*.example.com"]`, []string{"urls"})
 		return
 	}
 	c.Remote = d.strings(urls, "urls")

@@ -54,9 +54,7 @@ func (d *Document) permissionIdentifier(v Value) string {
 func (d *Document) entry(v Value, inArray bool) Entry {
 	e := Entry{value: v}
 	if id := v.Get("identifier"); !id.Exists() {
-		if !d.text.Damaged() {
-			d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, syntax.EntryKeys)
-		}
+		d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, syntax.EntryKeys)
 	} else if d.is(id, String, "identifier") {
 		e.Identifier = d.permissionIdentifier(id)
 	}
@@ -69,7 +67,7 @@ func (d *Document) entry(v Value, inArray bool) Entry {
 }
 
 func (d *Document) scope(v Value, key string) []Value {
-	if !v.Exists() || v.Kind() == Null || !d.is(v, Array, key) {
+	if v.Kind() == Null || !d.is(v, Array, key) {
 		return nil
 	}
 	values := make([]Value, 0, v.Len())

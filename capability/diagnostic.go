@@ -13,7 +13,7 @@ import (
 // Severity is how serious a diagnostic is.
 type Severity uint8
 
-// The severities. Off means that a mode does not report a rule.
+// The severities. Off means that a rule is not reported.
 const (
 	Off Severity = iota
 	Info
@@ -153,8 +153,8 @@ func (ds Diagnostics) Sort() {
 	})
 }
 
-// Err returns the diagnostics of severity Error as one error, nil if there is none. The error is
-// permanent: retrying cannot help.
+// Err returns the diagnostics of severity Error as one error, which has the first of them and how
+// many more there are; nil if there is none. The error is permanent: retrying cannot help.
 func (ds Diagnostics) Err() error {
 	var bad Diagnostics
 	for _, d := range ds {
@@ -165,25 +165,11 @@ func (ds Diagnostics) Err() error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &invalidError{Diagnostics: bad}
-}
-
-// invalidError reports that files are invalid.
-type invalidError struct {
-	Diagnostics Diagnostics // at least one, all of severity Error
-}
-
-// Error returns the first diagnostic and how many more there are.
-func (e *invalidError) Error() string {
-	s := e.Diagnostics[0].String()
-	if more := len(e.Diagnostics) - 1; more > 0 {
-		s += fmt.Sprintf(" (and %d more)", more)
+	if len(bad) == 1 {
+		return limit.Permanentf("%s", bad[0])
 	}
-	return s
+	return limit.Permanentf("%s (and %d more)", bad[0], len(bad)-1)
 }
-
-// Permanent reports true: the same files stay invalid.
-func (e *invalidError) Permanent() bool { return true }
 
 // sorted fills in the positions and sorts by them.
 func (ds Diagnostics) sorted() Diagnostics {
@@ -205,7 +191,7 @@ func (c *collector) report(code Code, v Value, message string) *Diagnostic {
 	if c.counts.Full(string(code), v) {
 		return nil
 	}
-	c.found = append(c.found, Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text,
+	c.found = append(c.found, Diagnostic{Code: code, Severity: severityOf(code), Message: message, text: v.text,
 		at: v.span(), Path: v.Path()})
 	return &c.found[len(c.found)-1]
 }
@@ -215,7 +201,7 @@ func (c *collector) report(code Code, v Value, message string) *Diagnostic {
 func (c *collector) diagnostics() Diagnostics {
 	for _, rest := range c.counts.Rest() {
 		code := Code(rest.Rule)
-		c.found = append(c.found, NewDiagnostic(rest.First, code, ruleOf(code).Severity, rest.Message()))
+		c.found = append(c.found, NewDiagnostic(rest.First, code, severityOf(code), rest.Message()))
 	}
 	return c.found.sorted()
 }

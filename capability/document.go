@@ -93,7 +93,7 @@ func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
 	if full(found, f.Code) {
 		return found
 	}
-	f.text, f.Severity = d.text, ruleOf(f.Code).Severity
+	f.text, f.Severity = d.text, severityOf(f.Code)
 	if d.bySchema && f.Code == codeDuplicatePermission {
 		f.Severity = Error
 	}

@@ -47,21 +47,26 @@ func (r *resolver) expand(identifier string) *expansion {
 func (r *resolver) fill(x *expansion, identifier string) {
 	plugin, name := SplitIdentifier(identifier)
 	manifest := r.manifests.Get(plugin)
+	unknown := func() *Expansion {
+		one := newExpansion(plugin, &Permission{Identifier: name}, []string{identifier})
+		return &one
+	}
 	if r.manifests.Absent(plugin) && r.manifests.Get("core:"+plugin) == nil {
-		x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
+		x.unknown = unknown()
 		x.faults = append(x.faults, fault{code: codeUnknownPlugin, message: fmt.Sprintf("The application has no "+
 			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.",
 			plugin, plugin, identifier)})
 		return
 	}
 	if manifest == nil {
+		x.unknown = unknown()
 		r.expandUnknown(x, plugin, name, identifier)
 		return
 	}
 	e := expander{r: r, x: x, expanded: make(map[*PermissionSet]bool)}
 	if !e.name(manifest, name, nil) {
 		x.faults = append(x.faults, r.unknownPermission(manifest, identifier, name))
-		x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
+		x.unknown = unknown()
 	}
 	if r.expanded += len(x.permissions); r.expanded > limit.Grants {
 		e.fault(syntax.FaultTooLarge, "With this the permission sets contain more than %d permissions in all; "+
@@ -71,7 +76,6 @@ func (r *resolver) fill(x *expansion, identifier string) {
 
 // expandUnknown handles a plugin without a manifest.
 func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
-	x.unknown = &Expansion{plugin: plugin, Permission: &Permission{Identifier: name}, Chain: []string{identifier}}
 	if r.manifests.Get("core:"+plugin) != nil {
 		suggestion := "core:" + identifier
 		x.faults = append(x.faults,

@@ -41,7 +41,7 @@ type Explanation struct {
 	Similar  []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
-	addToPlace     string
+	addToPlace     string   // in parentheses
 	idle           string   // the permission that the capability AddTo already lists
 	otherPlatforms []string // permissions that allow the command on other platforms, if there are no Offers
 	newer          bool     // only a newer release has the command
@@ -101,7 +101,7 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 		if other := p.capabilityFor(c); other != nil {
 			x.AddTo = other.Identifier
 			if v := other.value.Get("permissions").Or(other.value); v.Exists() {
-				x.addToPlace = placeOf(v)
+				x.addToPlace = " (" + placeOf(v) + ")"
 			}
 			for _, e := range other.Permissions {
 				if slices.Contains(x.Offers, e.Identifier) || slices.Contains(x.otherPlatforms, e.Identifier) {
@@ -317,7 +317,7 @@ func originProblem(p *pattern.URL, origin Origin) string {
 	o := origin.address
 	if p == nil {
 		return fmt.Sprintf(`it is for the application's own pages only; for %s it would need "remote": {"urls": [%q]}`,
-			origin, suggestedPattern(o))
+			origin, strings.TrimSuffix(o.Protocol+"://"+o.Host+":"+o.Port, ":"))
 	}
 	parts := p.Parts()
 	switch {
@@ -340,14 +340,6 @@ func originProblem(p *pattern.URL, origin Origin) string {
 			cmp.Or(o.Port, "the default port"))
 	}
 	return fmt.Sprintf("its URL pattern %s is for the path %s, not %s", p, parts.Path, o.Path)
-}
-
-func suggestedPattern(a pattern.Address) string {
-	s := a.Protocol + "://" + a.Host
-	if a.Port != "" {
-		s += ":" + a.Port
-	}
-	return s
 }
 
 // Callable returns the commands that a caller may call, sorted: those that some capability grants.
@@ -378,11 +370,8 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 		Webviews   []string `json:"webviews"`
 		Scope      int      `json:"scope,omitempty"`
 		Place      *place   `json:"place,omitempty"`
-	}{Capability: g.Capability().Identifier, Permission: g.permission(), Chain: g.Chain(), Local: g.remote == nil,
-		Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
-	if g.remote != nil {
-		out.URL = g.Remote()
-	}
+	}{Capability: g.Capability().Identifier, Permission: g.expanded.Chain[len(g.expanded.Chain)-1], Chain: g.Chain(),
+		Local: g.Local(), URL: g.Remote(), Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
 	if v := g.Entry().value; v.Exists() {
 		out.Place = &place{v.File(), v.Position()}
 	}

@@ -86,15 +86,8 @@ func TestExplain(t *testing.T) {
 	}
 	near := p.Explain(cmd("ping:ping"), Caller{Window: "main2"}).Near
 	require.Equal(t, "main", near[0].Grant.Capability().Identifier, "the nearest miss comes first")
-	require.Equal(t, []string{"plugin:ping|ping"}, func() []string {
-		all := []string{}
-		for _, command := range p.Callable(Caller{Window: "main"}) {
-			if command.Plugin() == "ping" {
-				all = append(all, command.String())
-			}
-		}
-		return all
-	}())
+	require.Contains(t, p.Callable(Caller{Window: "main"}), cmd("ping:ping"))
+	require.NotContains(t, p.Callable(Caller{Window: "main2"}), cmd("ping:ping"))
 }
 
 // A name that no manifest and no rule explains is not called allowed, and what may be meant is

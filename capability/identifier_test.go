@@ -15,39 +15,28 @@ func TestIdentifierVectors(t *testing.T) {
 		err              string // a part of it
 	}{
 		{in: "prefix:base", plugin: "prefix", name: "base"},
-		{in: "prefix3:base", plugin: "prefix3", name: "base"},
 		{in: "preFix:base", plugin: "preFix", name: "base"},
 		{in: "base", name: "base"},
 		{in: "pre--fix:base--sep", plugin: "pre--fix", name: "base--sep"}, // refused by older releases
-		{in: "prefix:base--sep", plugin: "prefix", name: "base--sep"},
-		{in: "pre--fix:base", plugin: "pre--fix", name: "base"},
 		{in: strings.Repeat("a", 116), name: strings.Repeat("a", 116)},
 		{in: "core:window:allow-close", plugin: "core:window", name: "allow-close"},
-		{in: "core:default", plugin: "core", name: "default"},
 		{in: "core:a:b:c:d", plugin: "core:a:b:c", name: "d"},
 		{in: "core::x", plugin: "core:", name: "x"},
-		{in: "A", name: "A"},
 		{in: "0", name: "0"},
-		{in: "default", name: "default"},
 		{in: "tauri-plugin-prefix:base", err: "without tauri-plugin-"},
 		{in: "", err: "must not be empty"},
 		{in: strings.Repeat("a", 117), err: "at most 116 bytes"},
 		{in: "-prefix-:-base-", err: "begins or ends with a hyphen"},
-		{in: "-prefix:base", err: "begins or ends with a hyphen"},
 		{in: "prefix-:base", err: "begins or ends with a hyphen"},
 		{in: "prefix:-base", err: "begins or ends with a hyphen"},
 		{in: "prefix:base-", err: "does not end with a hyphen"},
 		{in: "prefix::base", err: "has one colon"},
 		{in: "fs:a:b", err: "has one colon"},
 		{in: ":base", err: "a plugin is missing"},
-		{in: ":prefix:base:", err: "a plugin is missing"},
 		{in: "prefix:", err: "missing after the colon"},
-		{in: "base:", err: "missing after the colon"},
 		{in: "💩", err: "letters, digits"},
-		{in: "allow_echo", err: "not with underscores"},
 		{in: "fs:allow-read_file", err: "not with underscores"},
 		{in: "fs:*", err: "letters, digits"},
-		{in: "allow-*", err: "letters, digits"},
 		{in: "a.b", err: "letters, digits"},
 	} {
 		err := checkIdentifier(c.in)
@@ -65,16 +54,14 @@ func TestIdentifierVectors(t *testing.T) {
 func TestIdentifierErrorsSuggestTheRightSpelling(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"fs.exists":                  "fs:allow-exists",
-		"fs:allow-read_file":         "fs:allow-read-file",
-		"tauri-plugin-fs:default":    "fs:default",
-		"plugin:window|close":        "core:window:allow-close",
-		"plugin:fs|read_file":        "fs:allow-read-file",
-		"prefix::base":               "prefix:base",
-		"core:window:allow-close-":   "core:window:allow-close",
-		"fs/allow-exists":            "fs:allow-exists",
-		" core:default":              "core:default",
-		"core:window:allow_set_icon": "core:window:allow-set-icon",
+		"fs.exists":                "fs:allow-exists",
+		"fs:allow-read_file":       "fs:allow-read-file",
+		"tauri-plugin-fs:default":  "fs:default",
+		"plugin:window|close":      "core:window:allow-close",
+		"prefix::base":             "prefix:base",
+		"core:window:allow-close-": "core:window:allow-close",
+		"fs/allow-exists":          "fs:allow-exists",
+		" core:default":            "core:default",
 	} {
 		require.Equal(t, want, repairIdentifier(in), in)
 	}

@@ -53,6 +53,24 @@ type Manifest struct {
 	mayHaveMore bool
 }
 
+func newManifest(plugin string) *Manifest {
+	return &Manifest{Plugin: plugin, Permissions: make(map[string]*Permission), Sets: make(map[string]*PermissionSet)}
+}
+
+// addCommand adds the two permissions that every command has, where they are not listed.
+func (m *Manifest) addCommand(command string, since Version) {
+	name := strings.ReplaceAll(command, "_", "-")
+	allow, deny := "allow-"+name, "deny-"+name
+	if m.Permissions[allow] == nil {
+		m.Permissions[allow] = &Permission{Identifier: allow, Description: "Enables the command " + command + ".",
+			Allow: []string{command}, Since: since}
+	}
+	if m.Permissions[deny] == nil {
+		m.Permissions[deny] = &Permission{Identifier: deny, Description: "Denies the command " + command + ".",
+			Deny: []string{command}, Since: since}
+	}
+}
+
 // inRelease reports whether a permission is in the release of the framework that an application
 // uses.
 func (p *Permission) inRelease(framework Version) bool { return !framework.Before(p.Since) }

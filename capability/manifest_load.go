@@ -45,14 +45,8 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	}
 	manifest := m.byKey[plugin]
 	if manifest == nil {
-		manifest = &Manifest{Plugin: plugin}
+		manifest = newManifest(plugin)
 		m.add(manifest)
-	}
-	if manifest.Permissions == nil {
-		manifest.Permissions = make(map[string]*Permission)
-	}
-	if manifest.Sets == nil {
-		manifest.Sets = make(map[string]*PermissionSet)
 	}
 	for key, value := range root.Members() {
 		switch key.Text() {
@@ -71,7 +65,9 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 				}
 			}
 		case "commands":
-			manifest.addCommands(r.strings(value, "commands"))
+			for _, command := range r.strings(value, "commands") {
+				manifest.addCommand(command, Version{})
+			}
 		case "$schema":
 		default:
 			r.unknownKey(key, "default", "set", "permission", "commands")
@@ -168,7 +164,7 @@ func (r *manifestReader) text(v Value, what string) string {
 }
 
 func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
-	m := &Manifest{Plugin: plugin, Permissions: make(map[string]*Permission), Sets: make(map[string]*PermissionSet)}
+	m := newManifest(plugin)
 	var commands []string
 	for key, value := range v.Members() {
 		switch key.Text() {
@@ -205,7 +201,9 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 			}
 		}
 	}
-	m.addCommands(commands)
+	for _, command := range commands { // after those that are listed
+		m.addCommand(command, Version{})
+	}
 	return m
 }
 

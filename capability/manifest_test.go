@@ -68,32 +68,6 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 	}
 }
 
-// A project's own manifests contain all that its capabilities refer to. Those of a desktop build
-// lack the plugins for mobile, which is an error only if one resolves for mobile with them.
-func TestProjectsResolveWithTheirOwnManifests(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("testdata/app/capabilities/*")
-	require.NoError(t, err)
-	var caps []Capability
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		caps = append(caps, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
-	}
-	require.NotEmpty(t, caps)
-	m := applicationManifests(t)
-	for _, platform := range []Platform{"", Linux, MacOS, Windows} {
-		p, ds := Resolve(caps, m, ResolveOptions{Platform: platform})
-		require.False(t, ds.HasErrors(), "%v", ds)
-		require.NotEmpty(t, p.Commands())
-	}
-	_, ds := Resolve(caps, m, ResolveOptions{Platform: Android})
-	require.True(t, ds.HasErrors())
-	for _, d := range ds {
-		require.Contains(t, []Code{codeUnknownPlugin, codeUncheckedPlugin}, d.Code)
-	}
-}
-
 func TestManifestFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	var m Manifests
@@ -134,40 +108,29 @@ func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
 func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
 	t.Parallel()
 	list := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"c",`, n), ",") }
-	t.Run("commands of one manifest", func(t *testing.T) {
-		t.Parallel()
-		m := CoreManifests()
-		require.Empty(t, m.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants)+`]}}`)))
-		require.True(t, m.Whole())
-		found := m.Load("m.json", []byte(`{"y":{"commands":["c"]},"z":{"permissions":{"p":{}}}}`))
-		require.Len(t, found, 1, "the rest is not reported again")
-		require.Equal(t, Code("too-large"), found[0].Code)
-		require.Equal(t, Error, found[0].Severity)
-		require.Equal(t, "1:18", found[0].Start.String())
-		require.Empty(t, m.Get("z").Permissions)
-	})
-	t.Run("files of permissions", func(t *testing.T) {
-		t.Parallel()
-		m := CoreManifests()
-		text := "[[set]]\nidentifier = \"s\"\ndescription = \"\"\npermissions = [" + list(limit.Grants/2) + "]\n"
-		require.Empty(t, m.LoadPermissions("x", ParseValue([]byte(text), Options{Format: TOML})))
-		found := m.LoadPermissions("y", ParseValue([]byte(text), Options{Format: TOML}))
-		require.Len(t, found, 1)
-		require.Equal(t, Code("too-large"), found[0].Code)
-	})
-	t.Run("a plugin that is missing for it is not reported", func(t *testing.T) {
-		t.Parallel()
-		m := CoreManifests()
-		m.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants+1)+`]}}`))
-		require.False(t, m.Whole())
-	})
-	t.Run("schema", func(t *testing.T) {
-		t.Parallel()
-		m := CoreManifests()
-		schema := `{"enum":["` + strings.Repeat("a", maxSchemaSize) + `"]}`
-		found := m.Load("m.json", []byte(`{"x":{"permissions":{},"global_scope_schema":`+schema+`}}`))
-		require.Len(t, found, 1)
-		require.Contains(t, found[0].Message, "65549 bytes; one of more than 65536 is not used")
-		require.False(t, m.Get("x").ScopeSchema.Exists())
-	})
+	m := CoreManifests()
+	require.Empty(t, m.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants)+`]}}`)))
+	require.True(t, m.Whole())
+	found := m.Load("m.json", []byte(`{"y":{"commands":["c"]},"z":{"permissions":{"p":{}}}}`))
+	require.Len(t, found, 1, "the rest is not reported again")
+	require.Equal(t, Code("too-large"), found[0].Code)
+	require.Equal(t, Error, found[0].Severity)
+	require.Equal(t, "1:18", found[0].Start.String())
+	require.Empty(t, m.Get("z").Permissions)
+
+	files := CoreManifests()
+	text := "[[set]]\nidentifier = \"s\"\ndescription = \"\"\npermissions = [" + list(limit.Grants/2) + "]\n"
+	require.Empty(t, files.LoadPermissions("x", ParseValue([]byte(text), Options{Format: TOML})))
+	found = files.LoadPermissions("y", ParseValue([]byte(text), Options{Format: TOML}))
+	require.Len(t, found, 1)
+	require.Equal(t, Code("too-large"), found[0].Code)
+
+	partial := CoreManifests()
+	partial.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants+1)+`]}}`))
+	require.False(t, partial.Whole(), "a plugin that is missing for it is not reported")
+
+	schema := `{"enum":["` + strings.Repeat("a", maxSchemaSize) + `"]}`
+	found = partial.Load("m.json", []byte(`{"x":{"permissions":{},"global_scope_schema":`+schema+`}}`))
+	require.Contains(t, found[len(found)-1].Message, "65549 bytes; one of more than 65536 is not used")
+	require.False(t, partial.Get("x").ScopeSchema.Exists())
 }

@@ -24,9 +24,9 @@ func knownManifests(versions map[string]Version) *Manifests {
 		if kind == "newest" {
 			newest, _ := ParseVersion(content) // the table is tested
 			version := versions[plugin]
-			m.add(&Manifest{Plugin: plugin, Permissions: make(map[string]*Permission),
-				Sets: make(map[string]*PermissionSet), official: true,
-				mayHaveMore: version == (Version{}) || newest.Before(version)})
+			official := newManifest(plugin)
+			official.official, official.mayHaveMore = true, version == (Version{}) || newest.Before(version)
+			m.add(official)
 			continue
 		}
 		m.byKey[plugin].addRow(kind, name, content)
@@ -47,7 +47,7 @@ func (m *Manifest) addRow(kind, name, content string) {
 	}
 	switch kind {
 	case "command":
-		m.addCommand(strings.ReplaceAll(name, "_", "-"), name, Version{})
+		m.addCommand(name, Version{})
 	case "default":
 		m.Default = &PermissionSet{Identifier: name, Permissions: members}
 	case "set":

@@ -44,7 +44,7 @@ type granted struct {
 type byCommand struct {
 	commands map[Command]*access
 	scopes   []Scope // the scope numbered 1 comes first
-	global   map[string]*Scope
+	global   map[string]Scope
 	unknown  []Grant // of permissions that no manifest explains
 	// mayAllow are the plugins of which these may allow something, with anyPlugin those of all.
 	mayAllow map[string]bool
@@ -60,7 +60,7 @@ type access struct{ allowed, denied []Grant }
 func (p *Policy) byCommand() *byCommand {
 	b := &p.resolved.byCommand
 	p.resolved.once.Do(func() {
-		b.commands, b.global = make(map[Command]*access), make(map[string]*Scope)
+		b.commands, b.global = make(map[Command]*access), make(map[string]Scope)
 		b.mayAllow = make(map[string]bool)
 		for i := range p.granted {
 			g := &p.granted[i]
@@ -132,12 +132,9 @@ func (b *byCommand) addGlobal(g *granted, x *Expansion) {
 	e := &g.source.capability.Permissions[g.entry]
 	key := strings.TrimPrefix(x.plugin, "core:")
 	scope := b.global[key]
-	if scope == nil {
-		scope = &Scope{}
-		b.global[key] = scope
-	}
 	scope.Allow = append(append(scope.Allow, e.Allow...), x.Permission.ScopeAllow...)
 	scope.Deny = append(append(scope.Deny, e.Deny...), x.Permission.ScopeDeny...)
+	b.global[key] = scope
 }
 
 // joined returns the values of both lists. All permissions of a set share the scope of their entry.
@@ -187,9 +184,6 @@ func (g Grant) Capability() *Capability { return g.source.capability }
 
 // Entry returns the entry of the capability that grants.
 func (g Grant) Entry() *Entry { return &g.source.capability.Permissions[g.entry] }
-
-// permission returns the whole identifier of the permission that grants.
-func (g Grant) permission() string { return g.expanded.Chain[len(g.expanded.Chain)-1] }
 
 // Chain returns the identifiers that lead from the capability's entry through sets to the
 // permission, both ends included.
@@ -346,14 +340,7 @@ func (p *Policy) Scope(number int) Scope {
 
 // GlobalScopes returns the scopes that apply to all commands of a plugin, by the plugin's name.
 // They apply to every window and origin.
-func (p *Policy) GlobalScopes() map[string]Scope {
-	global := p.byCommand().global
-	scopes := make(map[string]Scope, len(global))
-	for plugin, scope := range global {
-		scopes[plugin] = *scope
-	}
-	return scopes
-}
+func (p *Policy) GlobalScopes() map[string]Scope { return maps.Clone(p.byCommand().global) }
 
 // AppChecked reports whether the application's own commands are subject to capabilities, which they
 // are only if it has a manifest.

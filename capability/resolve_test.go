@@ -3,6 +3,7 @@ package capability
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -54,13 +55,7 @@ func snapshot(p *Policy) []string {
 		lines = append(lines, fmt.Sprintf("scope %d%s", i+1, scopeText(p.Scope(i+1))))
 	}
 	globals := p.GlobalScopes()
-	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for k := range globals {
-			if !yield(k) {
-				return
-			}
-		}
-	}) {
+	for _, key := range slices.Sorted(maps.Keys(globals)) {
 		lines = append(lines, fmt.Sprintf("global %s%s", key, scopeText(globals[key])))
 	}
 	return lines

@@ -51,13 +51,9 @@ type Rule struct {
 // the text first. Package lint has more.
 func Rules() []Rule { return slices.Clone(rules[:]) }
 
-func ruleOf(code Code) Rule {
-	for i := range rules {
-		if rules[i].Code == code {
-			return rules[i]
-		}
-	}
-	return Rule{Code: code, Severity: Warning}
+// severityOf returns the severity of a rule, which must exist.
+func severityOf(code Code) Severity {
+	return rules[slices.IndexFunc(rules[:], func(r Rule) bool { return r.Code == code })].Severity
 }
 
 var rules = [...]Rule{

@@ -120,15 +120,11 @@ func (v Value) Bool() bool { return v.Kind() == Bool && v.Text() == "true" }
 // Len returns the number of items of an array or members of an object.
 func (v Value) Len() int {
 	n := 0
-	switch v.Kind() {
-	case Array:
-		for range v.Items() {
-			n++
-		}
-	case Object:
-		for range v.Members() {
-			n++
-		}
+	for range v.Items() {
+		n++
+	}
+	for range v.Members() {
+		n++
 	}
 	return n
 }
@@ -200,9 +196,6 @@ func (v Value) Or(other Value) Value {
 // Path returns the value's place as an RFC 6901 JSON pointer, "" for the root. For a member's key
 // it returns the pointer of the member.
 func (v Value) Path() string {
-	if v.text == nil {
-		return ""
-	}
 	var path strings.Builder
 	for at := (Value{v.text, 0}); at.Exists() && at.n < v.n; {
 		var inside Value

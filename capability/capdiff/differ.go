@@ -166,11 +166,10 @@ func without(values, others map[string]string) (left []string) {
 // union returns the keys of two maps.
 func union[K comparable, V any](a, b map[K]V) map[K]bool {
 	keys := make(map[K]bool)
-	for k := range a {
-		keys[k] = true
-	}
-	for k := range b {
-		keys[k] = true
+	for _, m := range []map[K]V{a, b} {
+		for k := range m {
+			keys[k] = true
+		}
 	}
 	return keys
 }

@@ -18,9 +18,6 @@ type audience struct {
 	url     string // the pattern of a remote origin
 }
 
-// isName reports whether a pattern of labels has no wildcards.
-func isName(label string) bool { return !strings.ContainsAny(label, "*?[") }
-
 // scope contains the values of a scope as JSON, by their canonical texts.
 type scope struct{ allow, deny map[string]string }
 
@@ -175,7 +172,7 @@ func (c *comparer) approximate(a audience, others map[audience]scope) bool {
 			continue
 		}
 		label, otherLabel := c.labels[a.label], c.labels[other.label]
-		if !isName(a.label) && !(label.Comparable() && otherLabel.Comparable()) ||
+		if strings.ContainsAny(a.label, "*?[") && !(label.Comparable() && otherLabel.Comparable()) ||
 			a.remote && !(c.urls[a.url].Simple() && c.urls[other.url].Simple()) {
 			return true
 		}

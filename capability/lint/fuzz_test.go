@@ -1,51 +1,32 @@
 package lint_test
 
 import (
-	"io"
 	"testing"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/lint"
-	"lessonkit.example/capability/report"
 )
 
 // maxFuzzed is the size up to which inputs are fuzzed; the bound of memory is for a megabyte.
 const maxFuzzed = 64 << 10
 
-var fuzzedFiles = []string{
-	`{"identifier":"a","windows":["m*"],"permissions":["core:default",{"identifier":"fs:scope","allow":["**"]}]}`,
-	`[{"identifier":"a","local":false,"remote":{"urls":["https://*.a.b/:c"]},"webviews":["**/[a-z]"],` +
-		`"permissions":[]}]`,
-	"identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [1, inf, 2020-01-01]}]\n[remote]\nurls = []\n",
-	"a.b.c = {d = [\n1, # one\n]}\n[[e]]\n[e.f]\n",
-	"// comment\n{identifier: 'a', permissions: [+.5, 0x1F, NaN,]}",
-}
-
 // FuzzEffort proves that no file, in any format, takes long or much memory to be read, checked,
 // resolved and compared.
 func FuzzEffort(f *testing.F) {
-	for _, text := range fuzzedFiles {
-		for format := range byte(3) {
-			f.Add([]byte(text), format)
-		}
-	}
-	core := capability.CoreManifests()
+	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["core:default",{"identifier":"fs:scope",`+
+		`"allow":["**"]}]}`), byte(0))
+	f.Add([]byte(`[{"identifier":"a","local":false,"remote":{"urls":["https://*.a.b/:c"]},"webviews":["**/[a-z]"],`+
+		`"permissions":[]}]`), byte(0))
+	f.Add([]byte("// comment\n{identifier: 'a', permissions: [+.5, 0x1F, NaN,]}"), byte(1))
+	f.Add([]byte("identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [1, inf, 2020-01-01]}]\n[remote]\n"+
+		"urls = []\n"), byte(2))
+	f.Add([]byte("a.b.c = {d = [\n1, # one\n]}\n[[e]]\n[e.f]\n"), byte(2))
 	f.Fuzz(func(t *testing.T, text []byte, form byte) {
 		if len(text) > maxFuzzed {
 			t.Skip()
 		}
-		bounded(t, "input", func() {
-			o := capability.Options{Format: []capability.Format{capability.JSON, capability.JSON5,
-				capability.TOML}[form%3]}
-			d := capability.Parse(text, o)
-			found := lint.Check([]*capability.Document{d}, core, lint.Options{})
-			_ = report.Text(io.Discard, found, report.TextOptions{})
-			after := &capability.App{Documents: []*capability.Document{d}, Manifests: core}
-			capdiff.Compare(&capability.App{Manifests: core}, after, capability.Linux)
-			policy, _ := capability.Resolve(d.Capabilities(), core, capability.ResolveOptions{Partial: true})
-			_ = policy.Explain(command("window.close"), capability.Caller{Window: "m"}).String()
-		})
+		formats := []capability.Format{capability.JSON, capability.JSON5, capability.TOML}
+		allCommands(t, "input", string(text), capability.Options{Format: formats[form%3]}, "")
 	})
 }
 

@@ -13,6 +13,7 @@ package lint
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -235,6 +236,9 @@ func holds(c *capability.Capability, key string, kind capability.Kind) int {
 	return v.Len()
 }
 
+// characterClass describes those of patterns: the first character in one is never its end.
+var characterClass = regexp.MustCompile(`(?s)\[.[^\]]*\]`)
+
 // labels reports patterns with characters that labels cannot have.
 func (l *linter) labels(c *capability.Capability) {
 	check := func(key string, patterns []string) {
@@ -248,34 +252,17 @@ func (l *linter) labels(c *capability.Capability) {
 			if _, err := pattern.CompileGlob(text); err != nil {
 				continue // reported as a pattern
 			}
-			if at := strings.IndexAny(withoutClasses(text), `{}, .\^()+|$@#%&"'`); at >= 0 {
+			rest := characterClass.ReplaceAllString(text, "")
+			if at := strings.IndexAny(rest, `{}, .\^()+|$@#%&"'`); at >= 0 {
 				l.report("impossible-label", place(),
 					"%q has no special meaning in a pattern, and labels cannot contain it: "+
 						"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each "+
-						"label as a separate item.", string([]rune(text[at:])[0]))
+						"label as a separate item.", rest[at:at+1])
 			}
 		}
 	}
 	check("windows", c.Windows)
 	check("webviews", c.Webviews)
-}
-
-// withoutClasses blanks out character classes, keeping the offsets.
-func withoutClasses(pattern string) string {
-	b := []byte(pattern)
-	open := -1
-	for i := range b {
-		switch {
-		case open < 0 && b[i] == '[':
-			open = i
-		case open >= 0 && b[i] == ']' && i > open+1:
-			for k := open; k <= i; k++ {
-				b[k] = 'x'
-			}
-			open = -1
-		}
-	}
-	return string(b)
 }
 
 // unknownKeys reports keys that are ignored, in every object of the format.

@@ -251,17 +251,19 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 		}
 	}
 	for _, plugin := range []string{"fs", "http"} {
-		if e := first[plugin]; e != nil && !hasScope[plugin] {
-			if plugin == "fs" {
-				l.report("missing-scope", e.IdentifierValue(),
-					"The plugin fs works only within a scope, and none is given, so it refuses all files but those "+
-						"that are dropped on a window; write {\"identifier\": %q, \"allow\": [%s]}.", e.Identifier,
-					scopedPlugins[plugin]).Severity = capability.Info
-				continue
-			}
-			l.report("missing-scope", e.IdentifierValue(),
-				"The plugin %s works only within a scope, and none is given, so it refuses all calls; write "+
-					"{\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
+		e := first[plugin]
+		if e == nil || hasScope[plugin] {
+			continue
+		}
+		refused := "all calls"
+		if plugin == "fs" {
+			refused = "all files but those that are dropped on a window"
+		}
+		d := l.report("missing-scope", e.IdentifierValue(),
+			"The plugin %s works only within a scope, and none is given, so it refuses %s; write "+
+				"{\"identifier\": %q, \"allow\": [%s]}.", plugin, refused, e.Identifier, scopedPlugins[plugin])
+		if plugin == "fs" {
+			d.Severity = capability.Info
 		}
 	}
 }

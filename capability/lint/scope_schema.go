@@ -47,16 +47,12 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if m == nil || !m.ScopeSchema.Exists() {
 		return nil
 	}
-	text, err := m.ScopeSchema.MarshalJSON()
-	if err != nil {
-		return nil
-	}
 	schema := &jsonschema.Schema{Schema: "http://json-schema.org/draft-07/schema#"}
-	if json.Unmarshal(text, schema) != nil {
+	if json.Unmarshal([]byte(m.ScopeSchema.String()), schema) != nil {
 		return nil
 	}
 	// What the library has read: it takes keys in upper case too.
-	if text, err = json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
+	if text, err := json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
 		return nil
 	}
 	if resolved, err := schema.Resolve(nil); err == nil {
@@ -129,9 +125,8 @@ func properties(s, root *jsonschema.Schema, depth int) map[string]bool {
 		keys[key] = true
 	}
 	parts := slices.Concat(s.AnyOf, s.OneOf, s.AllOf)
-	const definitions = "#/definitions/"
-	if len(s.Ref) > len(definitions) && s.Ref[:len(definitions)] == definitions {
-		parts = append(parts, root.Definitions[s.Ref[len(definitions):]])
+	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
+		parts = append(parts, root.Definitions[name])
 	}
 	for _, part := range parts {
 		maps.Copy(keys, properties(part, root, depth+1))

@@ -38,16 +38,9 @@ const (
 	tokenRecursive // **
 )
 
-// GlobError reports why a pattern is not well-formed.
-type GlobError struct {
-	Pattern string
-	Offset  int // in characters, as the reference implementation counts
-	Message string
-}
-
-// Error describes what is wrong and where.
-func (e *GlobError) Error() string {
-	return fmt.Sprintf("%q is not a pattern of labels: at character %d, %s", e.Pattern, e.Offset+1, e.Message)
+// globError tells what is wrong with a pattern, at an offset in characters.
+func globError(pattern string, offset int, message string) error {
+	return fmt.Errorf("%q is not a pattern of labels: at character %d, %s", pattern, offset+1, message)
 }
 
 const (
@@ -60,10 +53,10 @@ const (
 // maxGlob is the length in bytes of the longest pattern that is read; real labels are far shorter.
 const maxGlob = 1024
 
-// CompileGlob reads a pattern. The error is a [*GlobError].
+// CompileGlob reads a pattern.
 func CompileGlob(pattern string) (Glob, error) {
 	if len(pattern) > maxGlob {
-		return Glob{}, &GlobError{pattern[:40] + "…", maxGlob, fmt.Sprintf("it is longer than %d bytes", maxGlob)}
+		return Glob{}, globError(pattern[:40]+"…", maxGlob, fmt.Sprintf("it is longer than %d bytes", maxGlob))
 	}
 	g := Glob{text: pattern}
 	// Any invalid UTF-8 in a label matches utf8.RuneError.
@@ -84,7 +77,7 @@ func CompileGlob(pattern string) (Glob, error) {
 		case '[':
 			next, token, ok := globClass(chars, i)
 			if !ok {
-				return Glob{}, &GlobError{pattern, i, globInvalid}
+				return Glob{}, globError(pattern, i, globInvalid)
 			}
 			g.tokens = append(g.tokens, token)
 			i = next
@@ -104,17 +97,17 @@ func globStars(pattern string, chars []rune, i int) (next int, token globToken, 
 	}
 	switch count := end - i; {
 	case count > 2:
-		return 0, token, &GlobError{pattern, i + 2, globWildcards}
+		return 0, token, globError(pattern, i+2, globWildcards)
 	case count == 1:
 		return end, globToken{kind: tokenSequence}, nil
 	case i > 0 && chars[i-1] != '/':
-		return 0, token, &GlobError{pattern, i - 1, globRecursive}
+		return 0, token, globError(pattern, i-1, globRecursive)
 	case end == len(chars):
 		return end, globToken{kind: tokenRecursive}, nil
 	case chars[end] == '/':
 		return end + 1, globToken{kind: tokenRecursive}, nil
 	}
-	return 0, token, &GlobError{pattern, end, globRecursive}
+	return 0, token, globError(pattern, end, globRecursive)
 }
 
 // globClass reads a character class. Its first character is always literal, even "]".

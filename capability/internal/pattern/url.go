@@ -56,22 +56,16 @@ func compileFull(pattern string) (p *URL, err error) {
 	}()
 	read, err := urlpattern.New(pattern, "", nil)
 	relative := errors.Is(err, urlpattern.ErrNoBaseURL)
-	bare := false
 	if relative {
 		// Without a scheme the pattern is a path, query and fragment of any host. Giving it a host
 		// for a moment lets the library split them.
-		bare = !strings.HasPrefix(pattern, "/")
-		if bare {
-			read, err = urlpattern.New("https://h/"+pattern, "", nil)
-		} else {
-			read, err = urlpattern.New("https://h"+pattern, "", nil)
-		}
+		read, err = urlpattern.New("https://h/"+strings.TrimPrefix(pattern, "/"), "", nil)
 	}
 	if err != nil {
 		return nil, err
 	}
 	path, search, hash := read.Pathname(), read.Search(), read.Hash()
-	if bare {
+	if relative && !strings.HasPrefix(pattern, "/") {
 		path = strings.TrimPrefix(path, "/")
 	}
 	if path == "" || path == "/" {

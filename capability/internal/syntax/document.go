@@ -103,15 +103,13 @@ func (d *Document) check(src []byte, o Options) bool {
 	if utf8.ValidString(d.src) {
 		return true
 	}
-	for at := 0; at < len(d.src); {
-		r, size := utf8.DecodeRuneInString(d.src[at:])
-		if r == utf8.RuneError && size == 1 {
+	for at := range d.src {
+		if r, size := utf8.DecodeRuneInString(d.src[at:]); r == utf8.RuneError && size == 1 {
 			message := fmt.Sprintf("Byte 0x%02x at offset %d is not valid UTF-8; save the file as UTF-8.", d.src[at],
 				at)
 			d.addFault(Fault{Code: FaultEncoding, Message: message, Span: Span{at, at + 1}})
 			break
 		}
-		at += size
 	}
 	return false
 }

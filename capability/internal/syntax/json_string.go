@@ -160,7 +160,8 @@ func (s *scanner) number() {
 		s.broken(start, i, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))
 		return
 	}
-	if !inRange(literal) && !s.doc.full(FaultNumberRange) {
+	// The reference implementation cannot read others.
+	if _, ok := parseFloat(literal); !ok && !s.doc.full(FaultNumberRange) {
 		s.report(FaultNumberRange, start, i,
 			fmt.Sprintf("The number %s cannot be kept as a 64-bit number.", words.Quote(literal)))
 	}

@@ -44,13 +44,6 @@ func parseFloat(s string) (f float64, ok bool) {
 	return f, err == nil && f-f == 0
 }
 
-// inRange reports whether a 64-bit floating point number can represent the literal: the reference
-// implementation cannot read others.
-func inRange(literal string) bool {
-	_, ok := parseFloat(strings.ReplaceAll(literal, "_", ""))
-	return ok
-}
-
 // isJSONNumber reports whether the literal is a number by RFC 8259.
 func isJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s))

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"sort"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -67,9 +68,10 @@ func (d *Document) lineOf(offset int) int {
 // Around returns the text of a line before and after an offset, at most a number of characters of
 // each.
 func (d *Document) Around(offset, most int) (before, after string) {
-	line := d.lineOf(offset)
-	text := d.Line(line)
-	at := min(offset-d.table().starts[line-1], len(text))
+	start := d.table().starts[d.lineOf(offset)-1]
+	text, _, _ := strings.Cut(d.src[start:], "\n")
+	text = strings.TrimSuffix(text, "\r")
+	at := min(offset-start, len(text))
 	from, to := at, at
 	for n := 0; n < most && from > 0; n++ {
 		_, size := utf8.DecodeLastRuneInString(text[:from])
@@ -80,21 +82,4 @@ func (d *Document) Around(offset, most int) (before, after string) {
 		to += size
 	}
 	return text[from:at], text[at:to]
-}
-
-// Line returns the text of a line, counted from 1, without its line break; "" if there is no such
-// line.
-func (d *Document) Line(line int) string {
-	starts := d.table().starts
-	if line < 1 || line > len(starts) {
-		return ""
-	}
-	start, end := starts[line-1], len(d.src)
-	if line < len(starts) {
-		end = starts[line] - 1
-	}
-	if end > start && d.src[end-1] == '\r' {
-		end--
-	}
-	return d.src[start:end]
 }

@@ -34,8 +34,7 @@ func (r *reader) number(v *value) {
 }
 
 func tomlInRange(text, digits string) bool {
-	if prefix := len(digits) > 1 && digits[0] == '0' && strings.ContainsRune("xob", rune(digits[1])); prefix ||
-		!strings.ContainsAny(digits, ".eE") {
+	if strings.HasPrefix(digits, "0x") || !strings.ContainsAny(digits, ".eE") {
 		n, err := strconv.ParseUint(digits, 0, 64)
 		return err == nil && (text[0] != '-' || n <= -math.MinInt64)
 	}
