@@ -18,7 +18,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 	t.Parallel()
 	n, login := signedIn(t)
 	_, c := login()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	failOnce := func(path string) {
 		var failed atomic.Bool
 		n.fail(func(w http.ResponseWriter, r *http.Request) bool {
@@ -57,11 +57,6 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 
 // The page is signed in by its code alone: it stays so over a reload, until the session is ended
 // elsewhere.
-func TestPageIsSignedInByACode(t *testing.T) {
-	t.Parallel()
-	signedInByACode(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func signedInByACode(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	_, c := login()

@@ -38,7 +38,7 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 	for clock, east := range map[string]int{"23:30": -11, "07:30": 11} {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()
-			b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Env(fmt.Sprintf("TZ=Etc/GMT%+d", -east)))
+			b := newBrowser(t, chromedp.Env(fmt.Sprintf("TZ=Etc/GMT%+d", -east)))
 			c, p := withStudent(t, development(t, saying("Heard.")), "anna")
 			today, tomorrow := time.Now().AddDate(0, 0, east/11), time.Now().AddDate(0, 0, east/11+1)
 			day := today.Format(time.DateOnly)

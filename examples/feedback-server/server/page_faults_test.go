@@ -320,7 +320,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
 
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	b.do(chromedp.Navigate(n.url + "/"))
 	b.signIn(token)

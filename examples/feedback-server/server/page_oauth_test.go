@@ -46,7 +46,7 @@ func withCampus(t *testing.T) string {
 func TestPageIsSignedInAtAnOAuthServer(t *testing.T) {
 	t.Parallel()
 	url := withCampus(t)
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	const name = "Sign in with Campus"
 	follow := func(link string) {
 		b.waitText(link)

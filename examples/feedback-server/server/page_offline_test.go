@@ -66,7 +66,7 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 // there when its student is opened again.
 func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")

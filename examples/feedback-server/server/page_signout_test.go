@@ -52,7 +52,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	enter := func(token string) {
 		b.signIn(token)
@@ -107,7 +107,7 @@ func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
 	t.Parallel()
 	n, login := signedIn(t)
 	token, c := login()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.do(chromedp.Navigate(n.url))
 	b.signIn(token)
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
@@ -136,11 +136,6 @@ func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
 }
 
 // The account is taken along as a file, and deleted with everything after a question.
-func TestAccountIsExportedAndDeleted(t *testing.T) {
-	t.Parallel()
-	accountIsExportedAndDeleted(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func accountIsExportedAndDeleted(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	token, c := login()
@@ -186,7 +181,7 @@ func accountIsExportedAndDeleted(t *testing.T, b tab) {
 func TestUnknownAddressesLeadHome(t *testing.T) {
 	t.Parallel()
 	url := development(t, saying("Heard."))
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
 	b.waitText("Add a student")
 	b.mu.Lock()

@@ -43,7 +43,6 @@ func microphone(file string) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("use-fake-device-for-media-stream", true),
 		chromedp.Flag("use-fake-ui-for-media-stream", true),
 		chromedp.Flag("use-file-for-fake-audio-capture", file+"%noloop"),
-		chromedp.Flag("lang", "en-US"),
 	}
 }
 
@@ -63,15 +62,8 @@ func development(t *testing.T, recognizer http.Handler, more ...string) string {
 	t.Helper()
 	asr := httptest.NewServer(recognizer)
 	t.Cleanup(asr.Close)
-	environment := map[string]string{
-		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": asr.URL, "ASR_WORKER_CONCURRENCY": "2",
-	}
-	for i := 0; i < len(more); i += 2 {
-		environment[more[i]] = more[i+1]
-	}
-	s := newServer(t, server.RoleAll, environment)
-	return "http://" + serve(t, s)
+	more = append([]string{"LOCAL_ASR_URL", asr.URL, "ASR_WORKER_CONCURRENCY", "2"}, more...)
+	return "http://" + serve(t, onSQLite(t, server.RoleAll, more...))
 }
 
 // withStudent creates a student of a development teacher and returns the client and the student.
@@ -223,7 +215,7 @@ func requireFits(t *testing.T, b tab, axe, view string) {
 	}
 }
 
-// The states of the page that TestEveryViewFitsEveryScreen does not have.
+// The states of the page that everyViewFitsEveryScreen does not have.
 func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)

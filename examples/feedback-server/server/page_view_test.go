@@ -42,7 +42,7 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 // While text is awaited the page says how much waits and how long, and what arrives moves nothing.
 func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	n := newFaultyNetwork(t, recognizing(t, "ASR_WORKER_CONCURRENCY", "1"))
 	_, p := withStudent(t, n.url, "anna")
 	b.openStudent(n.url, p.ID)
@@ -68,7 +68,7 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 
 func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",

@@ -69,11 +69,7 @@ func requireScalar(t *testing.T) {
 func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 	t.Parallel()
 	requireScalar(t)
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "BASE_PATH": "/teach",
-	})
-	origin := "http://" + serve(t, s)
+	origin := "http://" + serve(t, onSQLite(t, server.RoleAPI, "BASE_PATH", "/teach"))
 	url := origin + "/teach"
 	me, err := feedbackclient.Development(url, "developer").Me(t.Context())
 	require.NoError(t, err)
