@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
@@ -35,7 +34,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 		require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/confirm", code, nil))
 	}
 	failOnce("/health")
-	b.do(chromedp.Navigate(n.url))
+	b.visit(n.url)
 	b.waitText("The server has a problem: HTTP 502")
 	b.screenshot("away")
 	b.clickButton("Try again")

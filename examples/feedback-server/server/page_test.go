@@ -135,7 +135,7 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 		}
 		t.Fatalf("the focus does not reach %q", text)
 	}
-	b.do(chromedp.Navigate(origin + "/teach"))
+	b.visit(origin + "/teach")
 	b.waitText("Sign in with this name")
 	tab("Name")
 	press("anna", "\r")
@@ -228,20 +228,20 @@ func TestPageIsAccessible(t *testing.T) {
 	session := withLesson(t, c, p.ID, "lesson1-segment1.mp3")
 
 	check := func(view string) { requireFits(t, b, axe, view) }
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Sign out")
 	for _, language := range []struct{ name, words, other, record, stop, saved, conflict, keep string }{
 		{"en", "finished the picture", "中文", "Record", "Stop", "Saved.", "changed on another device", "Keep mine"},
 		{"zh", "反馈记录", "English", "录音", "停止", "已保存。", "已在其他设备", "保留我的"},
 	} {
-		b.do(chromedp.Navigate(url + "/#/edit/" + p.ID))
+		b.visit(url + "/#/edit/" + p.ID)
 		b.until(`() => Boolean(document.querySelector("input[name=guardian_title]"))`, "")
 		check("edit " + language.name)
-		b.do(chromedp.Click(chromedp.CSS("main button.danger")))
+		b.click("main button.danger")
 		b.until(`() => Boolean(document.querySelector("dialog[open]"))`, "")
 		check("question " + language.name)
-		b.do(chromedp.Click(chromedp.CSS("dialog button")))
-		b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
+		b.click("dialog button")
+		b.visit(url + "/#/student/" + p.ID)
 		b.waitText("She mixed greens.")
 		b.waitText(language.words)
 		b.eval(`[...document.querySelectorAll(".segments .quiet")].pop().click(); ""`)
@@ -253,17 +253,17 @@ func TestPageIsAccessible(t *testing.T) {
 		check("recording " + language.name)
 		b.clickButton(language.stop)
 		b.untilNobodyRecords()
-		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+		b.enter("textarea", "Mine")
 		b.waitText(language.saved)
 		theirs := "Theirs " + language.name
 		_, err = c.SaveSession(t.Context(), session.ID, feedbackclient.SessionEdit{FeedbackText: &theirs})
 		require.NoError(t, err)
-		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", longer"))
+		b.enter("textarea", ", longer")
 		b.waitText(language.conflict)
 		check("conflict " + language.name)
 		b.clickButton(language.keep)
 		b.waitText(language.saved)
-		b.do(chromedp.Navigate(url + "/#/records"))
+		b.visit(url + "/#/records")
 		b.until(`() => Boolean(document.querySelector(".filters ~ .records summary"))`, "")
 		b.eval(`document.querySelector(".entry summary").click();
 			document.querySelector(".entry .primary").click(); ""`)

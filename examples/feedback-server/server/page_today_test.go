@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
@@ -107,7 +106,7 @@ func TestMessageIsShared(t *testing.T) {
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "She mixed greens.")
 	require.NoError(t, err)
 	b := newBrowser(t)
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Ming")
 	b.eval(copies + `shared = ""; outcome = ""; navigator.share = async ({ text }) => {
 		shared = text;

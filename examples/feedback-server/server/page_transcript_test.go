@@ -83,7 +83,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 		}, timeout, 100*time.Millisecond)
 	}
 	const editor, noEditor = ".segments textarea", `() => !document.querySelector(".segments textarea")`
-	typed := func(text string) { b.do(chromedp.SendKeys(chromedp.CSS(editor), text)) }
+	typed := func(text string) { b.enter(editor, text) }
 	edit := func() {
 		b.until(`() => { // of the part
 			const b = [...document.querySelectorAll(".segments button")].find((b) => b.innerText === "Edit");
@@ -100,7 +100,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	n.fail(unreachable)
 	typed(" Away.")
 	b.waitText("Not saved; it is kept on this device. The server cannot be reached.")
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("Try again") // the banner comes before the view has failed
 	n.recover()
 	b.clickButton("Try again")
@@ -165,7 +165,7 @@ func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
 	b.screenshot("sources")
 	require.Equal(t, "He won a golden medal in Paris.\nNot found in the recordings. Please check it.",
 		b.eval(`document.querySelector(".feedback li.failed").innerText.replace(/\n+/, "\n")`))
-	b.do(chromedp.Click(chromedp.CSS(".feedback .sentence")))
+	b.click(".feedback .sentence")
 	b.until(`() => document.querySelector("[aria-current=true].sentence")?.innerText.startsWith("He mixed three")
 		&& document.querySelector("audio").currentTime >= 2`, "")
 }

@@ -87,7 +87,7 @@ func TestWaitIsToldInWords(t *testing.T) {
 // showStudent shows a student of anna's.
 func (b *browser) showStudent(url, profile string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(url + "/#sign-in=anna/student/" + profile))
+	b.visit(url + "/#sign-in=anna/student/" + profile)
 	b.waitText("Ming")
 }
 
@@ -345,7 +345,7 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b := newBrowser(t)
 	b.showStudent(url, p.ID)
 	b.waitText("Heard.")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
+	b.enter("textarea", "Mine.")
 	b.waitText("Saved.")
 	b.clickButton("Regenerate")
 	b.waitText("There is text already.")
@@ -354,7 +354,7 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.clickButton("Regenerate")
 	b.clickButton("Replace")
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "More."))
+	b.enter("textarea", "More.")
 	b.clickButton("Regenerate")
 	b.waitText("There is text already.")
 	b.clickButton("Save")
@@ -422,7 +422,7 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 		n.fail(uploads(refusal.status, `{"code":"`+refusal.code+`"}`, &count))
 		b.addFiles(sample(t, "lesson1-segment0.mp3"))
 		b.waitText("The server did not accept it – " + refusal.words)
-		b.do(chromedp.Reload())
+		b.reload()
 		b.waitText("Recordings that the server did not accept: 1.")
 		b.clickButton("Discard")
 		b.until(`() => !document.body.innerText.includes("did not accept")`, "")

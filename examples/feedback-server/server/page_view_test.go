@@ -22,13 +22,13 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "好")
 	require.NoError(t, err)
 	withLesson(t, c, p.ID, "lesson1-segment1.mp3")
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("退出登录")
 	for path, text := range map[string]string{
 		"": "全部学生", "settings": "常用词", "edit/": "家长称呼", "edit/" + p.ID: "删除学生", "records": "上月",
 		"student/" + p.ID: "等待识别",
 	} {
-		b.do(chromedp.Navigate(url + "/#/" + path))
+		b.visit(url + "/#/" + path)
 		b.waitText(text)
 		// All that is read or spoken, without the names and texts of the test.
 		words := b.eval(`[document.title, document.body.innerText,
@@ -85,9 +85,9 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 			db.Time(time.Now()), session.ID)
 		return err
 	}))
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Sign out")
-	b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
+	b.visit(url + "/#/student/" + p.ID)
 	b.waitText("Part 2")
 	const listens = `[...document.querySelectorAll(".segments li")].map((row) =>
 		String([...row.querySelectorAll("button")].some((b) => b.innerText === "Listen" && b.offsetParent))).join()`

@@ -41,7 +41,7 @@ func TestSwaggerUISendsARequestWithAToken(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	url, token, teacher := withReference(t, "")
-	b.do(chromedp.Navigate(url + "/scalar?swagger-ui"))
+	b.visit(url + "/scalar?swagger-ui")
 	b.waitText("/api/v1/profiles")
 	b.screenshot("page")
 	b.clickButton("Authorize")
@@ -74,7 +74,7 @@ func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 	me, err := feedbackclient.Development(url, "developer").Me(t.Context())
 	require.NoError(t, err)
 	b := newBrowser(t)
-	b.do(chromedp.Navigate(url + "/scalar"))
+	b.visit(url + "/scalar")
 	b.waitText("Teaching feedback")
 	b.eval(`(() => { // Scalar draws an operation when it has been scrolled to
 		[...document.querySelectorAll("a")].find((a) => a.innerText.includes("Who is signed in")).click();
@@ -101,7 +101,7 @@ func TestSwaggerUIReplacesAScriptThatDoesNotLoad(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	url, _, _ := withReference(t, "/* empty */")
-	b.do(chromedp.Navigate(url + "/scalar"))
+	b.visit(url + "/scalar")
 	b.waitText("/api/v1/profiles")
 	require.Equal(t, "?swagger-ui", b.eval("location.search"))
 	b.requireOnly(url)
@@ -112,7 +112,7 @@ func TestReferenceMayOnlyUseItsOwnOrigin(t *testing.T) {
 	b := newBrowser(t)
 	url, token, _ := withReference(t, `window.Scalar = {createApiReference: (where, o) => {
 		document.querySelector(where).textContent = "drawn from " + o.url }}`)
-	b.do(chromedp.Navigate(url + "/scalar"))
+	b.visit(url + "/scalar")
 	b.waitText("drawn from openapi.json")
 	fetch := func(token string) string {
 		return b.eval(`fetch("/api/v1/profiles", {headers: {Authorization: "Bearer ` + token + `"}})
