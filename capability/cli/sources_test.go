@@ -46,8 +46,9 @@ func TestRemotePagesAndOwnCommandsByVersion(t *testing.T) {
 		{"lock file", "2.11.0", "", cli.ExitClean},
 		{"flag", "2.11.1", "2.10", cli.ExitClean},
 	} {
-		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}",
-			"Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"" + c.lock + "\"\nsource = \"x\"\n"})
+		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+			"src-tauri/tauri.conf.json": "{}",
+			"Cargo.lock":                "[[package]]\nname = \"tauri\"\nversion = \"" + c.lock + "\"\n"})
 		args := []string{"-url", "https://evil.example/", dir}
 		if c.flag != "" {
 			args = append(args, "-tauri", c.flag)

@@ -64,7 +64,8 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1000),
-		chromedp.Flag("lang", "en-US"), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 	)
 	options = append(options, more...)
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
