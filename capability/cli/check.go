@@ -39,21 +39,20 @@ func (c *command) check(args []string, known []capability.Rule, find find) (int,
 	if err != nil {
 		return 0, err
 	}
-	r, err := c.checked(o, known, find)
-	if err != nil {
-		return 0, err
-	}
-	// One fix may reveal another problem.
-	for pass := 0; *fix && pass < 5; pass++ {
+	var r *result
+	for pass := 0; ; pass++ { // one fix may reveal another problem
+		if r, err = c.checked(o, known, find); err != nil {
+			return 0, err
+		}
+		if !*fix || pass == 5 {
+			break
+		}
 		changed, err := c.fix(r.projects, r.found)
 		if err != nil {
 			return 0, err
 		}
 		if !changed {
 			break
-		}
-		if r, err = c.checked(o, known, find); err != nil {
-			return 0, err
 		}
 	}
 	for _, text := range r.notes {
@@ -64,9 +63,9 @@ func (c *command) check(args []string, known []capability.Rule, find find) (int,
 		err = report.JSON(c.env.Stdout, r.found)
 	case "sarif":
 		err = report.SARIF(c.env.Stdout, r.found, known, report.SARIFOptions{Version: toolVersion(),
-			Root: repository(".")})
+			Root: repository()})
 	case "github":
-		err = report.GitHub(c.env.Stdout, r.found, repository("."))
+		err = report.GitHub(c.env.Stdout, r.found, repository())
 	default:
 		files := c.files
 		for _, p := range r.projects {
@@ -131,7 +130,7 @@ func (c *command) checked(o lint.Options, known []capability.Rule, find find) (*
 		if err != nil {
 			return nil, err
 		}
-		found = r.accepted(found, c.now())
+		found = r.accepted(found, c.env.Now())
 		for _, d := range found {
 			all.failed = all.failed || d.Severity >= r.failOn
 		}

@@ -107,6 +107,9 @@ func Run(args []string, env Env) int {
 			strings.Join(slices.Sorted(maps.Keys(commands())), ", "))
 		return ExitUsage
 	}
+	if env.Now == nil {
+		env.Now = time.Now
+	}
 	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}
 	c.flags.SetOutput(printableWriter{env.Stderr})
 	code, err := run(c, args[1:])
@@ -128,10 +131,8 @@ type printableWriter struct{ io.Writer }
 
 // Write writes a text that ends with a whole character.
 func (w printableWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(w.Writer, report.PrintableText(string(text))); err != nil {
-		return 0, err
-	}
-	return len(text), nil
+	_, err := io.WriteString(w.Writer, report.PrintableText(string(text)))
+	return len(text), err
 }
 
 var errFlags = errors.New("flags")
@@ -186,13 +187,6 @@ func (c *command) target() (capability.Platform, error) {
 		return "", fmt.Errorf("unknown platform %q; use linux, macOS, windows, android or iOS", c.platform)
 	}
 	return p, nil
-}
-
-func (c *command) now() time.Time {
-	if c.env.Now == nil {
-		return time.Now()
-	}
-	return c.env.Now()
 }
 
 // exit returns the exit code for a result.

@@ -64,7 +64,7 @@ func diff(c *command, args []string) (int, error) {
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	switch c.format {
 	case "github":
-		err = report.GitHubChanges(c.env.Stdout, changes, repository("."))
+		err = report.GitHubChanges(c.env.Stdout, changes, repository())
 	case "json":
 		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...),
 			"widens": widens})

@@ -80,19 +80,14 @@ func appAbove(file string) string {
 // currentApp returns the application of the working directory, or of the nearest folder above it.
 // The search ends at the top of a repository.
 func currentApp() (string, error) {
-	dir, err := filepath.Abs(".")
-	if err != nil {
-		return "", err
-	}
-	for {
+	for dir := absolute("."); ; {
 		if capability.AppIn(&disk{}, nameOnDisk(dir)) != "" {
 			return shorten(dir), nil
 		}
 		up := filepath.Dir(dir)
 		if up == dir || exists(filepath.Join(dir, ".git")) {
 			return "", errors.New("there is no folder capabilities or src-tauri/capabilities here or above; " +
-				"name the " +
-				"files or the folder")
+				"name the files or the folder")
 		}
 		dir = up
 	}

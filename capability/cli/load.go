@@ -19,9 +19,6 @@ type project struct {
 // load reads the capability files at paths, and the applications that they belong to. Flags replace
 // what the application says.
 func (c *command) load(paths []string) ([]*project, error) {
-	if _, err := c.target(); err != nil {
-		return nil, err
-	}
 	if len(paths) == 0 {
 		app, err := currentApp()
 		if err != nil {

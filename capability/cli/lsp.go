@@ -112,7 +112,7 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 	if f := w.frontends[root]; f != nil {
 		found = append(found, calls.Check(&now, f, o.Platform, o.Severities)...)
 	}
-	return r.accepted(found, w.now()), now.Manifests, nil
+	return r.accepted(found, w.env.Now()), now.Manifests, nil
 }
 
 // App implements [lsp.Workspace].

@@ -185,19 +185,13 @@ func TestEditor(t *testing.T) {
 	e.call("textDocument/hover", at(file, 1, 20), &nothing)
 	require.Nil(t, nothing)
 
-	var list struct {
-		Items []struct {
-			Label    string
-			TextEdit lspEdit
-		}
-	}
-	e.call("textDocument/completion", at(file, 4, 40), &list)
-	i := slices.IndexFunc(list.Items, func(i struct {
+	type item struct {
 		Label    string
 		TextEdit lspEdit
-	}) bool {
-		return i.Label == "core:window:allow-close"
-	})
+	}
+	var list struct{ Items []item }
+	e.call("textDocument/completion", at(file, 4, 40), &list)
+	i := slices.IndexFunc(list.Items, func(i item) bool { return i.Label == "core:window:allow-close" })
 	require.GreaterOrEqual(t, i, 0)
 	require.Equal(t, lspRange{lspPosition{4, 35}, lspPosition{4, 57}}, list.Items[i].TextEdit.Range)
 	// A string that is not closed yet.

@@ -141,14 +141,27 @@ func write(value any, asTOML bool) (string, bool) {
 	return "null", !asTOML
 }
 
-// The real command line accepts and refuses the same configurations: it reads them before anything
-// else that it does, checks JSON by its schema, and decodes them.
-func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
-	t.Parallel()
+// realCommandLine returns a function that reports whether the real command line accepts the
+// configuration in a folder: it reads it before anything else that it does.
+func realCommandLine(t *testing.T) func(dir string) (accepted bool, output string) {
+	t.Helper()
 	script := os.Getenv("TAURI_CLI")
 	if script == "" {
 		t.Skip("TAURI_CLI does not name the tauri.js of the npm package @tauri-apps/cli")
 	}
+	return func(dir string) (bool, string) {
+		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
+		command.Dir = dir
+		out, _ := command.CombinedOutput()
+		return strings.Contains(string(out), "Cargo.toml"), string(out) // which it looks for next
+	}
+}
+
+// The real command line accepts and refuses the same configurations: it checks JSON by its
+// schema, and decodes them.
+func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
+	t.Parallel()
+	accepts := realCommandLine(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	m := mutation{rand.New(rand.NewPCG(seed, 0))}
@@ -167,13 +180,9 @@ func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 				"[app.security]\ncapabilities = "+list+"\n"
 		}
 		dir := project(t, map[string]string{filepath.Join("src-tauri", name): text})
-		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
-		command.Dir = dir
-		out, _ := command.CombinedOutput()
-		theirs := strings.Contains(string(out), "Cargo.toml") // it read the configuration and went on
+		theirs, out := accepts(dir)
 		config := capability.ParseValue([]byte(text), capability.Options{Name: name})
-		found := append(config.Check(),
-			capability.Inlined(config).Check()...)
+		found := append(config.Check(), capability.Inlined(config).Check()...)
 		_, configured := (&capability.App{Config: config}).Capabilities("")
 		for _, d := range configured {
 			if d.Code == "wrong-type" { // the names are not looked up here
@@ -194,10 +203,7 @@ func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 // one before it judges. The command that is run here reads that of Windows.
 func TestPlatformConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 	t.Parallel()
-	script := os.Getenv("TAURI_CLI")
-	if script == "" {
-		t.Skip("TAURI_CLI does not name the tauri.js of the npm package @tauri-apps/cli")
-	}
+	accepts := realCommandLine(t)
 	for text, want := range map[string]bool{`{"app":{"security":{"capabilities":null}}}`: true, `{"app":null}`: true,
 		`{"app":{"security":null}}`: true, `{"app":{"security":{"capabilities":5}}}`: false, `{}`: true,
 		`{"app":{"security":{"capabilities":[5]}}}`: false, `{"app":{"security":{"capabilities":[]}}}`: true} {
@@ -205,10 +211,8 @@ func TestPlatformConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 			"src-tauri/tauri.conf.json": `{"productName": "x", "version": "0.1.0", "identifier": "com.example.x", ` +
 				`"app": {"security": {"capabilities": ["main"]}}}`,
 			"src-tauri/tauri.windows.conf.json": text})
-		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
-		command.Dir = dir
-		out, _ := command.CombinedOutput()
-		require.Equal(t, want, strings.Contains(string(out), "Cargo.toml"), "%s: %s", text, out)
+		theirs, out := accepts(dir)
+		require.Equal(t, want, theirs, "%s: %s", text, out)
 		code, found, errs := run("check", "-platform", "windows", dir)
 		require.Equal(t, want, code == cli.ExitClean, "%s: %s%s", text, found, errs)
 	}
@@ -218,10 +222,7 @@ func TestPlatformConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 // and as TOML; here one for each command that a function of the packages calls.
 func TestGrantsAreAcceptedByTheRealCommandLine(t *testing.T) {
 	t.Parallel()
-	script := os.Getenv("TAURI_CLI")
-	if script == "" {
-		t.Skip("TAURI_CLI does not name the tauri.js of the npm package @tauri-apps/cli")
-	}
+	accepts := realCommandLine(t)
 	table, err := os.ReadFile(filepath.Join("..", "calls", "calls.tsv"))
 	require.NoError(t, err)
 	source := "import { invoke } from '@tauri-apps/api/core'\n"
@@ -246,9 +247,7 @@ func TestGrantsAreAcceptedByTheRealCommandLine(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, len(commands), strings.Count(string(written), ":allow-"), "%s", written)
 		require.NotContains(t, string(written), "*")
-		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
-		command.Dir = dir
-		theirs, _ := command.CombinedOutput()
-		require.Contains(t, string(theirs), "Cargo.toml", "%s", theirs) // it read the configuration and went on
+		accepted, theirs := accepts(dir)
+		require.True(t, accepted, theirs)
 	}
 }

@@ -58,7 +58,7 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 		}
 	}
 	if file == "none" || file == "" {
-		return r, c.failOnFlag(r)
+		return r, r.setFailOn(c.failOn)
 	}
 	text, err := read(file)
 	if err != nil {
@@ -72,25 +72,24 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	if err := r.complete(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return r, c.failOnFlag(r)
+	return r, r.setFailOn(c.failOn)
 }
 
-func (c *command) failOnFlag(r *rules) error {
-	if c.failOn == "" {
+// setFailOn sets the level of findings from which the exit code is 1, if there is a text.
+func (r *rules) setFailOn(text string) error {
+	if text == "" {
 		return nil
 	}
-	if err := r.failOn.UnmarshalText([]byte(c.failOn)); err != nil || r.failOn == capability.Off {
-		return fmt.Errorf("-fail-on %s: write error, warning or note", c.failOn)
+	if err := r.failOn.UnmarshalText([]byte(text)); err != nil || r.failOn == capability.Off {
+		return fmt.Errorf("fail-on is %q; write error, warning or note", text)
 	}
 	return nil
 }
 
 // complete checks the rules and converts their texts.
 func (r *rules) complete() error {
-	if r.FailOn != "" {
-		if err := r.failOn.UnmarshalText([]byte(r.FailOn)); err != nil || r.failOn == capability.Off {
-			return fmt.Errorf("fail-on is %q; write error, warning or note", r.FailOn)
-		}
+	if err := r.setFailOn(r.FailOn); err != nil {
+		return err
 	}
 	r.severities = make(map[capability.Code]capability.Severity)
 	for code, level := range r.Severity {

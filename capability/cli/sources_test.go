@@ -11,32 +11,25 @@ import (
 	"lessonkit.example/capability/cli"
 )
 
-// What is asked for in the words of a message or of JavaScript is found, and what is not recognized
-// is unknown and not allowed.
-func TestExplainRecognizesCommands(t *testing.T) {
+// The application's own commands are those of its sources; another name is unknown and not allowed.
+func TestExplainReadsTheSources(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}"})
-	withSource := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
 		"src-tauri/tauri.conf.json": "{}",
 		"src-tauri/src/lib.rs": "#[tauri::command(async)]\n#[allow(dead_code)]\n" +
 			"pub(crate) async fn greet(name: &str) {}\n" +
 			"#[command]\nfn set_title() {}\n// #[tauri::command] fn gone() {}\n"})
 	for _, c := range []struct {
-		command, dir string
-		code         int
-		out          string
+		command string
+		code    int
+		out     string
 	}{
-		{"window.close", dir, cli.ExitClean, "allowed: plugin:window|close"},
-		{"setTitle", dir, cli.ExitUsage, "Did you mean plugin:tray|set_title or plugin:window|set_title?"},
-		{"fs.read_text_file", dir, cli.ExitFindings, "denied: plugin:fs|read_text_file"},
-		{"pty.write", dir, cli.ExitUsage, "unknown: plugin:pty|write"},
-		{"greet", dir, cli.ExitClean, "allowed: greet"},
-		{"greet", withSource, cli.ExitClean, "allowed: greet"},
-		{"set_title", withSource, cli.ExitClean, "allowed: set_title"},
-		{"gone", withSource, cli.ExitUsage, "unknown: gone"},
-		{"greed", withSource, cli.ExitUsage, "Did you mean greet?"},
+		{"greet", cli.ExitClean, "allowed: greet"},
+		{"set_title", cli.ExitClean, "allowed: set_title"},
+		{"gone", cli.ExitUsage, "unknown: gone"},
+		{"greed", cli.ExitUsage, "Did you mean greet?"},
 	} {
-		code, out, errs := run("explain", "-command", c.command, "-window", "main", c.dir)
+		code, out, errs := run("explain", "-command", c.command, "-window", "main", dir)
 		require.Equal(t, c.code, code, "%s: %s%s", c.command, out, errs)
 		require.Contains(t, out, c.out)
 	}
@@ -45,24 +38,17 @@ func TestExplainRecognizesCommands(t *testing.T) {
 // Since 2.11.1 the application's own commands are not open to pages from elsewhere.
 func TestRemotePagesAndOwnCommandsByVersion(t *testing.T) {
 	t.Parallel()
-	lock := func(version string) string {
-		return "[[package]]\nname = \"tauri\"\nversion = \"" + version + "\"\nsource = \"x\"\n"
-	}
 	for _, c := range []struct {
-		name, file, text string
-		flag             string
+		name, lock, flag string
 		code             int
 	}{
-		{"newest", "x", "", "", cli.ExitFindings},
-		{"lock file", "src-tauri/Cargo.lock", lock("2.11.0"), "", cli.ExitClean},
-		{"newer lock file", "src-tauri/Cargo.lock", lock("2.11.1"), "", cli.ExitFindings},
-		{"workspace", "Cargo.lock", lock("2.9.4"), "", cli.ExitClean},
-		{"package.json", "package.json", `{"dependencies": {"@tauri-apps/api": "2.9.0"}}`, "", cli.ExitClean},
-		{"a range", "package.json", `{"dependencies": {"@tauri-apps/api": "^2.9.0"}}`, "", cli.ExitFindings},
-		{"flag", "src-tauri/Cargo.lock", lock("2.11.1"), "2.10", cli.ExitClean},
+		{"newest", "", "", cli.ExitFindings},
+		{"lock file", "2.11.0", "", cli.ExitClean},
+		{"flag", "2.11.1", "2.10", cli.ExitClean},
 	} {
-		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, c.file: c.text,
-			"src-tauri/tauri.conf.json": "{}"})
+		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+			"src-tauri/tauri.conf.json": "{}",
+			"Cargo.lock":                "[[package]]\nname = \"tauri\"\nversion = \"" + c.lock + "\"\n"})
 		args := []string{"-url", "https://evil.example/", dir}
 		if c.flag != "" {
 			args = append(args, "-tauri", c.flag)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 )
@@ -34,16 +33,14 @@ func toolVersion() string {
 	return "development"
 }
 
-// repository returns the folder of the repository that a folder is in, or the folder itself.
-func repository(folder string) string {
-	absolute, err := filepath.Abs(folder)
-	if err != nil {
-		return folder
-	}
-	for dir := absolute; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil { // a folder, or a file in a worktree
+// repository returns the folder of the repository that the working directory is in, or that
+// directory itself.
+func repository() string {
+	here := absolute(".")
+	for dir := here; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, ".git")) { // a folder, or a file in a worktree
 			return dir
 		}
 	}
-	return absolute
+	return here
 }

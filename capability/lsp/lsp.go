@@ -120,40 +120,34 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		} else {
 			s.end(ErrNoShutdown)
 		}
-		return nil, nil
 	case "textDocument/didOpen":
 		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
 		s.later(name, true)
-		return nil, nil
 	case "textDocument/didChange":
 		f := s.open[name]
 		if f == nil {
-			return nil, nil
+			break
 		}
 		text := f.changed(p.ContentChanges)
 		if text == nil {
-			return nil, s.forget(ctx, conn, name)
+			s.forget(ctx, conn, name)
+			break
 		}
 		s.open[name] = &file{text: text, version: p.TextDocument.Version, manifests: f.manifests}
 		s.later(name, false)
-		return nil, nil
 	case tooLarge: // it may have been a change of any of the files
-		return nil, s.forget(ctx, conn, slices.Sorted(maps.Keys(s.open))...)
+		s.forget(ctx, conn, slices.Sorted(maps.Keys(s.open))...)
 	case "textDocument/didSave":
 		s.later(name, true)
-		return nil, nil
 	case "textDocument/didClose":
 		delete(s.open, name)
-		return nil, s.publish(ctx, conn, "", name, nil)
+		s.publish(ctx, conn, "", name, nil)
+	}
+	if r.Notif {
+		return nil, nil
 	}
 	f := s.open[name]
-	switch {
-	case !strings.HasPrefix(r.Method, "textDocument/"):
-		if r.Notif {
-			return nil, nil // none that matters
-		}
-		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "unknown method " + r.Method}
-	case f == nil:
+	if f == nil && strings.HasPrefix(r.Method, "textDocument/") {
 		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: name + " is not open"}
 	}
 	switch r.Method {
@@ -202,7 +196,7 @@ func (s *server) checkPending(session context.Context, conn *jsonrpc2.Conn) {
 				_ = conn.Notify(session, "window/logMessage", map[string]any{"type": 1, "message": err.Error()})
 			} else if f := open[name]; f != nil && s.open[name] != nil {
 				f.manifests, s.open[name].manifests = manifests, manifests
-				_ = s.show(session, conn, name, open, found) // fails if the editor has gone
+				s.show(session, conn, name, open, found)
 			}
 			s.mu.Unlock()
 		}
@@ -211,7 +205,7 @@ func (s *server) checkPending(session context.Context, conn *jsonrpc2.Conn) {
 
 // show shows what a check of the application of a file found in its files as they were.
 func (s *server) show(ctx context.Context, conn *jsonrpc2.Conn, name string, open map[string]*file,
-	found capability.Diagnostics) error {
+	found capability.Diagnostics) {
 	// An empty list removes what the editor shows. It also tells that the file was checked.
 	byFile := map[string]capability.Diagnostics{name: nil}
 	app := s.options.Workspace.App(name)
@@ -228,30 +222,27 @@ func (s *server) show(ctx context.Context, conn *jsonrpc2.Conn, name string, ope
 	now := s.open
 	s.open = open // the places are in these texts
 	defer func() { s.open = now }()
-	var failed error
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
 		isOld := func(d capability.Diagnostic) bool { return open[file] != nil && !d.Of(open[file].src) }
 		if !slices.ContainsFunc(byFile[file], isOld) { // else the editor moves what it shows
-			failed = errors.Join(failed, s.publish(ctx, conn, app, file, byFile[file]))
+			s.publish(ctx, conn, app, file, byFile[file])
 		}
 	}
-	return failed
 }
 
 // forget takes files for closed that have a change that is too large.
-func (s *server) forget(ctx context.Context, conn *jsonrpc2.Conn, names ...string) error {
-	failed := conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1,
+func (s *server) forget(ctx context.Context, conn *jsonrpc2.Conn, names ...string) {
+	_ = conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1,
 		"message": "a change or a file is too large; to check them again, open again: " + strings.Join(names, ", ")})
 	for _, name := range names {
 		delete(s.open, name)
-		failed = errors.Join(failed, s.publish(ctx, conn, "", name, nil))
+		s.publish(ctx, conn, "", name, nil)
 	}
-	return failed
 }
 
-// publish shows the findings in a file that a check of an application had.
-func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, app, name string,
-	found capability.Diagnostics) error {
+// publish shows the findings in a file that a check of an application had. Nobody is left to hear
+// of it if that fails.
+func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, app, name string, found capability.Diagnostics) {
 	message := published{URI: uriOf(name), Diagnostics: []diagnostic{}}
 	if f := s.open[name]; f != nil {
 		message.Version, f.found = f.version, found
@@ -259,16 +250,16 @@ func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, app, name str
 	for _, d := range found {
 		message.Diagnostics = append(message.Diagnostics, s.diagnostic(d))
 	}
-	text, err := json.Marshal(message.Diagnostics)
+	text, _ := json.Marshal(message.Diagnostics) // which are texts and numbers
 	now := shown{app, string(text)}
-	if err == nil && s.open[name] == nil && s.shown[name] == now {
-		return nil // the editor has moved none of them
+	if s.open[name] == nil && s.shown[name] == now {
+		return // the editor has moved none of them
 	}
 	delete(s.shown, name)
 	if len(found) > 0 {
 		s.shown[name] = now
 	}
-	return conn.Notify(ctx, "textDocument/publishDiagnostics", message)
+	_ = conn.Notify(ctx, "textDocument/publishDiagnostics", message)
 }
 
 // shown is what the editor shows in a file: the findings of an application.

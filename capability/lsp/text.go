@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -41,7 +42,7 @@ func (t *text) offset(p position) int {
 	at := t.lines[p.Line]
 	for units := 0; at < end; {
 		r, size := utf8.DecodeRuneInString(t.src[at:])
-		if units += units16(r); units > p.Character {
+		if units += utf16.RuneLen(r); units > p.Character {
 			break
 		}
 		at += size
@@ -55,19 +56,12 @@ func (t *text) position(offset int) position {
 	line := sort.SearchInts(t.lines, offset+1) - 1
 	p := position{Line: line}
 	for _, r := range t.src[t.lines[line]:offset] {
-		p.Character += units16(r)
+		p.Character += utf16.RuneLen(r)
 	}
 	return p
 }
 
 func (t *text) span(start, end int) span { return span{t.position(start), t.position(end)} }
-
-func units16(r rune) int {
-	if r > 0xffff {
-		return 2
-	}
-	return 1
-}
 
 // maxCopied is how many bytes of a text the changes of one message may copy.
 const maxCopied = 256 << 20

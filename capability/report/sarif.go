@@ -52,7 +52,7 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 		if related != nil {
 			result["relatedLocations"] = related
 		}
-		if d.Fix != nil && d.PositionAt(0).IsValid() { // one read from JSON has no text
+		if d.Fix != nil {
 			result["fixes"] = []object{o.fix(d)}
 		}
 		results = append(results, result)

@@ -183,10 +183,7 @@ func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.
 
 // JSON writes the diagnostics as an array.
 func JSON(w io.Writer, ds capability.Diagnostics) error {
-	if ds == nil {
-		ds = capability.Diagnostics{}
-	}
-	return Encode(w, ds)
+	return Encode(w, append(capability.Diagnostics{}, ds...)) // none are [], not null
 }
 
 // Encode writes a value as indented JSON, with escapes for all control characters.

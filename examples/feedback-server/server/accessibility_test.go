@@ -69,16 +69,16 @@ func TestQueuePagesAreAccessible(t *testing.T) {
 	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
 	f := withFailedSegment(t)
 	base := f.address + "/admin/queue"
-	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
+	b.visit("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/")
 	for name, s := range screens {
 		b.emulate(s)
 		for page, path := range queuePages(t, f) {
-			b.do(chromedp.Navigate("http://" + base + path))
+			b.visit("http://" + base + path)
 			b.waitText("Queues")
 			b.screenshot(page + " " + name)
 			require.Empty(t, violations(b, axe), "%s, %s", page, name)
 		}
-		b.do(chromedp.Navigate("http://" + f.address + "/admin/health"))
+		b.visit("http://" + f.address + "/admin/health")
 		b.waitText("1 failed")
 		b.screenshot("health " + name)
 		require.Empty(t, violations(b, axe), "health, %s", name)
@@ -92,10 +92,10 @@ func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
 	f := withFailedSegment(t)
 	f.waitJob(jobqueue.StateFailed, 1)
 	base := f.address + "/admin/queue"
-	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
+	b.visit("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/")
 	b.waitText("Workers")
 	b.emulate(screens["phone"])
-	b.do(chromedp.Navigate("http://" + base + "/jobs?state=failed"))
+	b.visit("http://" + base + "/jobs?state=failed")
 	b.waitText("no speech in it")
 	for _, text := range []string{"1 of ", "no speech in it"} {
 		require.Equal(t, "visible", b.eval(fmt.Sprintf(`(() => {

@@ -64,6 +64,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1000),
+		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 	)
 	options = append(options, more...)

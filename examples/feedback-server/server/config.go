@@ -245,38 +245,25 @@ func ParseMigrateConfig(environment map[string]string) (Config, error) {
 }
 
 var parsers = map[reflect.Type]env.ParserFunc{
-	reflect.TypeFor[time.Duration](): func(text string) (any, error) {
-		return parseSeconds(text)
-	},
-	reflect.TypeFor[[]time.Duration](): func(text string) (any, error) {
-		var delays []time.Duration
+	reflect.TypeFor[time.Duration]():   func(text string) (any, error) { return parseSeconds(text) },
+	reflect.TypeFor[[]time.Duration](): list(parseSeconds),
+	reflect.TypeFor[[]netip.Prefix]():  list(parseNetwork),
+	reflect.TypeFor[[]string]():        list(func(text string) (string, error) { return text, nil }),
+}
+
+// list returns a parser of values that are separated by commas.
+func list[T any](parse func(string) (T, error)) env.ParserFunc {
+	return func(text string) (any, error) {
+		var values []T
 		for item := range strings.SplitSeq(text, ",") {
-			delay, err := parseSeconds(strings.TrimSpace(item))
+			value, err := parse(strings.TrimSpace(item))
 			if err != nil {
 				return nil, err
 			}
-			delays = append(delays, delay)
+			values = append(values, value)
 		}
-		return delays, nil
-	},
-	reflect.TypeFor[[]netip.Prefix](): func(text string) (any, error) {
-		var networks []netip.Prefix
-		for item := range strings.SplitSeq(text, ",") {
-			network, err := parseNetwork(strings.TrimSpace(item))
-			if err != nil {
-				return nil, err
-			}
-			networks = append(networks, network)
-		}
-		return networks, nil
-	},
-	reflect.TypeFor[[]string](): func(text string) (any, error) {
-		items := strings.Split(text, ",")
-		for i, item := range items {
-			items[i] = strings.TrimSpace(item)
-		}
-		return items, nil
-	},
+		return values, nil
+	}
 }
 
 // mostSeconds limits durations to 31 years: a time.Duration ends at 292, and they are added.

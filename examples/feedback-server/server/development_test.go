@@ -62,10 +62,7 @@ func TestDevelopmentSignInIsRefusedAtTheStart(t *testing.T) {
 // A page on the web may have a name that resolves to the developer's own machine.
 func TestDevelopmentHeaderNeedsAKnownHost(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"DEVELOPMENT_HOSTS": "Test.School.example,192.0.2.7",
-	})
+	s := onSQLite(t, server.RoleAPI, "DEVELOPMENT_HOSTS", "Test.School.example,192.0.2.7")
 	for host, status := range map[string]int{
 		"localhost":                200,
 		"LOCALHOST:8080":           200,

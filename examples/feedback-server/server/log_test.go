@@ -32,14 +32,14 @@ func (b *logBuffer) grep(text string) (lines []map[string]any) {
 	return lines
 }
 
-// logged returns a client of a server that uses a recognizer and runs until the test ends, its log
-// and its database.
-func logged(t *testing.T, recognizer string) (c feedbackclient.Client, log *logBuffer, file string) {
-	file = filepath.Join(t.TempDir(), "x.db")
+// logged returns a client of a server that uses a recognizer and runs until the test ends, and its
+// log.
+func logged(t *testing.T, recognizer string) (feedbackclient.Client, *logBuffer) {
 	s, log := newLoggedServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": recognizer,
+		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": recognizer,
 	})
-	return feedbackclient.Development("http://"+serve(t, s), "someone"), log, file
+	return feedbackclient.Development("http://"+serve(t, s), "someone"), log
 }
 
 // uploadSegment uploads a recording to a new lesson.

@@ -15,16 +15,6 @@ import (
 
 const operatorPassword = "correct horse battery"
 
-// withOperator returns a server on a new SQLite file, with an operator's password.
-func withOperator(t *testing.T) (s *server.Server, file string) {
-	file = filepath.Join(t.TempDir(), "x.db")
-	s = newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"OPERATOR_PASSWORD": operatorPassword,
-	})
-	return s, file
-}
-
 // request sends a request to the pages of the queue.
 func request(s *server.Server, method, path string, header func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/admin/queue"+path, nil)
@@ -54,7 +44,7 @@ var notOperators = map[string]func(*http.Request){
 
 func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
 	t.Parallel()
-	s, _ := withOperator(t)
+	s := onSQLite(t, server.RoleAll, "OPERATOR_PASSWORD", operatorPassword)
 	for name, header := range notOperators {
 		for _, path := range []string{"/", "/jobs", "/jobs/1", "/other"} {
 			w := request(s, http.MethodGet, path, header)
@@ -115,9 +105,7 @@ func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
 	s := onSQLite(t, server.RoleAll)
 	require.Equal(t, http.StatusNotFound, request(s, http.MethodGet, "/", basic("operator", "")).Code)
 
-	worker := newServer(t, server.RoleWorker, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
-	})
+	worker := onSQLite(t, server.RoleWorker, "OPERATOR_PASSWORD", operatorPassword)
 	signedIn := basic("operator", operatorPassword)
 	require.Equal(t, http.StatusNotFound, request(worker, http.MethodGet, "/", signedIn).Code)
 
@@ -128,7 +116,7 @@ func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
 
 func TestOtherSitesCannotRetryJobs(t *testing.T) {
 	t.Parallel()
-	s, _ := withOperator(t)
+	s := onSQLite(t, server.RoleAll, "OPERATOR_PASSWORD", operatorPassword)
 	for site, status := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404} {
 		w := request(s, http.MethodPost, "/jobs/999999/retry", func(r *http.Request) {
 			r.SetBasicAuth("operator", operatorPassword)

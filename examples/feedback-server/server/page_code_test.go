@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
@@ -18,7 +17,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 	t.Parallel()
 	n, login := signedIn(t)
 	_, c := login()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	failOnce := func(path string) {
 		var failed atomic.Bool
 		n.fail(func(w http.ResponseWriter, r *http.Request) bool {
@@ -35,7 +34,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 		require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/confirm", code, nil))
 	}
 	failOnce("/health")
-	b.do(chromedp.Navigate(n.url))
+	b.visit(n.url)
 	b.waitText("The server has a problem: HTTP 502")
 	b.screenshot("away")
 	b.clickButton("Try again")
@@ -57,11 +56,6 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 
 // The page is signed in by its code alone: it stays so over a reload, until the session is ended
 // elsewhere.
-func TestPageIsSignedInByACode(t *testing.T) {
-	t.Parallel()
-	signedInByACode(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func signedInByACode(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	_, c := login()

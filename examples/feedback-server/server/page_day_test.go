@@ -38,7 +38,7 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 	for clock, east := range map[string]int{"23:30": -11, "07:30": 11} {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()
-			b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Env(fmt.Sprintf("TZ=Etc/GMT%+d", -east)))
+			b := newBrowser(t, chromedp.Env(fmt.Sprintf("TZ=Etc/GMT%+d", -east)))
 			c, p := withStudent(t, development(t, saying("Heard.")), "anna")
 			today, tomorrow := time.Now().AddDate(0, 0, east/11), time.Now().AddDate(0, 0, east/11+1)
 			day := today.Format(time.DateOnly)
@@ -57,10 +57,10 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 			b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 			b.waitText("Saved.")
 			shows(day)
-			b.do(chromedp.Reload())
+			b.reload()
 			b.waitText("Heard.")
 			shows(day)
-			b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
+			b.enter("textarea", "Mine.")
 			b.waitText("Saved.")
 			shows(day)
 			b.clickButton("Save")
@@ -70,7 +70,7 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 				require.Equal(t, day, record.Date)
 			}
 			b.eval(`ahead += 864e5; ""`) // the page stays open until the next day
-			b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Next."))
+			b.enter("textarea", "Next.")
 			b.waitText("Saved.")
 			shows(tomorrow.Format(time.DateOnly))
 		})

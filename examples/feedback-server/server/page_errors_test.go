@@ -50,7 +50,7 @@ func (b *browser) untilNobodyRecords() {
 // delay what is complete.
 func TestFailedRecoveryKeepsNobodyFromRecordingAndSending(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	b.showStudent(url, p.ID)
@@ -74,7 +74,7 @@ func TestFailedRecoveryKeepsNobodyFromRecordingAndSending(t *testing.T) {
 // again.
 func TestRecordingsAreStoredAfterTheDatabaseWasClosed(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	b.showStudent(url, p.ID)
@@ -139,7 +139,7 @@ func TestTeacherWhoLeavesWhileARecordingStartsIsNotRecorded(t *testing.T) {
 // A file is on the device whole or not at all: no other tab takes it for an interrupted recording.
 func TestFileIsNeverOnTheDeviceInParts(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	b.showStudent(url, p.ID)
@@ -189,7 +189,7 @@ func TestStudentThatCannotBeShownIsNotRecorded(t *testing.T) {
 // While a record is being saved, nothing can be typed that would be in no record.
 func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
 	b.showStudent(n.url, p.ID)

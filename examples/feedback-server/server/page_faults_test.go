@@ -182,7 +182,7 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	took := time.Since(began)
 	b.screenshot("away")
 	// Also after a reload, while the server is still away.
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("not sent yet: 1")
 	var lost atomic.Bool
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
@@ -201,7 +201,7 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	require.True(t, lost.Load())
 	_, durations := storedParts(t, c, p.ID, 1)
 	requireRecorded(t, 6, took, durations[0])
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("was a very good lesson")
 }
 
@@ -251,7 +251,7 @@ func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
 	began := time.Now()
 	b.clickButton("Record")
 	b.waitRecorded(6)
-	b.do(chromedp.Reload())
+	b.reload()
 	took := time.Since(began)
 	b.waitText("Lesson 1 is open")
 	_, durations := storedParts(t, c, p.ID, 1)
@@ -282,7 +282,7 @@ func TestSlowDeviceStoresTogetherWhatWaits(t *testing.T) {
 	})()`)
 	b.clickButton("Record")
 	b.waitRecorded(16)
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("Lesson 1 is open")
 	_, durations := storedParts(t, c, p.ID, 1)
 	require.Greater(t, durations[0], 8.0, "one after the other, 4 s of the chunks would be written")
@@ -320,12 +320,12 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
 
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
-	b.do(chromedp.Navigate(n.url + "/"))
+	b.visit(n.url + "/")
 	b.signIn(token)
 	b.waitText("Ming")
-	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
+	b.visit(n.url + "/#/student/" + p.ID)
 	b.waitText("Recording starts lesson 1")
 	add := func(file string) { b.addFiles(sample(t, file)) }
 
@@ -361,12 +361,12 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	session, err := c.ActiveSession(t.Context(), p.ID)
 	require.NoError(t, err)
 	// 412: the text was changed elsewhere. The teacher chooses.
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+	b.enter("textarea", "Mine")
 	b.waitText("Saved.")
 	text := "Theirs"
 	_, err = c.SaveSession(t.Context(), session.ID, feedbackclient.SessionEdit{FeedbackText: &text})
 	require.NoError(t, err)
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", longer"))
+	b.enter("textarea", ", longer")
 	b.waitText("The text was changed on another device")
 	b.waitText("Theirs")
 	b.screenshot("changed elsewhere")

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
@@ -46,13 +45,13 @@ func withCampus(t *testing.T) string {
 func TestPageIsSignedInAtAnOAuthServer(t *testing.T) {
 	t.Parallel()
 	url := withCampus(t)
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	const name = "Sign in with Campus"
 	follow := func(link string) {
 		b.waitText(link)
-		b.do(chromedp.Click(chromedp.CSS("a.primary")))
+		b.click("a.primary")
 	}
-	b.do(chromedp.Navigate(url))
+	b.visit(url)
 	b.waitText(name)
 	b.screenshot("oauth")
 	require.NotContains(t, b.eval(`document.body.innerText`), "mini program")
@@ -65,7 +64,7 @@ func TestPageIsSignedInAtAnOAuthServer(t *testing.T) {
 	b.waitText("There are no students yet")
 	require.Equal(t, url+"/#/", b.eval(`location.href`))
 	require.Empty(t, b.eval(`document.cookie`), "scripts do not see it")
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("There are no students yet")
 	b.eval(`location.hash = "#/settings"; ""`)
 	b.waitText("Chrome, Linux · this device")
@@ -84,12 +83,12 @@ func TestPageIsSignedInAtAnOAuthServer(t *testing.T) {
 	require.NotEqual(t, anna, b.eval(me))
 
 	// An attacker's link, with a code of their own, changes nothing.
-	b.do(chromedp.Navigate(url + "/api/v1/auth/oauth/callback?state=x&code=theirs"))
+	b.visit(url + "/api/v1/auth/oauth/callback?state=x&code=theirs")
 	b.waitText("The login code is not valid.")
 	require.True(t, strings.HasPrefix(b.eval(`location.href`), url+"/#/"))
 	require.NotEqual(t, anna, b.eval(me))
 	// Nor does a code of the page that nobody knows.
-	b.do(chromedp.Navigate(url + "/#sign-in-failed=constructor"))
+	b.visit(url + "/#sign-in-failed=constructor")
 	b.waitText("It did not succeed")
 }
 

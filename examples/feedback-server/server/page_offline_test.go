@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback/feedbackclient"
@@ -20,27 +19,27 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
-	b.do(chromedp.Navigate(n.url + "/#sign-in=anna"))
+	b.visit(n.url + "/#sign-in=anna")
 	b.waitText("Ming")
 	b.eval(`navigator.serviceWorker.ready.then(() => "")`)
 	n.away.Store(true)
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("The server cannot be reached. You can record")
 	b.waitText("Ming")
 	b.screenshot("away")
-	b.do(chromedp.Click(chromedp.CSS(".start")))
+	b.click(".start")
 	b.waitRecorded(3)
 	b.clickButton("Stop")
 	b.waitText("Stored on this device, not sent yet")
 	b.waitText("not sent yet: 1. The server cannot be reached.")
 	b.screenshot("recorded")
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("Stored on this device, not sent yet")
 	b.clickButton("Record")
 	b.waitRecorded(2)
 	b.clickButton("Stop")
 	b.waitText("not sent yet: 2.")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Written without a network. "))
+	b.enter("textarea", "Written without a network. ")
 	n.away.Store(false)
 	b.clickButton("Send now")
 	b.until(`() => document.querySelectorAll("li.transcribed").length === 2`, "")
@@ -66,7 +65,7 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 // there when its student is opened again.
 func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
@@ -74,7 +73,7 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	theirs := "Theirs"
 	_, err := c.SaveSession(t.Context(), s.ID, feedbackclient.SessionEdit{FeedbackText: &theirs})
 	require.NoError(t, err)
-	b.do(chromedp.Navigate(n.url + "/#sign-in=anna"))
+	b.visit(n.url + "/#sign-in=anna")
 	b.waitText("Ming")
 	open := func(text string) {
 		t.Helper()
@@ -83,7 +82,7 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	}
 	write := func(text string) {
 		t.Helper()
-		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), text))
+		b.enter("textarea", text)
 		b.eval(`location.hash = "#/"; ""`)
 		b.waitText("All students")
 	}
@@ -99,7 +98,7 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	open("")
 	write("Mine")
 	open("Mine")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", more"))
+	b.enter("textarea", ", more")
 	n.away.Store(false)
 	b.waitText("The text was changed on another device")
 	b.clickButton("Keep mine")
@@ -109,7 +108,7 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	n.away.Store(true) // of a text that the server has, its version is kept too
 	write(", again")
 	open("Mine, more, again")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), " and again"))
+	b.enter("textarea", " and again")
 	n.away.Store(false)
 	stored("Mine, more, again and again")
 	require.NotContains(t, b.eval(`document.body.innerText`), "changed on another device")

@@ -52,27 +52,27 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	enter := func(token string) {
 		b.signIn(token)
 		b.waitText("Part 1")
 	}
-	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
+	b.visit(n.url + "/#/student/" + p.ID)
 	enter(token)
 	b.eval(`localStorage.setItem("lessonkit-draft-other-student", "another teacher's"); ""`)
 	n.fail(unreachable)
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
+	b.enter("textarea", "Mine.")
 	b.addFiles(sample(t, "lesson1-segment1.mp3"))
 	b.waitText("not sent yet: 1")
 	b.clickButton("Sign out")
 	b.waitText("recordings (1) and texts (1)")
 	b.screenshot("question")
-	b.do(chromedp.Click(chromedp.CSS("dialog button"))) // Cancel
+	b.click("dialog button") // Cancel
 	b.until(`() => !document.querySelector("dialog")`, "")
 	require.Equal(t, "Mine.", b.eval(`document.querySelector("textarea").value`))
 	b.clickButton("Sign out")
-	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.click("dialog .danger")
 	b.waitText("Your session there ends when")
 	b.screenshot("not told")
 	b.eval(`document.querySelector("dialog").id = "first"; ""`)
@@ -91,7 +91,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	n.fail(unreachable)
 	b.clickButton("Sign out")
 	b.waitText("Your session there ends when")
-	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.click("dialog .danger")
 	b.waitText("The server cannot be reached.")
 	_, err = feedbackclient.Client{Base: n.backend, Header: c.Header}.Me(t.Context())
 	require.NoError(t, err)
@@ -107,8 +107,8 @@ func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
 	t.Parallel()
 	n, login := signedIn(t)
 	token, c := login()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.do(chromedp.Navigate(n.url))
+	b := newBrowser(t)
+	b.visit(n.url)
 	b.signIn(token)
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
 		fails := strings.HasSuffix(r.URL.Path, "/logout")
@@ -119,7 +119,7 @@ func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
 	})
 	b.clickButton("Sign out")
 	b.waitText("Your session there ends when")
-	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	b.click("dialog .danger")
 	b.waitText("The server has a problem: HTTP 503")
 	n.recover()
 	b.clickButton("Try again")
@@ -136,11 +136,6 @@ func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
 }
 
 // The account is taken along as a file, and deleted with everything after a question.
-func TestAccountIsExportedAndDeleted(t *testing.T) {
-	t.Parallel()
-	accountIsExportedAndDeleted(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func accountIsExportedAndDeleted(t *testing.T, b tab) {
 	n, login := signedIn(t)
 	token, c := login()
@@ -186,8 +181,8 @@ func accountIsExportedAndDeleted(t *testing.T, b tab) {
 func TestUnknownAddressesLeadHome(t *testing.T) {
 	t.Parallel()
 	url := development(t, saying("Heard."))
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b := newBrowser(t)
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Add a student")
 	b.mu.Lock()
 	b.requests = nil

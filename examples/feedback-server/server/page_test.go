@@ -43,7 +43,6 @@ func microphone(file string) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("use-fake-device-for-media-stream", true),
 		chromedp.Flag("use-fake-ui-for-media-stream", true),
 		chromedp.Flag("use-file-for-fake-audio-capture", file+"%noloop"),
-		chromedp.Flag("lang", "en-US"),
 	}
 }
 
@@ -63,15 +62,8 @@ func development(t *testing.T, recognizer http.Handler, more ...string) string {
 	t.Helper()
 	asr := httptest.NewServer(recognizer)
 	t.Cleanup(asr.Close)
-	environment := map[string]string{
-		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": asr.URL, "ASR_WORKER_CONCURRENCY": "2",
-	}
-	for i := 0; i < len(more); i += 2 {
-		environment[more[i]] = more[i+1]
-	}
-	s := newServer(t, server.RoleAll, environment)
-	return "http://" + serve(t, s)
+	more = append([]string{"LOCAL_ASR_URL", asr.URL, "ASR_WORKER_CONCURRENCY", "2"}, more...)
+	return "http://" + serve(t, onSQLite(t, server.RoleAll, more...))
 }
 
 // withStudent creates a student of a development teacher and returns the client and the student.
@@ -143,7 +135,7 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 		}
 		t.Fatalf("the focus does not reach %q", text)
 	}
-	b.do(chromedp.Navigate(origin + "/teach"))
+	b.visit(origin + "/teach")
 	b.waitText("Sign in with this name")
 	tab("Name")
 	press("anna", "\r")
@@ -223,7 +215,7 @@ func requireFits(t *testing.T, b tab, axe, view string) {
 	}
 }
 
-// The states of the page that TestEveryViewFitsEveryScreen does not have.
+// The states of the page that everyViewFitsEveryScreen does not have.
 func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
@@ -236,20 +228,20 @@ func TestPageIsAccessible(t *testing.T) {
 	session := withLesson(t, c, p.ID, "lesson1-segment1.mp3")
 
 	check := func(view string) { requireFits(t, b, axe, view) }
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Sign out")
 	for _, language := range []struct{ name, words, other, record, stop, saved, conflict, keep string }{
 		{"en", "finished the picture", "中文", "Record", "Stop", "Saved.", "changed on another device", "Keep mine"},
 		{"zh", "反馈记录", "English", "录音", "停止", "已保存。", "已在其他设备", "保留我的"},
 	} {
-		b.do(chromedp.Navigate(url + "/#/edit/" + p.ID))
+		b.visit(url + "/#/edit/" + p.ID)
 		b.until(`() => Boolean(document.querySelector("input[name=guardian_title]"))`, "")
 		check("edit " + language.name)
-		b.do(chromedp.Click(chromedp.CSS("main button.danger")))
+		b.click("main button.danger")
 		b.until(`() => Boolean(document.querySelector("dialog[open]"))`, "")
 		check("question " + language.name)
-		b.do(chromedp.Click(chromedp.CSS("dialog button")))
-		b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
+		b.click("dialog button")
+		b.visit(url + "/#/student/" + p.ID)
 		b.waitText("She mixed greens.")
 		b.waitText(language.words)
 		b.eval(`[...document.querySelectorAll(".segments .quiet")].pop().click(); ""`)
@@ -261,17 +253,17 @@ func TestPageIsAccessible(t *testing.T) {
 		check("recording " + language.name)
 		b.clickButton(language.stop)
 		b.untilNobodyRecords()
-		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+		b.enter("textarea", "Mine")
 		b.waitText(language.saved)
 		theirs := "Theirs " + language.name
 		_, err = c.SaveSession(t.Context(), session.ID, feedbackclient.SessionEdit{FeedbackText: &theirs})
 		require.NoError(t, err)
-		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", longer"))
+		b.enter("textarea", ", longer")
 		b.waitText(language.conflict)
 		check("conflict " + language.name)
 		b.clickButton(language.keep)
 		b.waitText(language.saved)
-		b.do(chromedp.Navigate(url + "/#/records"))
+		b.visit(url + "/#/records")
 		b.until(`() => Boolean(document.querySelector(".filters ~ .records summary"))`, "")
 		b.eval(`document.querySelector(".entry summary").click();
 			document.querySelector(".entry .primary").click(); ""`)

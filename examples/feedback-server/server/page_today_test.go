@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
@@ -37,11 +36,6 @@ func aClass(t *testing.T, c feedbackclient.Client, lastMonth string) []feedbackc
 }
 
 // A note takes three taps from the first view, another sends it, and three find one of last month.
-func TestNoteTakesThreeTaps(t *testing.T) {
-	t.Parallel()
-	noteTakesThreeTaps(t, newBrowser(t, listening(t)...))
-}
-
 func noteTakesThreeTaps(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c := feedbackclient.Development(url, "anna")
@@ -111,8 +105,8 @@ func TestMessageIsShared(t *testing.T) {
 	c, p := withStudent(t, url, "anna")
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "She mixed greens.")
 	require.NoError(t, err)
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b := newBrowser(t)
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Ming")
 	b.eval(copies + `shared = ""; outcome = ""; navigator.share = async ({ text }) => {
 		shared = text;
@@ -129,11 +123,6 @@ func TestMessageIsShared(t *testing.T) {
 }
 
 // Every view in both languages, on every screen.
-func TestEveryViewFitsEveryScreen(t *testing.T) {
-	t.Parallel()
-	everyViewFitsEveryScreen(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func everyViewFitsEveryScreen(t *testing.T, b tab) {
 	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
 	url := development(t, saying("今天的课上得很好，他画了一片池塘。"))
@@ -172,11 +161,6 @@ func everyViewFitsEveryScreen(t *testing.T, b tab) {
 }
 
 // The records of a term become one text, which the teacher changes and sends.
-func TestTermIsReported(t *testing.T) {
-	t.Parallel()
-	termIsReported(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func termIsReported(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")

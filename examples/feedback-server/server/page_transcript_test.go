@@ -19,7 +19,7 @@ import (
 // reader's position.
 func TestArrivingTextKeepsPlaybackAndFocus(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	b := newBrowser(t, chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
@@ -41,7 +41,7 @@ func TestArrivingTextKeepsPlaybackAndFocus(t *testing.T) {
 // A sentence plays from its start, by the keyboard too, and is marked while it is spoken.
 func TestSentencesLeadToTheirSound(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	b := newBrowser(t, chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
 	url := development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, `{"text":"One here. Two there.","segments":[
@@ -62,7 +62,7 @@ func TestSentencesLeadToTheirSound(t *testing.T) {
 // or another device, and is recognised again in another language.
 func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseMultipartForm(1 << 20)
@@ -83,7 +83,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 		}, timeout, 100*time.Millisecond)
 	}
 	const editor, noEditor = ".segments textarea", `() => !document.querySelector(".segments textarea")`
-	typed := func(text string) { b.do(chromedp.SendKeys(chromedp.CSS(editor), text)) }
+	typed := func(text string) { b.enter(editor, text) }
 	edit := func() {
 		b.until(`() => { // of the part
 			const b = [...document.querySelectorAll(".segments button")].find((b) => b.innerText === "Edit");
@@ -100,7 +100,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	n.fail(unreachable)
 	typed(" Away.")
 	b.waitText("Not saved; it is kept on this device. The server cannot be reached.")
-	b.do(chromedp.Reload())
+	b.reload()
 	b.waitText("Try again") // the banner comes before the view has failed
 	n.recover()
 	b.clickButton("Try again")
@@ -144,7 +144,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 // Each sentence of a generated text leads to its sound, and one that nobody said is marked.
 func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	b := newBrowser(t, chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
 	chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant",
 			"content":"He mixed three greens for the water. He won a golden medal in Paris."}}]}`)
@@ -165,7 +165,7 @@ func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
 	b.screenshot("sources")
 	require.Equal(t, "He won a golden medal in Paris.\nNot found in the recordings. Please check it.",
 		b.eval(`document.querySelector(".feedback li.failed").innerText.replace(/\n+/, "\n")`))
-	b.do(chromedp.Click(chromedp.CSS(".feedback .sentence")))
+	b.click(".feedback .sentence")
 	b.until(`() => document.querySelector("[aria-current=true].sentence")?.innerText.startsWith("He mixed three")
 		&& document.querySelector("audio").currentTime >= 2`, "")
 }

@@ -20,7 +20,7 @@ import (
 // A lesson whose text is too long for the session is read in pages.
 func TestLongLessonsAreShownWhole(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	url := development(t, saying(strings.Repeat("word ", 20_000)))
 	c, p := withStudent(t, url, "anna")
 	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3", "lesson1-segment2.mp3")
@@ -75,7 +75,7 @@ func TestWaitIsToldInWords(t *testing.T) {
 	c, p := withStudent(t, url, "anna")
 	<-second
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.showStudent(url, p.ID)
 	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ seconds?\./
 		.test(document.body.innerText)`, "")
@@ -87,7 +87,7 @@ func TestWaitIsToldInWords(t *testing.T) {
 // showStudent shows a student of anna's.
 func (b *browser) showStudent(url, profile string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(url + "/#sign-in=anna/student/" + profile))
+	b.visit(url + "/#sign-in=anna/student/" + profile)
 	b.waitText("Ming")
 }
 
@@ -104,7 +104,7 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	}))
 	c, p := withStudent(t, url, "anna")
 	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.showStudent(url, p.ID)
 	b.waitText("Parts of this may not have been said.")
 	b.addFiles(sample(t, "lesson1-segment1.mp3"))
@@ -119,11 +119,6 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	require.NoError(t, err)
 	b.clickButton("Regenerate")
 	b.waitText("There is nothing to write yet.") // an applied lesson is left out
-}
-
-func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
-	t.Parallel()
-	studentsAreFoundAndEdited(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
 }
 
 func studentsAreFoundAndEdited(t *testing.T, b tab) {
@@ -215,11 +210,6 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 
 // What the guardian gets is copied from the text that is being written and from the record. A
 // browser that refuses, or a page without https, leaves it selected.
-func TestMessageIsCopiedForTheGuardian(t *testing.T) {
-	t.Parallel()
-	messageIsCopied(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func messageIsCopied(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
@@ -251,11 +241,6 @@ func messageIsCopied(t *testing.T, b tab) {
 
 // Records are found by words and days, page by page, and are printed with the name, edited without
 // loss, and deleted with a way back.
-func TestRecordsAreFoundEditedAndBroughtBack(t *testing.T) {
-	t.Parallel()
-	recordsAreFoundAndEdited(t, newBrowser(t, chromedp.Flag("lang", "en-US")))
-}
-
 func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
@@ -357,10 +342,10 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.showStudent(url, p.ID)
 	b.waitText("Heard.")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
+	b.enter("textarea", "Mine.")
 	b.waitText("Saved.")
 	b.clickButton("Regenerate")
 	b.waitText("There is text already.")
@@ -369,7 +354,7 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.clickButton("Regenerate")
 	b.clickButton("Replace")
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
-	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "More."))
+	b.enter("textarea", "More.")
 	b.clickButton("Regenerate")
 	b.waitText("There is text already.")
 	b.clickButton("Save")
@@ -387,7 +372,7 @@ func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {
 			t.Parallel()
 			url := development(t, saying("Heard."))
 			_, p := withStudent(t, url, "anna")
-			b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag(flag, true))
+			b := newBrowser(t, chromedp.Flag(flag, true))
 			b.showStudent(url, p.ID)
 			b.clickButton("Record")
 			b.waitText(text)
@@ -419,7 +404,7 @@ func TestRecordingsDoNotDisturbOneAnother(t *testing.T) {
 // What the server refuses for good is kept, with the reason, until the teacher discards it.
 func TestRefusedRecordingsAreKept(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
@@ -437,7 +422,7 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 		n.fail(uploads(refusal.status, `{"code":"`+refusal.code+`"}`, &count))
 		b.addFiles(sample(t, "lesson1-segment0.mp3"))
 		b.waitText("The server did not accept it – " + refusal.words)
-		b.do(chromedp.Reload())
+		b.reload()
 		b.waitText("Recordings that the server did not accept: 1.")
 		b.clickButton("Discard")
 		b.until(`() => !document.body.innerText.includes("did not accept")`, "")
@@ -466,7 +451,7 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 // A recording whose student was deleted meanwhile has no lesson to be shown with.
 func TestRecordingOfADeletedStudentIsDiscarded(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")

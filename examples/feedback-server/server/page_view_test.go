@@ -22,13 +22,13 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "好")
 	require.NoError(t, err)
 	withLesson(t, c, p.ID, "lesson1-segment1.mp3")
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("退出登录")
 	for path, text := range map[string]string{
 		"": "全部学生", "settings": "常用词", "edit/": "家长称呼", "edit/" + p.ID: "删除学生", "records": "上月",
 		"student/" + p.ID: "等待识别",
 	} {
-		b.do(chromedp.Navigate(url + "/#/" + path))
+		b.visit(url + "/#/" + path)
 		b.waitText(text)
 		// All that is read or spoken, without the names and texts of the test.
 		words := b.eval(`[document.title, document.body.innerText,
@@ -42,7 +42,7 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 // While text is awaited the page says how much waits and how long, and what arrives moves nothing.
 func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	n := newFaultyNetwork(t, recognizing(t, "ASR_WORKER_CONCURRENCY", "1"))
 	_, p := withStudent(t, n.url, "anna")
 	b.openStudent(n.url, p.ID)
@@ -68,7 +68,7 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 
 func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b := newBrowser(t)
 	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
@@ -85,9 +85,9 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 			db.Time(time.Now()), session.ID)
 		return err
 	}))
-	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.visit(url + "/#sign-in=anna")
 	b.waitText("Sign out")
-	b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
+	b.visit(url + "/#/student/" + p.ID)
 	b.waitText("Part 2")
 	const listens = `[...document.querySelectorAll(".segments li")].map((row) =>
 		String([...row.querySelectorAll("button")].some((b) => b.innerText === "Listen" && b.offsetParent))).join()`

@@ -116,10 +116,7 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 		t.Run(proxy.name, func(t *testing.T) {
 			t.Parallel()
 			program := installedProgram(t, proxy.name)
-			s := newServer(t, server.RoleAPI, map[string]string{
-				"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "BASE_PATH": proxy.path,
-				"ALLOW_DEVELOPMENT_USER_HEADER": "true", "TRUSTED_PROXIES": "127.0.0.1",
-			})
+			s := onSQLite(t, server.RoleAPI, "BASE_PATH", proxy.path, "TRUSTED_PROXIES", "127.0.0.1")
 			address := proxy.start(t, program, serve(t, s))
 			c := feedbackclient.Development("http://"+address+proxy.path, "someone")
 			require.Eventually(t, func() bool { _, err := c.Me(t.Context()); return err == nil }, timeout,
@@ -189,10 +186,7 @@ func followLinks(t *testing.T, h http.Handler, page string, visit func(path stri
 
 func TestEverythingWorksBelowAPath(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"OPERATOR_PASSWORD": operatorPassword, "BASE_PATH": "/teach",
-	})
+	s := onSQLite(t, server.RoleAll, "OPERATOR_PASSWORD", operatorPassword, "BASE_PATH", "/teach")
 	answer := get(s.Handler(), "/teach")
 	require.Equal(t, http.StatusPermanentRedirect, answer.Code)
 	require.Equal(t, "/teach/", answer.Header().Get("Location"))

@@ -26,11 +26,9 @@ import (
 // a setting. A recording that was cut off says so.
 func TestWhisperServerTakesWhatPhonesAndBrowsersRecord(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
-	}
+	installedProgram(t, "ffmpeg")
 	recogniser := asrtest.NewServer(t, asrtest.WhisperCPP)
-	c, _, _ := logged(t, recogniser.URL)
+	c, _ := logged(t, recogniser.URL)
 	_, _, lesson := openLesson(t, c, "Someone")
 	for i, name := range []string{"plain.m4a", "opus.webm"} {
 		audio, err := os.ReadFile("../../../asr/audiofile/testdata/" + name)
@@ -53,9 +51,7 @@ func TestWhisperServerTakesWhatPhonesAndBrowsersRecord(t *testing.T) {
 // TestCloudGetsWhatItTakes and not what some browsers and phones record, without a setting.
 func TestCloudGetsWhatItTakes(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
-	}
+	installedProgram(t, "ffmpeg")
 	sent := make(chan []byte, 10)
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct{ Data []byte }
@@ -65,12 +61,9 @@ func TestCloudGetsWhatItTakes(t *testing.T) {
 		_, _ = io.WriteString(w, `{"Response":{"Data":{"TaskId":1,"Status":2}}}`)
 	}))
 	t.Cleanup(api.Close)
-	s, _ := newLoggedServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"ASR_PROVIDER": "cloud", "CLOUD_ASR_APP_ID": "1", "CLOUD_ASR_SECRET_ID": "a", "CLOUD_ASR_SECRET_KEY": "b",
-		"CLOUD_ASR_MODE": "task", "CLOUD_ASR_API_URL": api.URL, "ASR_WORKER_CONCURRENCY": "2",
-		"LOCAL_ASR_URL": "", "LOCAL_ASR_CONVERT": "false", // not of this recogniser
-	})
+	s := onSQLite(t, server.RoleAll, "ASR_PROVIDER", "cloud", "CLOUD_ASR_APP_ID", "1", "CLOUD_ASR_SECRET_ID", "a",
+		"CLOUD_ASR_SECRET_KEY", "b", "CLOUD_ASR_MODE", "task", "CLOUD_ASR_API_URL", api.URL,
+		"ASR_WORKER_CONCURRENCY", "2", "LOCAL_ASR_CONVERT", "false") // not of this recogniser
 	c := feedbackclient.Development("http://"+serve(t, s), "someone")
 	_, _, lesson := openLesson(t, c, "Someone")
 	const webm = "../../../asr/audiofile/testdata/opus.webm"

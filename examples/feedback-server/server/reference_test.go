@@ -41,7 +41,7 @@ func TestSwaggerUISendsARequestWithAToken(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	url, token, teacher := withReference(t, "")
-	b.do(chromedp.Navigate(url + "/scalar?swagger-ui"))
+	b.visit(url + "/scalar?swagger-ui")
 	b.waitText("/api/v1/profiles")
 	b.screenshot("page")
 	b.clickButton("Authorize")
@@ -69,16 +69,12 @@ func requireScalar(t *testing.T) {
 func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 	t.Parallel()
 	requireScalar(t)
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "BASE_PATH": "/teach",
-	})
-	origin := "http://" + serve(t, s)
+	origin := "http://" + serve(t, onSQLite(t, server.RoleAPI, "BASE_PATH", "/teach"))
 	url := origin + "/teach"
 	me, err := feedbackclient.Development(url, "developer").Me(t.Context())
 	require.NoError(t, err)
 	b := newBrowser(t)
-	b.do(chromedp.Navigate(url + "/scalar"))
+	b.visit(url + "/scalar")
 	b.waitText("Teaching feedback")
 	b.eval(`(() => { // Scalar draws an operation when it has been scrolled to
 		[...document.querySelectorAll("a")].find((a) => a.innerText.includes("Who is signed in")).click();
@@ -105,7 +101,7 @@ func TestSwaggerUIReplacesAScriptThatDoesNotLoad(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	url, _, _ := withReference(t, "/* empty */")
-	b.do(chromedp.Navigate(url + "/scalar"))
+	b.visit(url + "/scalar")
 	b.waitText("/api/v1/profiles")
 	require.Equal(t, "?swagger-ui", b.eval("location.search"))
 	b.requireOnly(url)
@@ -116,7 +112,7 @@ func TestReferenceMayOnlyUseItsOwnOrigin(t *testing.T) {
 	b := newBrowser(t)
 	url, token, _ := withReference(t, `window.Scalar = {createApiReference: (where, o) => {
 		document.querySelector(where).textContent = "drawn from " + o.url }}`)
-	b.do(chromedp.Navigate(url + "/scalar"))
+	b.visit(url + "/scalar")
 	b.waitText("drawn from openapi.json")
 	fetch := func(token string) string {
 		return b.eval(`fetch("/api/v1/profiles", {headers: {Authorization: "Bearer ` + token + `"}})

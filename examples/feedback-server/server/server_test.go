@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,12 +61,18 @@ func newUnmigrated(t *testing.T, role server.Role, environment map[string]string
 	return s, log
 }
 
-func onSQLite(t *testing.T, role server.Role) *server.Server {
+// onSQLite returns a server for development on a new SQLite file, with more settings: names and
+// values.
+func onSQLite(t *testing.T, role server.Role, more ...string) *server.Server {
 	t.Helper()
-	return newServer(t, role, map[string]string{
+	environment := map[string]string{
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
-	})
+	}
+	for pair := range slices.Chunk(more, 2) {
+		environment[pair[0]] = pair[1]
+	}
+	return newServer(t, role, environment)
 }
 
 // serve runs the server until the test ends, and returns its address.

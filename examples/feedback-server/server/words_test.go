@@ -13,7 +13,7 @@ import (
 func TestWordsReachTheRecogniser(t *testing.T) {
 	t.Parallel()
 	recogniser := asrtest.NewServer(t, asrtest.WhisperCPP)
-	c, log, _ := logged(t, recogniser.URL)
+	c, log := logged(t, recogniser.URL)
 	_, err := c.SaveDefaults(t.Context(), feedbackclient.Defaults{Grade: "3", Subject: "Watercolour",
 		LessonDurationMinutes: 60, Language: "en-GB"})
 	require.NoError(t, err)
