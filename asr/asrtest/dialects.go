@@ -116,11 +116,7 @@ func (s *Server) missing(w http.ResponseWriter, r *http.Request) {
 // health answers a GET request. The health endpoints differ.
 func (s *Server) health(w http.ResponseWriter, r *http.Request, fault Fault, models []string) {
 	if fault == Hang {
-		select {
-		case <-r.Context().Done():
-		case <-s.done:
-		}
-		panic(http.ErrAbortHandler)
+		s.ServeFault(w, r)
 	}
 	loading := fault == Loading
 	switch path := r.URL.Path; {
@@ -171,8 +167,8 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		answer(w, 400, object{"error": object{"message": "expected multipart/form-data"}})
 		return
 	}
-	req, heard, ok := readForm(r, rules.fileField)
-	if !ok {
+	req, audio, err := readForm(r, rules.fileField)
+	if err != nil {
 		answer(w, 400, object{"error": object{"message": "expected multipart/form-data"}})
 		return
 	}
@@ -181,7 +177,7 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		s.wrongModel(w, model, models)
 		return
 	}
-	if heard == nil {
+	if audio == nil {
 		s.noFile(w)
 		return
 	}
@@ -218,16 +214,16 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		answer(w, 400, object{"error": object{"message": "Currently do not support verbose_json for tiny"}})
 		return
 	}
-	format := audiofile.Sniff(heard.head)
+	format := audiofile.Sniff(audio)
 	if s.dialect == WhisperCPP && (format == audiofile.AAC || format == audiofile.M4A) {
 		http.Error(w, "Invalid request", http.StatusBadRequest) // without --convert
 		return
 	}
-	if heard.damaged() || format == "" {
+	if isDamaged(audio) || format == "" {
 		s.undecodable(w)
 		return
 	}
-	s.transcript(w, heard.text(), req.Fields["response_format"])
+	s.transcript(w, Heard(audio), req.Fields["response_format"])
 }
 
 func (s *Server) wrongModel(w http.ResponseWriter, name string, models []string) {
@@ -312,41 +308,38 @@ func (s *Server) transcript(w http.ResponseWriter, text, format string) {
 	answer(w, 200, object{"text": text})
 }
 
-// readForm reads a multipart form with a recording in the named field.
-func readForm(r *http.Request, fileField string) (Request, *listener, bool) {
-	req := Request{
+// readForm reads a multipart form with a recording in the named field. The recording is nil if the
+// form has none.
+func readForm(r *http.Request, fileField string) (req Request, audio []byte, err error) {
+	req = Request{
 		Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), ContentLength: r.ContentLength,
 		Fields: map[string]string{},
 	}
 	reader, err := r.MultipartReader()
 	if err != nil {
-		return req, nil, false
+		return req, nil, err
 	}
-	var heard *listener
 	for {
 		part, err := reader.NextPart()
 		if err == io.EOF {
 			_, _ = io.Copy(io.Discard, r.Body)
-			return req, heard, true
+			return req, audio, nil
 		}
 		if err != nil {
-			return req, nil, false
+			return req, nil, err
+		}
+		value, err := io.ReadAll(part)
+		if err != nil {
+			return req, nil, err
 		}
 		name := part.FormName()
 		req.Names = append(req.Names, name)
 		if name != fileField {
-			value, err := io.ReadAll(part)
-			if err != nil {
-				return req, nil, false
-			}
 			req.Fields[name] = string(value)
 			continue
 		}
-		heard = newListener()
 		req.FileName, req.FileType = part.FileName(), part.Header.Get("Content-Type")
-		if req.Size, err = io.Copy(heard, part); err != nil {
-			return req, nil, false
-		}
+		audio, req.Size = value, int64(len(value))
 	}
 }
 
@@ -354,12 +347,8 @@ func readForm(r *http.Request, fileField string) (Request, *listener, bool) {
 // concatenation of all parts of the form.
 func (s *Server) serveRuntime(w http.ResponseWriter, r *http.Request) {
 	reply := object{"text": "", "mode": "offline", "wav_name": "demo"}
-	req, heard, ok := readForm(r, "file")
-	if r.Method == http.MethodGet || !ok {
-		answer(w, 200, reply)
-		return
-	}
-	if req.FileName != "" {
+	req, audio, err := readForm(r, "file")
+	if err == nil && audio != nil {
 		s.Received(req)
 		if s.ServeFault(w, r) {
 			return
@@ -375,8 +364,8 @@ func (s *Server) serveRuntime(w http.ResponseWriter, r *http.Request) {
 			answer(w, 200, object{"mode": "offline"})
 			return
 		}
-		if len(req.Names) == 1 && !heard.damaged() { // it recognises nothing in what it cannot decode
-			reply["text"] = heard.text()
+		if len(req.Names) == 1 && !isDamaged(audio) { // it recognises nothing in what it cannot decode
+			reply["text"] = Heard(audio)
 		}
 	}
 	answer(w, 200, reply)

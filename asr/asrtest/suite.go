@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,39 +56,6 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// counted counts the readers of a recording.
-type counted struct {
-	mu           sync.Mutex
-	opened, open int
-}
-
-func (c *counted) audio(data []byte) asr.Audio {
-	a := asr.FromBytes("lesson.wav", data)
-	a.Open = func() (io.ReadCloser, error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.opened++
-		c.open++
-		return &countedReader{Reader: bytes.NewReader(data), c: c}, nil
-	}
-	return a
-}
-
-type countedReader struct {
-	io.Reader // neither Seeker nor ReaderAt
-	c         *counted
-	once      sync.Once
-}
-
-func (r *countedReader) Close() error {
-	r.once.Do(func() {
-		r.c.mu.Lock()
-		defer r.c.mu.Unlock()
-		r.c.open--
-	})
-	return nil
-}
-
 func (target Target) check(t *testing.T, err error) *asr.Error {
 	t.Helper()
 	require.Error(t, err)
@@ -129,14 +97,21 @@ func testWhole(t *testing.T, target Target) {
 func testCloses(t *testing.T, target Target) {
 	t.Parallel()
 	rec := target.New(t)
-	var c counted
+	var opened, open atomic.Int64
+	audio := asr.FromBytes("lesson.wav", target.Audio)
+	audio.Open = func() (io.ReadCloser, error) {
+		opened.Add(1)
+		open.Add(1)
+		closed := sync.OnceFunc(func() { open.Add(-1) })
+		return &reader{Reader: bytes.NewReader(target.Audio), close: closed}, nil
+	}
 	for range 2 {
-		before := c.opened
-		got, err := rec.Recognize(t.Context(), c.audio(target.Audio))
+		before := opened.Load()
+		got, err := rec.Recognize(t.Context(), audio)
 		require.NoError(t, err)
 		require.Equal(t, target.Text, got.Text)
-		require.Greater(t, c.opened, before)
-		require.Zero(t, c.open, "every reader is closed")
+		require.Greater(t, opened.Load(), before)
+		require.Zero(t, open.Load(), "every reader is closed")
 	}
 }
 
@@ -221,34 +196,41 @@ func testOpenFails(t *testing.T, target Target) {
 	require.NoError(t, e.Class, "it is not the fault of the recogniser")
 }
 
-// brokenReader returns err instead of io.EOF.
-type brokenReader struct {
+// reader can only be read from start to end. It calls end, if that is not nil, in place of
+// returning io.EOF, and close when it is closed.
+type reader struct {
 	io.Reader
-	err error
-	end func()
+	end   func() error
+	close func()
 }
 
-func (r *brokenReader) Read(p []byte) (int, error) {
+func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if err == io.EOF {
-		if r.end != nil {
-			r.end()
-		}
-		return n, r.err
+	if err == io.EOF && r.end != nil {
+		err = r.end()
 	}
 	return n, err
 }
 
-func (r *brokenReader) Close() error { return nil }
+func (r *reader) Close() error {
+	r.close()
+	return nil
+}
+
+// ending returns a recording longer than data, the readers of which call end after data.
+func ending(data []byte, end func() error) asr.Audio {
+	audio := asr.FromBytes("lesson.wav", data)
+	audio.Size += 10000
+	audio.Open = func() (io.ReadCloser, error) {
+		return &reader{Reader: bytes.NewReader(data), end: end, close: func() {}}, nil
+	}
+	return audio
+}
 
 func testReadFails(t *testing.T, target Target) {
 	t.Parallel()
 	broken := errors.New("bad sector")
-	audio := asr.FromBytes("lesson.wav", target.Audio)
-	audio.Size += 10000
-	audio.Open = func() (io.ReadCloser, error) {
-		return &brokenReader{Reader: bytes.NewReader(target.Audio), err: broken}, nil
-	}
+	audio := ending(target.Audio, func() error { return broken })
 	_, err := target.New(t).Recognize(t.Context(), audio)
 	e := target.check(t, err)
 	require.ErrorIs(t, err, broken)
@@ -267,11 +249,10 @@ func testCanceledDuring(t *testing.T, target Target) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	audio := asr.FromBytes("lesson.wav", target.Audio)
-	audio.Size += 10000
-	audio.Open = func() (io.ReadCloser, error) {
-		return &brokenReader{Reader: bytes.NewReader(target.Audio), err: context.Canceled, end: cancel}, nil
-	}
+	audio := ending(target.Audio, func() error {
+		cancel()
+		return context.Canceled
+	})
 	_, err := target.New(t).Recognize(ctx, audio)
 	requireCanceled(t, err)
 }
