@@ -134,12 +134,12 @@ func TestProgramGetsSixteenKilohertzMono(t *testing.T) {
 	needs(t, "od")
 	rec := script(t, `set -- "$3" $(od -An -j22 -N6 -tu2 $1); echo $2 $3 $4 $1`, nil)
 	audio := asr.FromBytes("a.wav", wavOf(time.Second))
-	audio.Language = "zh"
+	audio.Language = "zh-CN"
 	got, err := rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	require.Equal(t, "1 16000 0 zh", got.Text)
 	require.Equal(t, time.Second, got.Duration)
-	require.Equal(t, "zh", got.Language)
+	require.Equal(t, "zh-CN", got.Language)
 
 	audio.Language = "-o/etc/passwd"
 	got, err = rec.Recognize(t.Context(), audio)

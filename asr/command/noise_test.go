@@ -66,17 +66,6 @@ func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 	}
 }
 
-func TestProgramGetsThePrimarySubtagOfTheLanguage(t *testing.T) {
-	t.Parallel()
-	for tag, want := range map[string]string{"zh-CN": "zh", "": "auto", "-x": "auto", "en": "en"} {
-		audio := asr.FromBytes("a.wav", wavOf(time.Second))
-		audio.Language = tag
-		got, err := script(t, `echo $3`, nil).Recognize(t.Context(), audio)
-		require.NoError(t, err)
-		require.Equal(t, want, got.Text, tag)
-	}
-}
-
 func TestPromptThatIsNotTextIsNotTheProgramsFault(t *testing.T) {
 	t.Parallel()
 	rec := script(t, `[ "$4" = "Known: x" ] && echo heard; echo "error: $4" >&2`, func(c *command.Config) {
