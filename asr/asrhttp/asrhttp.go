@@ -201,10 +201,20 @@ func badRequest(param, code, format string, args ...any) *failure {
 	return &failure{status: http.StatusBadRequest, param: param, code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// failureOf returns the answer for an error of the recogniser.
-func failureOf(err error) *failure {
+// canceled is the answer where the end of the request is the cause: the client has disconnected, or
+// the server stops.
+var canceled = &failure{
+	status: http.StatusServiceUnavailable, code: "canceled", retryAfter: time.Second,
+	message: "the request was canceled",
+}
+
+// failureOf returns the answer for an error of work.
+func failureOf(ctx context.Context, err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
+	}
+	if ctx.Err() != nil {
+		return canceled
 	}
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
@@ -254,11 +264,4 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // fails only if the client has disconnected
-}
-
-// canceled reports whether err was caused by the end of the request: by a client that disconnected
-// during recognition, or by a server that stops.
-func canceled(ctx context.Context, err error) bool {
-	_, answered := errors.AsType[*failure](err)
-	return err != nil && ctx.Err() != nil && !answered
 }
