@@ -80,26 +80,17 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.Recognizer == nil {
 		return nil, errors.New("asrhttp: Config.Recognizer is nil")
 	}
-	if cfg.MaxBytes <= 0 {
-		cfg.MaxBytes = 256 << 20
-	}
-	if cfg.MaxPending <= 0 {
-		cfg.MaxPending = 16
-	}
-	if cfg.ReadPause <= 0 {
-		cfg.ReadPause = time.Minute
-	}
+	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), 256<<20)
+	cfg.MaxPending = cmp.Or(max(cfg.MaxPending, 0), 16)
+	cfg.ReadPause = cmp.Or(max(cfg.ReadPause, 0), time.Minute)
 	h := &Handler{
 		cfg:     cfg,
 		mux:     http.NewServeMux(),
-		log:     cfg.Logger,
+		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		pending: make(chan struct{}, cfg.MaxPending),
 		started: time.Now(),
 
 		arriving: make(chan struct{}, 4*cfg.MaxPending),
-	}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
 	}
 	tempdir.Sweep(cfg.Dir, tempPrefix)
 	h.mux.HandleFunc("POST /v1/audio/transcriptions", h.transcribe)
