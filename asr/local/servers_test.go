@@ -114,31 +114,6 @@ func TestSegmentsFromEachServer(t *testing.T) {
 		require.Equal(t, first, got.Segments[0], d)
 		require.Equal(t, 3*time.Second, got.Duration, "%s: from the recording, not from the server", d)
 	}
-	s := asrtest.NewServer(t, asrtest.VLLM)
-	rec := connect(t, local.Config{URL: s.URL, Segments: true})
-	for range 2 {
-		got, err := recognize(t, rec)
-		require.NoError(t, err)
-		require.Empty(t, got.Segments)
-	}
-	var formats []string
-	for _, r := range s.Requests() {
-		formats = append(formats, r.Fields["response_format"])
-	}
-	require.Equal(t, []string{"verbose_json", "json", "json"}, formats, "segments are not requested again")
-}
-
-func TestVerboseNumbersMayBeStrings(t *testing.T) {
-	t.Parallel()
-	url := fixed(t, 200, `{"text":"a b","duration":"2.5","segments":[
-		{"start":"0.5","end":1,"text":"a","speaker":3},{"start":1,"end":null,"text":"b"}]}`)
-	rec := connect(t, local.Config{URL: url})
-	got, err := recognize(t, rec)
-	require.NoError(t, err)
-	require.Equal(t, []asr.Segment{
-		{Start: 500 * time.Millisecond, End: time.Second, Text: "a", Speaker: "3"},
-		{Start: time.Second, Text: "b"},
-	}, got.Segments)
 }
 
 // A server that returns the times of words is asked for them; one that refuses them, for segments.
@@ -192,37 +167,6 @@ func TestTimesOfWords(t *testing.T) {
 	}
 }
 
-// refusing returns a server with OpenAI's interface that refuses verbose_json with the answer, and
-// recordings of ten bytes altogether; and the formats that it was asked for.
-func refusing(t *testing.T, status int, body string) (url string, formats func() []string) {
-	var asked []string
-	s := asrtest.NewCustomServer(t, func(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			http.NotFound(w, r)
-			return
-		}
-		_ = r.ParseMultipartForm(1 << 20)
-		format := r.FormValue("response_format")
-		if format == "verbose_json" {
-			require.Equal(t, "segment", r.FormValue("timestamp_granularities[]"))
-		}
-		file, header, err := r.FormFile("file")
-		if err != nil {
-			http.Error(w, "no file", http.StatusBadRequest)
-			return
-		}
-		defer file.Close()
-		asked = append(asked, format)
-		if format == "verbose_json" || header.Size < 100 {
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
-			return
-		}
-		_, _ = io.WriteString(w, `{"text": "good morning"}`)
-	})
-	return s.URL + "/v1/audio/transcriptions", func() []string { return asked }
-}
-
 // A server that refuses segments in words that cannot be understood loses no recording.
 func TestRefusedSegmentsLoseNothing(t *testing.T) {
 	t.Parallel()
@@ -237,8 +181,18 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, formats := refusing(t, c.status, c.body)
-			rec := connect(t, local.Config{URL: url, Segments: true})
+			var formats []string
+			s := asrtest.NewCustomServer(t, func(_ *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+				_ = r.ParseMultipartForm(1 << 20)
+				formats = append(formats, r.FormValue("response_format"))
+				if r.Form.Has("timestamp_granularities[]") {
+					w.WriteHeader(c.status)
+					_, _ = io.WriteString(w, c.body)
+					return
+				}
+				_, _ = io.WriteString(w, `{"text": "good morning"}`)
+			})
+			rec := connect(t, local.Config{URL: s.URL + "/v1/audio/transcriptions?model=m", Segments: true})
 			for range 3 {
 				got, err := recognize(t, rec)
 				require.NoError(t, err)
@@ -248,7 +202,7 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 			if name == "format" {
 				want = want[1:]
 			}
-			require.Equal(t, want, formats(), "one repetition for each form")
+			require.Equal(t, want, formats, "one repetition for each form")
 		})
 	}
 }
