@@ -60,6 +60,7 @@ func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 		audio.Words = []string{"雨桐", "Siobhan"}
 		_, err := script(t, program, nil).Recognize(t.Context(), audio)
 		require.ErrorContains(t, err, want)
+		require.NoError(t, err.(*asr.Error).Class, "an ordinary failure, which counts an attempt")
 		for _, word := range []string{"雨桐", "Siobhan", "twice"} {
 			require.NotContains(t, err.Error(), word, program)
 		}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,30 +75,15 @@ func TestEachServerGetsTheFormItAccepts(t *testing.T) {
 func TestWhisperServerUnderARequestPath(t *testing.T) {
 	t.Parallel()
 	s := asrtest.NewServer(t, asrtest.WhisperCPP)
-	mux := http.NewServeMux()
-	mux.Handle("/speech/", http.StripPrefix("/speech", forward(s.URL)))
-	front := httptest.NewServer(mux)
+	target, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	front := httptest.NewServer(http.StripPrefix("/speech", httputil.NewSingleHostReverseProxy(target)))
 	defer front.Close()
 	rec := connect(t, local.Config{URL: front.URL + "/speech/"})
 	got, err := recognize(t, rec)
 	require.NoError(t, err)
 	require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text, "the lines of the segments are joined")
 	require.True(t, rec.Check(t.Context()).Available, "health is below the request path too")
-}
-
-// forward forwards requests to another server.
-func forward(url string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, _ := http.NewRequestWithContext(r.Context(), r.Method, url+r.URL.Path, r.Body)
-		req.Header, req.ContentLength = r.Header, r.ContentLength
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		defer resp.Body.Close()
-		w.WriteHeader(resp.StatusCode)
-		_, _ = io.Copy(w, resp.Body)
-	})
 }
 
 func TestSegmentsFromEachServer(t *testing.T) {
