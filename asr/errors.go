@@ -3,6 +3,7 @@ package asr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -87,14 +88,7 @@ func (e *Error) Error() string {
 
 // Unwrap returns the class and the cause.
 func (e *Error) Unwrap() []error {
-	var errs []error
-	if e.Class != nil {
-		errs = append(errs, e.Class)
-	}
-	if e.Err != nil {
-		errs = append(errs, e.Err)
-	}
-	return errs
+	return slices.DeleteFunc([]error{e.Class, e.Err}, func(err error) bool { return err == nil })
 }
 
 // Permanent reports whether retries cannot succeed. For an error without a class, its cause

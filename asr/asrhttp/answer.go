@@ -89,11 +89,8 @@ func writeStream(w http.ResponseWriter, t asr.Transcript) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	send := func(event map[string]any) {
-		data, err := json.Marshal(event)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "data: %s\n\n", data)
-		}
-		_ = err // the client has disconnected
+		data, _ := json.Marshal(event)              // cannot fail
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", data) // fails only if the client has disconnected
 	}
 	if t.Text != "" {
 		send(map[string]any{"type": "transcript.text.delta", "delta": t.Text})

@@ -80,26 +80,17 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.Recognizer == nil {
 		return nil, errors.New("asrhttp: Config.Recognizer is nil")
 	}
-	if cfg.MaxBytes <= 0 {
-		cfg.MaxBytes = 256 << 20
-	}
-	if cfg.MaxPending <= 0 {
-		cfg.MaxPending = 16
-	}
-	if cfg.ReadPause <= 0 {
-		cfg.ReadPause = time.Minute
-	}
+	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), 256<<20)
+	cfg.MaxPending = cmp.Or(max(cfg.MaxPending, 0), 16)
+	cfg.ReadPause = cmp.Or(max(cfg.ReadPause, 0), time.Minute)
 	h := &Handler{
 		cfg:     cfg,
 		mux:     http.NewServeMux(),
-		log:     cfg.Logger,
+		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		pending: make(chan struct{}, cfg.MaxPending),
 		started: time.Now(),
 
 		arriving: make(chan struct{}, 4*cfg.MaxPending),
-	}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
 	}
 	tempdir.Sweep(cfg.Dir, tempPrefix)
 	h.mux.HandleFunc("POST /v1/audio/transcriptions", h.transcribe)
@@ -201,10 +192,20 @@ func badRequest(param, code, format string, args ...any) *failure {
 	return &failure{status: http.StatusBadRequest, param: param, code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// failureOf returns the answer for an error of the recogniser.
-func failureOf(err error) *failure {
+// canceled is the answer where the end of the request is the cause: the client has disconnected, or
+// the server stops.
+var canceled = &failure{
+	status: http.StatusServiceUnavailable, code: "canceled", retryAfter: time.Second,
+	message: "the request was canceled",
+}
+
+// failureOf returns the answer for an error of work.
+func failureOf(ctx context.Context, err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
+	}
+	if ctx.Err() != nil {
+		return canceled
 	}
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
@@ -254,11 +255,4 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // fails only if the client has disconnected
-}
-
-// canceled reports whether err was caused by the end of the request: by a client that disconnected
-// during recognition, or by a server that stops.
-func canceled(ctx context.Context, err error) bool {
-	_, answered := errors.AsType[*failure](err)
-	return err != nil && ctx.Err() != nil && !answered
 }

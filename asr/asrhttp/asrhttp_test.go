@@ -18,7 +18,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
-	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/local"
 )
 
@@ -73,11 +73,6 @@ func post(t *testing.T, url string, audio []byte, fields ...string) (*http.Respo
 	return resp, string(body)
 }
 
-func wav(d time.Duration) []byte {
-	size := int64(d.Seconds() * 32000)
-	return append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(size), make([]byte, size)...)
-}
-
 func TestResponseFormats(t *testing.T) {
 	t.Parallel()
 	var got asr.Audio
@@ -103,12 +98,12 @@ func TestResponseFormats(t *testing.T) {
 		if c.format != "" {
 			fields = append([]string{"response_format=" + c.format}, fields...)
 		}
-		resp, body := post(t, url, wav(time.Second), fields...)
+		resp, body := post(t, url, asrtest.WAV(time.Second), fields...)
 		require.Equal(t, 200, resp.StatusCode, body)
 		require.Equal(t, c.contentType+"; charset=utf-8", resp.Header.Get("Content-Type"))
 		require.Equal(t, c.body, strings.TrimSpace(body))
 		require.Equal(t, "zh", got.Language)
-		require.EqualValues(t, len(wav(time.Second)), got.Size)
+		require.EqualValues(t, len(asrtest.WAV(time.Second)), got.Size)
 	}
 }
 
@@ -127,21 +122,22 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 	}{
 		{"no file", nil, []string{"model=x"}, 400, `the form has no field \"file\"`},
 		{"empty file", nil, []string{"file=@"}, 400, "the recording is empty"},
-		{"two files", wav(0), []string{"file=@", "file=@"}, 400, "more than one"},
-		{"unknown format", wav(0), []string{"file=@", "response_format=xml"}, 400,
+		{"two files", asrtest.WAV(0), []string{"file=@", "file=@"}, 400, "more than one"},
+		{"unknown format", asrtest.WAV(0), []string{"file=@", "response_format=xml"}, 400,
 			"must be json, text, verbose_json"},
-		{"stream of text", wav(0), []string{"file=@", "stream=true", "response_format=text"}, 400,
+		{"stream of text", asrtest.WAV(0), []string{"file=@", "stream=true", "response_format=text"}, 400,
 			"stream needs"},
-		{"hot", wav(0), []string{"file=@", "temperature=hot"}, 400, "a number from 0 to 1"},
-		{"logprobs", wav(0), []string{"file=@", "include[]=logprobs"}, 400, "not supported"},
-		{"words without verbose_json", wav(0), []string{"file=@", "timestamp_granularities[]=word"}, 400,
+		{"hot", asrtest.WAV(0), []string{"file=@", "temperature=hot"}, 400, "a number from 0 to 1"},
+		{"logprobs", asrtest.WAV(0), []string{"file=@", "include[]=logprobs"}, 400, "not supported"},
+		{"words without verbose_json", asrtest.WAV(0), []string{"file=@", "timestamp_granularities[]=word"}, 400,
 			"needs response_format verbose_json"},
-		{"granularity", wav(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400,
+		{"granularity", asrtest.WAV(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400,
 			"must be word or segment"},
-		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 0.0009537 MB"},
-		{"not UTF-8", wav(0), []string{"file=@", "prompt=caf\xe9"}, 400, `the field \"prompt\" is not text in UTF-8`},
-		{"NUL", wav(0), []string{"file=@", "prompt=a\x00b"}, 400, `the field \"prompt\" is not text in UTF-8`},
-		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
+		{"too large", asrtest.WAV(time.Second), []string{"file=@"}, 413, "larger than 0.0009537 MB"},
+		{"not UTF-8", asrtest.WAV(0), []string{"file=@", "prompt=caf\xe9"}, 400,
+			`the field \"prompt\" is not text in UTF-8`},
+		{"NUL", asrtest.WAV(0), []string{"file=@", "prompt=a\x00b"}, 400, `the field \"prompt\" is not text in UTF-8`},
+		{"long field", asrtest.WAV(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			resp, body := post(t, url, c.audio, c.fields...)
@@ -154,7 +150,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			require.Equal(t, "invalid_request_error", e.Error.Type)
 		})
 	}
-	resp, err := http.Post(url+"/v1/audio/transcriptions", "audio/wav", bytes.NewReader(wav(0)))
+	resp, err := http.Post(url+"/v1/audio/transcriptions", "audio/wav", bytes.NewReader(asrtest.WAV(0)))
 	require.NoError(t, err)
 	resp.Body.Close()
 	require.Equal(t, 400, resp.StatusCode)
@@ -186,7 +182,7 @@ func TestStatusOfRecognitionErrors(t *testing.T) {
 				return asr.Transcript{}, c.err
 			}}
 			url := serve(t, asrhttp.Config{Recognizer: rec})
-			resp, body := post(t, url, wav(0), "file=@")
+			resp, body := post(t, url, asrtest.WAV(0), "file=@")
 			require.Equal(t, c.status, resp.StatusCode)
 			require.Equal(t, c.retryAfter, resp.Header.Get("Retry-After"))
 			require.Contains(t, body, c.says)
@@ -206,11 +202,11 @@ func TestTooManyPendingRecordingsAreRejectedAtOnce(t *testing.T) {
 	url := serve(t, asrhttp.Config{MaxPending: 1, Recognizer: rec})
 	first := make(chan string)
 	go func() {
-		_, body := post(t, url, wav(0), "file=@")
+		_, body := post(t, url, asrtest.WAV(0), "file=@")
 		first <- body
 	}()
 	<-entered
-	resp, body := post(t, url, wav(0), "file=@")
+	resp, body := post(t, url, asrtest.WAV(0), "file=@")
 	require.Equal(t, 503, resp.StatusCode, body)
 	require.Equal(t, "15", resp.Header.Get("Retry-After"))
 	close(release)
@@ -234,7 +230,7 @@ func TestStalledUploadTimesOut(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "408 Request Timeout")
 	require.Contains(t, string(answer), "no data received for 50ms, or too slowly")
-	_, body := post(t, url, wav(0), "file=@")
+	_, body := post(t, url, asrtest.WAV(0), "file=@")
 	require.Contains(t, body, "next", "the slot is free again")
 }
 
@@ -254,7 +250,7 @@ func TestDisconnectCancelsRecognition(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := client.Recognize(ctx, asr.FromBytes("a.wav", wav(time.Second)))
+		_, err := client.Recognize(ctx, asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
 		done <- err
 	}()
 	<-entered
@@ -279,7 +275,7 @@ func TestCanceledRequestIsNotAnEmptyTranscript(t *testing.T) {
 		h.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	t.Cleanup(s.Close)
-	resp, body := post(t, s.URL, wav(0), "file=@", "response_format=text")
+	resp, body := post(t, s.URL, asrtest.WAV(0), "file=@", "response_format=text")
 	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode, body)
 	require.Equal(t, "1", resp.Header.Get("Retry-After"))
 	require.Contains(t, body, "canceled")

@@ -2,7 +2,6 @@ package asrhttp_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -54,31 +53,5 @@ func TestConformance(t *testing.T) {
 				Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
 			})
 		})
-	}
-}
-
-func TestErrorClassesReachTheClient(t *testing.T) {
-	t.Parallel()
-	for class, err := range map[error]error{
-		asr.ErrUnusableAudio: &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is silence"},
-		asr.ErrUnavailable:   &asr.Error{Class: asr.ErrUnavailable, After: 33 * time.Second},
-		nil:                  errors.New("engine"),
-	} {
-		url := serve(t, asrhttp.Config{Recognizer: recognizer{
-			status: asr.Status{Available: true, Model: "ear"},
-			f:      func(context.Context, asr.Audio) (asr.Transcript, error) { return asr.Transcript{}, err },
-		}})
-		rec, newErr := local.New(local.Config{URL: url})
-		require.NoError(t, newErr)
-		_, got := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
-		e, ok := errors.AsType[*asr.Error](got)
-		require.True(t, ok)
-		require.Equal(t, class, e.Class)
-		if class == asr.ErrUnavailable {
-			require.Equal(t, 33*time.Second, e.RetryAfter())
-		}
-		if class == asr.ErrUnusableAudio {
-			require.ErrorContains(t, got, "it is silence")
-		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/asr/asrtest"
 )
 
 // speaks is a recogniser that hears the same in every recording.
@@ -52,14 +53,14 @@ func TestSubtitlesWordsAndStreams(t *testing.T) {
 				`"usage":{"seconds":3724,"type":"duration"}}`},
 	} {
 		fields := append(strings.Fields(c.fields), "file=@", "prompt=Anna, Ming")
-		resp, body := post(t, url, wav(time.Second), fields...)
+		resp, body := post(t, url, asrtest.WAV(time.Second), fields...)
 		require.Equal(t, 200, resp.StatusCode, body)
 		require.Equal(t, c.contentType+"; charset=utf-8", resp.Header.Get("Content-Type"), c.name)
 		require.Equal(t, c.body, strings.TrimSpace(body), c.name)
 		require.Empty(t, resp.Header.Get("X-Ignored-Fields"))
 		require.Equal(t, "Anna, Ming", got.Prompt)
 	}
-	resp, _ := post(t, url, wav(time.Second), "file=@", "temperature=0.2", "vad=true")
+	resp, _ := post(t, url, asrtest.WAV(time.Second), "file=@", "temperature=0.2", "vad=true")
 	require.Equal(t, "temperature, vad", resp.Header.Get("X-Ignored-Fields"))
 }
 
@@ -67,7 +68,7 @@ func TestWordsThatTheRecogniserDoesNotReturnAreRefused(t *testing.T) {
 	t.Parallel()
 	var got asr.Audio
 	url := serve(t, asrhttp.Config{Recognizer: speaks(false, &got)})
-	resp, body := post(t, url, wav(time.Second), "file=@", "response_format=verbose_json",
+	resp, body := post(t, url, asrtest.WAV(time.Second), "file=@", "response_format=verbose_json",
 		"timestamp_granularities[]=word")
 	require.Equal(t, 400, resp.StatusCode)
 	require.Contains(t, body, "does not return the times of words")
@@ -98,7 +99,7 @@ func TestSlowUploadsDoNotTakeThePlaceOfRecordings(t *testing.T) {
 		_, err = io.WriteString(c, "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\n"+
 			"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n--b\r\n")
 		require.NoError(t, err)
-		resp, body := post(t, url, wav(time.Second), "file=@")
+		resp, body := post(t, url, asrtest.WAV(time.Second), "file=@")
 		require.Equal(t, 200, resp.StatusCode, body)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -30,25 +31,18 @@ const (
 func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	form, t, err := h.work(w, r)
-	level := h.log.InfoContext
-	switch {
-	case canceled(r.Context(), err):
-		h.log.InfoContext(r.Context(), "request canceled", "took", time.Since(started))
-		h.fail(w, &failure{
-			status: http.StatusServiceUnavailable, code: "canceled", retryAfter: time.Second,
-			message: "the request was canceled",
-		})
-		return
-	case err != nil:
-		f := failureOf(err)
-		if f.status >= 500 {
-			level = h.log.ErrorContext
+	if err != nil {
+		f := failureOf(r.Context(), err)
+		level := slog.LevelInfo
+		if f.status >= 500 && f != canceled {
+			level = slog.LevelError
 		}
-		level(r.Context(), "not transcribed", "status", f.status, "took", time.Since(started), "error", err)
+		h.log.Log(r.Context(), level, "not transcribed", "status", f.status, "took", time.Since(started), "error", err)
 		h.fail(w, f)
 		return
 	}
-	level(r.Context(), "transcribed", "bytes", form.size, "audio", t.Duration, "took", time.Since(started))
+	h.log.InfoContext(r.Context(), "transcribed",
+		"bytes", form.size, "audio", t.Duration, "took", time.Since(started))
 	h.write(w, form, t)
 }
 
@@ -58,22 +52,22 @@ func take(places chan struct{}, what string) (release func(), err error) {
 	case places <- struct{}{}:
 		return func() { <-places }, nil
 	default:
-		return nil, &failure{
-			status: http.StatusServiceUnavailable, code: "busy", retryAfter: 15 * time.Second,
-			message: fmt.Sprintf("busy: %d recordings are %s", cap(places), what),
-		}
+		return nil, busy(places, what)
+	}
+}
+
+func busy(places chan struct{}, what string) error {
+	return &failure{
+		status: http.StatusServiceUnavailable, code: "busy", retryAfter: 15 * time.Second,
+		message: fmt.Sprintf("busy: %d recordings are %s", cap(places), what),
 	}
 }
 
 // work reads the form and recognises the recording. A slow client does not take the place of a
 // recording that has arrived.
 func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Transcript, error) {
-	if len(h.pending) == cap(h.pending) {
-		_, err := take(h.pending, "pending") // before a byte is read
-		if err != nil {
-			return nil, asr.Transcript{}, err
-		}
-		<-h.pending // a place has become free since
+	if len(h.pending) == cap(h.pending) { // before a byte is read
+		return nil, asr.Transcript{}, busy(h.pending, "pending")
 	}
 	release, err := take(h.arriving, "arriving")
 	if err != nil {

@@ -194,18 +194,6 @@ func TestParsePCM(t *testing.T) {
 	}
 }
 
-func TestHeaderCanBeInspected(t *testing.T) {
-	t.Parallel()
-	pcm := audiofile.PCM{Rate: 22050, Channels: 2}
-	size := int64(22050 * 2 * 2 * 3)
-	b := append(pcm.Header(size), make([]byte, size)...)
-	require.Equal(t, 3*time.Second, pcm.Duration(size))
-	info, err := audiofile.Inspect(bytes.NewReader(b), int64(len(b)))
-	require.NoError(t, err)
-	want := audiofile.Info{Format: audiofile.WAV, Duration: 3 * time.Second}
-	require.Equal(t, want, info)
-}
-
 // box returns a box of an ISO base media file.
 func box(kind string, content ...[]byte) []byte {
 	body := bytes.Join(content, nil)

@@ -8,8 +8,8 @@ import (
 )
 
 func Example() {
-	pcm := audiofile.PCM{Rate: 16000, Channels: 1}
-	wav := append(pcm.Header(48000), make([]byte, 48000)...)
+	pcm := audiofile.PCM{Rate: 16000, Channels: 2}
+	wav := append(pcm.Header(96000), make([]byte, 96000)...)
 	info, err := audiofile.Inspect(bytes.NewReader(wav), int64(len(wav)))
 	fmt.Println(info.Format, info.Format.ContentType(), info.Duration, err)
 	// Output: wav audio/wav 1.5s <nil>

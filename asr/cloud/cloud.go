@@ -116,8 +116,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) engine() string { return cmp.Or(c.EngineType, "16k_zh") }
-
 // languages are those of the engines for one language at 16 kHz.
 var languages = []string{
 	"zh", "en", "yue", "ja", "ko", "vi", "ms", "id", "fil", "th", "pt", "tr", "ar", "es", "hi", "fr", "de",
@@ -126,15 +124,12 @@ var languages = []string{
 // engineFor returns the engine for recordings in a language, "" if it is unknown.
 func (c Config) engineFor(language string) string {
 	language = provider.PrimaryLanguage(language)
-	configured, ofOne := strings.CutPrefix(c.engine(), "16k_")
+	configured, ofOne := strings.CutPrefix(c.EngineType, "16k_")
 	if ofOne && slices.Contains(languages, configured) && slices.Contains(languages, language) {
 		return "16k_" + language
 	}
-	return c.engine()
+	return c.EngineType
 }
-
-func (c Config) mode() Mode                  { return cmp.Or(c.Mode, Flash) }
-func (c Config) pollInterval() time.Duration { return cmp.Or(max(c.PollInterval, 0), 2*time.Second) }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
@@ -149,15 +144,13 @@ func (c Config) check() error {
 			wrong = append(wrong, name+" contains invalid characters")
 		}
 	}
-	if c.mode() == Flash {
+	if c.Mode == Flash {
 		need("AppID", c.AppID, regexp.MustCompile(`^[0-9]+$`))
 	}
 	need("SecretID", c.SecretID, plain)
 	need("SecretKey", c.SecretKey, regexp.MustCompile(`^[!-~]+$`))
-	need("EngineType", c.engine(), plain)
-	switch c.mode() {
-	case Flash, Task:
-	default:
+	need("EngineType", c.EngineType, plain)
+	if c.Mode != Flash && c.Mode != Task {
 		wrong = append(wrong, fmt.Sprintf("Mode is %q; it must be flash or task", c.Mode))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
@@ -193,6 +186,9 @@ var _ asr.Recognizer = (*Recognizer)(nil)
 
 // New checks the configuration. It makes no request and starts nothing.
 func New(cfg Config) (*Recognizer, error) {
+	cfg.EngineType = cmp.Or(cfg.EngineType, "16k_zh")
+	cfg.Mode = cmp.Or(cfg.Mode, Flash)
+	cfg.PollInterval = cmp.Or(max(cfg.PollInterval, 0), 2*time.Second)
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -203,7 +199,7 @@ func New(cfg Config) (*Recognizer, error) {
 		}
 	}
 	base := provider.NewBase(provider.BaseConfig{
-		Op: op, Model: cfg.engine(), Concurrency: cfg.Concurrency,
+		Op: op, Model: cfg.EngineType, Concurrency: cfg.Concurrency,
 		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
 		Logger: cfg.Logger,
 	})

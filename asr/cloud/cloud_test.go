@@ -231,52 +231,6 @@ func TestTasksTakeWhatFlashDoesNot(t *testing.T) {
 	require.Equal(t, "CreateRecTask", api.Requests()[0].Path)
 }
 
-func TestClassesOfAPICodes(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		code      string
-		class     error
-		permanent bool
-	}{
-		{"RequestLimitExceeded", asr.ErrUnavailable, false},
-		{"RequestLimitExceeded.UinLimitExceeded", asr.ErrUnavailable, false},
-		{"InternalError", nil, false},
-		{"InternalError.ErrorRecognize", nil, false},
-		{"FailedOperation.ErrorRecognize", nil, false},
-		{"FailedOperation.UserHasNoAmount", asr.ErrRefused, false},
-		{"FailedOperation.UserHasNoFreeAmount", asr.ErrRefused, false},
-		{"FailedOperation.ServiceIsolate", asr.ErrRefused, false},
-		{"FailedOperation.UserNotRegistered", asr.ErrRefused, false},
-		{"LimitExceeded", asr.ErrRefused, false},
-		{"AuthFailure.SignatureFailure", asr.ErrMisconfigured, false},
-		{"AuthFailure.SignatureExpire", asr.ErrMisconfigured, false},
-		{"UnauthorizedOperation", asr.ErrMisconfigured, false},
-		{"InvalidParameterValue.ErrorInvalidVoicedata", asr.ErrUnusableAudio, true},
-		{"InvalidParameterValue.ErrorVoicedataTooLong", asr.ErrUnusableAudio, true},
-		{"InvalidParameterValue.ErrorInvalidVoiceFormat", asr.ErrUnusableAudio, true},
-		{"InvalidParameter.ErrorContentlength", asr.ErrUnusableAudio, true},
-		{"InvalidParameter.FileEncode", asr.ErrUnusableAudio, true},
-		{"InvalidParameter", asr.ErrMisconfigured, true},
-		{"InvalidParameterValue.ErrorInvalidEngservice", asr.ErrMisconfigured, true},
-		{"MissingParameter", asr.ErrMisconfigured, true},
-		{"UnknownParameter", asr.ErrMisconfigured, true},
-		{"SomethingNew", nil, false},
-	} {
-		t.Run(c.code, func(t *testing.T) {
-			t.Parallel()
-			s := newAPI(t)
-			s.SetFault(apiCode(c.code))
-			_, err := recognize(t, connect(t, account(nil, s, cloud.Task)))
-			e, ok := errors.AsType[*asr.Error](err)
-			require.True(t, ok, "%v", err)
-			require.Equal(t, c.class, e.Class)
-			require.Equal(t, c.permanent, e.Permanent())
-			require.Equal(t, c.class != nil && !c.permanent, e.RetryAfter() > 0)
-			require.Equal(t, c.code, e.Code)
-		})
-	}
-}
-
 func TestWrongKeyIsMisconfigured(t *testing.T) {
 	t.Parallel()
 	flash, api := newFlash(t), newAPI(t)

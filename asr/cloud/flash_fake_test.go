@@ -47,15 +47,18 @@ func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, object{"request_id": "r", "code": code, "message": message})
 	}
 	query := r.URL.Query()
+	audio, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
 	req := asrtest.Request{
-		Path: r.URL.Path, Authorization: r.Header.Get("Authorization"),
+		Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), Size: int64(len(audio)),
 		ContentLength: r.ContentLength, FileType: r.Header.Get("Content-Type"), Fields: map[string]string{},
 	}
 	for name := range query {
 		req.Fields[name] = query.Get(name)
 	}
 	if r.Method != http.MethodPost || r.URL.Path != "/asr/flash/v1/"+appID {
-		_, _ = io.Copy(io.Discard, r.Body)
 		fail(4001, "invalid path")
 		return
 	}
@@ -73,28 +76,20 @@ func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(mac, "POSTasr.cloud.tencent.com/asr/flash/v1/"+appID+"?"+strings.Join(pairs, "&"))
 	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	if query.Get("secretid") != secretID || r.Header.Get("Authorization") != signature {
-		_, _ = io.Copy(io.Discard, r.Body)
 		fail(4002, "signature verification failed")
 		return
 	}
 	sent, err := strconv.ParseInt(query.Get("timestamp"), 10, 64)
 	if age := time.Since(time.Unix(sent, 0)); err != nil || age > 5*time.Minute || age < -5*time.Minute {
-		_, _ = io.Copy(io.Discard, r.Body)
 		fail(4002, "signature expired")
 		return
 	}
 	for _, needed := range []string{"engine_type", "voice_format"} {
 		if query.Get(needed) == "" {
-			_, _ = io.Copy(io.Discard, r.Body)
 			fail(4001, needed+" is missing")
 			return
 		}
 	}
-	audio, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	req.Size = int64(len(audio))
 	s.Received(req)
 	if s.ServeFault(w, r) {
 		return

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -48,6 +49,29 @@ func TestTaskNamesCanBeParsed(t *testing.T) {
 		got, ok := parseTask(task.String())
 		require.True(t, ok)
 		require.Equal(t, task, got)
+	}
+}
+
+func TestClassesOfAPICodes(t *testing.T) {
+	t.Parallel()
+	for class, codes := range map[error][]string{
+		nil:                {"InternalError", "InternalError.ErrorRecognize", "FailedOperation.ErrorRecognize", "New"},
+		asr.ErrUnavailable: {"RequestLimitExceeded", "RequestLimitExceeded.UinLimitExceeded"},
+		asr.ErrRefused: {"FailedOperation.UserHasNoAmount", "FailedOperation.UserHasNoFreeAmount",
+			"FailedOperation.ServiceIsolate", "FailedOperation.UserNotRegistered", "LimitExceeded"},
+		asr.ErrMisconfigured: {"AuthFailure.SignatureFailure", "AuthFailure.SignatureExpire", "UnauthorizedOperation",
+			"InvalidParameter", "InvalidParameterValue.ErrorInvalidEngservice", "MissingParameter",
+			"UnknownParameter"},
+		asr.ErrUnusableAudio: {"InvalidParameterValue.ErrorInvalidVoicedata",
+			"InvalidParameterValue.ErrorVoicedataTooLong", "InvalidParameterValue.ErrorInvalidVoiceFormat",
+			"InvalidParameter.ErrorContentlength", "InvalidParameter.FileEncode"},
+	} {
+		for _, code := range codes {
+			e := apiError(taskOp, code, "because")
+			require.Equal(t, class, e.Class, code)
+			require.Equal(t, strings.Contains(code, "Parameter"), e.Permanent(), code)
+			require.Equal(t, code, e.Code)
+		}
 	}
 }
 

@@ -19,10 +19,10 @@ const (
 // choose returns the interface for a recording.
 func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
 	fits := flashFormat(info) != "" && size <= flashBytes && info.Duration <= flashDuration
-	if r.cfg.mode() == Flash && !fits && size <= taskBytes && taskFormat(info) {
+	if r.cfg.Mode == Flash && !fits && size <= taskBytes && taskFormat(info) {
 		return Task
 	}
-	return r.cfg.mode()
+	return r.cfg.Mode
 }
 
 // takes reports whether the interface that choose returns takes the format.

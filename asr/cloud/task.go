@@ -215,7 +215,7 @@ const (
 // wait polls the task until it is done, also while the cloud is unavailable.
 func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*taskStatus, error) {
 	saved := audio.Task == t.String() || r.save(ctx, audio, t.String())
-	for pause := r.cfg.pollInterval(); ; pause = min(pause*3/2, 8*r.cfg.pollInterval()) {
+	for pause := r.cfg.PollInterval; ; pause = min(pause*3/2, 8*r.cfg.PollInterval) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():

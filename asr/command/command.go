@@ -37,7 +37,8 @@ type Config struct {
 	// Audio.Prompt and Audio.Words, {dir} by the temporary directory and {log} by the path of a
 	// file in it, whose errors explain a failure. {input} is required.
 	Args []string
-	// Parse parses the standard output of the program line by line. Defaults to Lines.
+	// Parse is called with each line of the standard output of the program, after it has ended.
+	// Defaults to Lines.
 	Parse Parser
 	// Model is the name of the model in transcripts and in the status. Defaults to the base name of
 	// the program.

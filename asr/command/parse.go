@@ -12,17 +12,12 @@ import (
 	"lessonkit.example/asr"
 )
 
-// A Parser returns a function that is called with each line of a program's standard output, while
-// the program runs, and fills the transcript. Text may be left empty where the segments contain all
-// of it.
-type Parser func(t *asr.Transcript) (line func(string))
+// A Parser adds a line of a program's standard output to the transcript. Text may be left empty
+// where the segments contain all of it.
+type Parser func(t *asr.Transcript, line string)
 
 // Lines is a Parser for output that is the text.
-func Lines(t *asr.Transcript) func(string) {
-	return func(line string) {
-		t.Text = asr.JoinText(t.Text, line)
-	}
-}
+func Lines(t *asr.Transcript, line string) { t.Text = asr.JoinText(t.Text, line) }
 
 var (
 	timedWord = regexp.MustCompile(`^(\S+) (\d+\.\d+) (\d+\.\d+) [\d.]+$`)
@@ -33,21 +28,15 @@ var (
 // prints; or a line for each utterance, followed by one with times for each of its words, as
 // pocketsphinx_continuous -time yes prints. Each line or utterance becomes a segment. Lines without
 // times are text.
-func Timed(t *asr.Transcript) func(string) {
-	return func(line string) {
-		if m := timedLine.FindStringSubmatch(line); m != nil {
-			t.Segments = append(t.Segments, asr.Segment{
-				Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7]),
-			})
-			return
-		}
-		if m := timedWord.FindStringSubmatch(line); m != nil {
-			addWord(t, m[1], span(m[2:3], 1), span(m[3:4], 1))
-			return
-		}
-		if text := strings.TrimSpace(line); text != "" {
-			t.Segments = append(t.Segments, asr.Segment{Text: text})
-		}
+func Timed(t *asr.Transcript, line string) {
+	if m := timedLine.FindStringSubmatch(line); m != nil {
+		t.Segments = append(t.Segments, asr.Segment{
+			Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7]),
+		})
+	} else if m := timedWord.FindStringSubmatch(line); m != nil {
+		addWord(t, m[1], span(m[2:3], 1), span(m[3:4], 1))
+	} else if text := strings.TrimSpace(line); text != "" {
+		t.Segments = append(t.Segments, asr.Segment{Text: text})
 	}
 }
 
@@ -69,33 +58,31 @@ func addWord(t *asr.Transcript, text string, start, end time.Duration) {
 // JSON is a Parser for output with a JSON object in a line: that of sherpa-onnx-offline, whose text
 // is the field "text" of the last object that has one; and that of PocketSphinx 5, which has an
 // object for each utterance, with the fields "t" (text), "b" (start) and "d" (duration, seconds).
-func JSON(t *asr.Transcript) func(string) {
-	return func(line string) {
-		var v struct {
-			Text      *string `json:"text"`
-			Utterance *string `json:"t"`
-			Start     float64 `json:"b"`
-			Duration  float64 `json:"d"`
-			Words     []struct {
-				Text     string  `json:"t"`
-				Start    float64 `json:"b"`
-				Duration float64 `json:"d"`
-			} `json:"w"`
+func JSON(t *asr.Transcript, line string) {
+	var v struct {
+		Text      *string `json:"text"`
+		Utterance *string `json:"t"`
+		Start     float64 `json:"b"`
+		Duration  float64 `json:"d"`
+		Words     []struct {
+			Text     string  `json:"t"`
+			Start    float64 `json:"b"`
+			Duration float64 `json:"d"`
+		} `json:"w"`
+	}
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &v) != nil {
+		return
+	}
+	switch {
+	case v.Utterance != nil:
+		t.Segments = append(t.Segments, asr.Segment{
+			Start: seconds(v.Start), End: seconds(v.Start + v.Duration), Text: strings.TrimSpace(*v.Utterance),
+		})
+		for _, w := range v.Words {
+			addWord(t, w.Text, seconds(w.Start), seconds(w.Start+w.Duration))
 		}
-		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &v) != nil {
-			return
-		}
-		switch {
-		case v.Utterance != nil:
-			t.Segments = append(t.Segments, asr.Segment{
-				Start: seconds(v.Start), End: seconds(v.Start + v.Duration), Text: strings.TrimSpace(*v.Utterance),
-			})
-			for _, w := range v.Words {
-				addWord(t, w.Text, seconds(w.Start), seconds(w.Start+w.Duration))
-			}
-		case v.Text != nil:
-			t.Text = strings.TrimSpace(*v.Text)
-		}
+	case v.Text != nil:
+		t.Text = strings.TrimSpace(*v.Text)
 	}
 }
 

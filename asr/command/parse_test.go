@@ -61,9 +61,8 @@ func TestParsers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got asr.Transcript
-			line := c.parse(&got)
-			for l := range strings.Lines(c.output) {
-				line(strings.TrimSuffix(l, "\n"))
+			for line := range strings.Lines(c.output) {
+				c.parse(&got, strings.TrimSuffix(line, "\n"))
 			}
 			require.Equal(t, c.want, got)
 		})
@@ -78,9 +77,8 @@ func FuzzParsers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		for _, p := range []command.Parser{command.Lines, command.Timed, command.JSON} {
 			var got asr.Transcript
-			feed := p(&got)
-			feed("first")
-			feed(line)
+			p(&got, "first")
+			p(&got, line)
 			for _, s := range got.Segments {
 				if s.Start < 0 || s.End < 0 {
 					t.Fatalf("%+v", s)

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -42,8 +41,8 @@ func (r *Recognizer) run(
 	var stderr process.Tail
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	var t asr.Transcript
-	out := &lineWriter{limit: maxOutput, line: r.cfg.Parse(&t)}
-	cmd.Stdout = out
+	var out output
+	cmd.Stdout = &out
 	err := process.Run(cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program succeeded; a child of it kept the output open
@@ -51,7 +50,12 @@ func (r *Recognizer) run(
 	if ctx.Err() != nil {
 		return t, &asr.Error{Op: "command", Err: ctx.Err()}
 	}
-	out.flush()
+	for line := range strings.Lines(string(out.text)) {
+		r.cfg.Parse(&t, strings.TrimRight(line, "\r\n"))
+	}
+	if out.err == nil && !utf8.Valid(out.text) {
+		out.err = errors.New("its output is not UTF-8")
+	}
 	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
 	t = provider.DropEcho(t, prompt)
 	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
@@ -118,47 +122,19 @@ func checkText(text string, duration time.Duration, messages string, said asr.Au
 	return nil
 }
 
-// lineWriter calls a function with each line that is written to it.
-type lineWriter struct {
-	line  func(string)
-	limit int
-	rest  []byte
-	err   error
+// output keeps what is written to it, up to maxOutput bytes.
+type output struct {
+	text []byte
+	err  error
 }
 
-func (w *lineWriter) Write(p []byte) (int, error) {
-	if w.limit -= len(p); w.limit < 0 {
-		w.err = fmt.Errorf("more than %d bytes of output", maxOutput)
-		return 0, w.err
+func (o *output) Write(p []byte) (int, error) {
+	if len(o.text)+len(p) > maxOutput {
+		o.err = fmt.Errorf("more than %d bytes of output", maxOutput)
+		return 0, o.err
 	}
-	w.rest = append(w.rest, p...)
-	for {
-		line, rest, ok := bytes.Cut(w.rest, []byte("\n"))
-		if !ok {
-			return len(p), nil
-		}
-		w.rest = rest
-		if err := w.emit(line); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// emit refuses a line that is not text.
-func (w *lineWriter) emit(line []byte) error {
-	if !utf8.Valid(line) {
-		w.err = errors.New("its output is not UTF-8")
-		return w.err
-	}
-	w.line(strings.TrimRight(string(line), "\r"))
-	return nil
-}
-
-func (w *lineWriter) flush() {
-	if len(w.rest) > 0 && w.err == nil {
-		_ = w.emit(w.rest) // kept in w.err
-		w.rest = nil
-	}
+	o.text = append(o.text, p...)
+	return len(p), nil
 }
 
 // readTail returns the end of a file, or "" if there is none.

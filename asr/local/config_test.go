@@ -58,12 +58,12 @@ func TestURLContainsFieldsAndKey(t *testing.T) {
 	require.Equal(t, "file", req.Names[len(req.Names)-1])
 	require.Equal(t, "Bearer "+secret, req.Authorization)
 
-	audio.Language = "en"
+	audio.Language = "en-US"
 	rec = connect(t, local.Config{URL: s.URL + "?language=zh&model=large-v3", Model: "other", APIKey: secret})
 	_, err = rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	req = s.Requests()[1]
-	require.Equal(t, "en", req.Fields["language"], "the language of the recording has priority")
+	require.Equal(t, "en", req.Fields["language"], "that of the recording has priority, without its region")
 	require.Equal(t, "other", req.Fields["model"])
 
 	_, err = connect(t, local.Config{URL: "http://user:" + secret + "@" + host}).Recognize(t.Context(), audio)

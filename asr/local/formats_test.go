@@ -84,19 +84,6 @@ func TestOwnersOfRecordingsReadOurWords(t *testing.T) {
 	}
 }
 
-func TestPrimarySubtagOfTheLanguageIsSent(t *testing.T) {
-	t.Parallel()
-	for tag, want := range map[string]string{"zh-CN": "zh", "en_US": "en", "ZH": "zh", "yue-HK": "yue", "": ""} {
-		s := asrtest.NewServer(t, asrtest.OpenAI)
-		rec := connect(t, local.Config{URL: s.URL})
-		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
-		audio.Language = tag
-		_, err := rec.Recognize(t.Context(), audio)
-		require.NoError(t, err)
-		require.Equal(t, want, s.Requests()[0].Fields["language"], tag)
-	}
-}
-
 // A recording in a language that the model does not know is not sent: some servers answer an empty
 // text then.
 func TestRecordingsWaitForALanguageThatTheServerListsForTheModel(t *testing.T) {

@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"lessonkit.example/asr"
@@ -88,12 +89,13 @@ func NewTransport() http.RoundTripper { return provider.NewTransport(proxy) }
 // Recognizer is a client of one server. It implements [asr.Recognizer] and is safe for concurrent
 // use.
 type Recognizer struct {
-	cfg    Config
-	target target
-	base   *provider.Base
-	log    *slog.Logger
-	server server
-	health health
+	cfg     Config
+	target  target
+	base    *provider.Base
+	log     *slog.Logger
+	server  server
+	health  health
+	running atomic.Int64 // recordings
 }
 
 var _ asr.Recognizer = (*Recognizer)(nil)
@@ -112,10 +114,7 @@ func New(cfg Config) (*Recognizer, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = NewTransport()
 	}
-	r := &Recognizer{
-		cfg:    cfg,
-		target: t,
-	}
+	r := &Recognizer{cfg: cfg, target: t}
 	r.base = provider.NewBase(provider.BaseConfig{
 		Op: op, Concurrency: cfg.Concurrency,
 		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
@@ -129,8 +128,8 @@ func New(cfg Config) (*Recognizer, error) {
 // Recognize sends the recording and returns the transcript. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	return r.base.Recognize(ctx, audio, func(ctx context.Context) (asr.Transcript, error) {
-		r.health.begin()
-		defer r.health.end()
+		r.running.Add(1)
+		defer r.running.Add(-1)
 		return r.recognize(ctx, audio)
 	})
 }

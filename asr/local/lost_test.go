@@ -221,25 +221,11 @@ func TestTimeLimitIncludesTheConversion(t *testing.T) {
 	})
 }
 
-// A bad minute of the server is not the fault of the recordings, and its health endpoint does not
-// hide it.
+// The health endpoint of a server that fails with every recording does not hide it.
 func TestServerThatFailsWithEveryRecordingIsUnavailable(t *testing.T) {
 	t.Parallel()
-	var bad atomic.Bool
-	bad.Store(true)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/health"):
-			_, _ = w.Write([]byte(`{"status":"ok"}`))
-		case r.Method == http.MethodGet:
-			http.NotFound(w, r)
-		case bad.Load():
-			http.Error(w, "out of memory", 500)
-		default:
-			_, _ = w.Write([]byte(`{"text":"x"}`))
-		}
-	}))
-	defer s.Close()
+	s := asrtest.NewServer(t, asrtest.WhisperCPP)
+	s.SetFault(asrtest.Failure)
 	rec := connect(t, local.Config{URL: s.URL})
 	send := func(n int) error {
 		_, err := rec.Recognize(t.Context(), asr.FromBytes(fmt.Sprint(n), asrtest.WAV(time.Second)))
@@ -253,8 +239,8 @@ func TestServerThatFailsWithEveryRecordingIsUnavailable(t *testing.T) {
 	require.ErrorIs(t, send(0), asr.ErrUnavailable)
 	st := rec.Check(t.Context())
 	require.False(t, st.Available)
-	require.Contains(t, st.Reason, "the last 3 different recordings have failed: out of memory")
-	bad.Store(false)
+	require.Contains(t, st.Reason, "the last 3 different recordings have failed: CUDA error: out of memory")
+	s.SetFault(asrtest.NoFault)
 	require.NoError(t, send(0))
 	require.True(t, rec.Status(t.Context()).Available)
 }

@@ -30,22 +30,9 @@ var errModelNotListed = errors.New("it does not list the model that is configure
 type health struct {
 	mu        sync.Mutex
 	status    asr.Status
-	running   int       // recordings
 	succeeded time.Time // last success of a recording
 	badUntil  time.Time // until then successful health checks do not count
 	down      time.Time // start of the outage; zero if the server has answered since
-}
-
-func (h *health) begin() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.running++
-}
-
-func (h *health) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.running--
 }
 
 // ended records the result of a recording. A success or a refused connection is more reliable than
@@ -170,7 +157,7 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 	case errors.Is(err, context.DeadlineExceeded):
 		// Some servers answer nothing while they work.
 		switch {
-		case h.running > 0:
+		case r.running.Load() > 0:
 			h.set(true, model, "busy with a recording")
 		case !h.succeeded.IsZero() && time.Since(h.succeeded) < busyLimit:
 			h.set(true, model, "busy; a recording succeeded recently")

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -66,15 +67,10 @@ func parseTarget(cfg Config) (target, error) {
 			}
 		}
 	}
-	if cfg.Model != "" {
-		t.model = cfg.Model
-	}
+	t.model = cmp.Or(cfg.Model, t.model)
 	t.user, t.key = u.User, cfg.APIKey
 	if password, ok := u.User.Password(); ok && u.User.Username() == "" {
-		t.user = nil
-		if t.key == "" {
-			t.key = password
-		}
+		t.user, t.key = nil, cmp.Or(t.key, password)
 	}
 	if strings.ContainsAny(t.key, "\r\n") {
 		return t, errors.New("local recogniser: the API key contains a line break")

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"lessonkit.example/asr"
 )
@@ -104,7 +103,7 @@ const maxSent = 32 << 10
 // "" if these are longer than 32 KiB, which is too much to look for.
 func Excerpt(text string, sent asr.Audio) string {
 	const limit = 200
-	text = strings.ToValidUTF8(cut(text, 64*limit), "\uFFFD") // an answer may have megabytes
+	text = strings.ToValidUTF8(text[:min(len(text), 64*limit)], "\uFFFD") // an answer may have megabytes
 	size := len(sent.Prompt)
 	for _, word := range sent.Words {
 		size += len(word)
@@ -122,18 +121,7 @@ func Excerpt(text string, sent asr.Audio) string {
 		}
 		return r
 	}, text)
-	return strings.TrimSpace(cut(text, limit))
-}
-
-// cut returns at most the first n bytes of text, without splitting a character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
+	return strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), limit)], ""))
 }
 
 // plainWord is a word whose boundaries \b finds.

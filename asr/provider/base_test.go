@@ -2,7 +2,6 @@ package provider_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -56,34 +55,6 @@ func TestDifferentRecordingsThatFailInARowAreTheFaultOfTheRecogniser(t *testing.
 		require.Nil(t, judge(5, &asr.Error{Class: asr.ErrUnusableAudio, Status: 400}), "so does a refusal")
 		require.Nil(t, judge(3, failure))
 	})
-}
-
-// Recordings that stop a recogniser which is there again each time do not excuse one another.
-func TestLostRecordingsAreNotTheFaultOfARecogniserThatAnswersInBetween(t *testing.T) {
-	t.Parallel()
-	base := provider.NewBase(provider.BaseConfig{Op: "local"})
-	lost := &asr.Error{Op: "local", Class: asr.ErrLost}
-	recognize := func(n int) (sent bool, err error) {
-		_, err = base.Recognize(t.Context(), asr.Audio{Name: fmt.Sprint(n), Size: 1},
-			func(context.Context) (asr.Transcript, error) {
-				sent = true
-				return asr.Transcript{}, lost
-			})
-		return sent, err
-	}
-	for n := range 6 {
-		sent, err := recognize(n)
-		require.True(t, sent)
-		require.Equal(t, lost, err)
-		base.Lost(func(context.Context) error { return nil })
-	}
-	base.Lost(func(context.Context) error { return errors.New("connection refused") })
-	sent, err := recognize(7)
-	require.False(t, sent, "it has to answer first")
-	require.ErrorIs(t, err, asr.ErrUnavailable)
-	base.Answered() // such as a health check
-	sent, _ = recognize(8)
-	require.True(t, sent)
 }
 
 func TestTimeLimitFollowsTheDuration(t *testing.T) {

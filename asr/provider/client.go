@@ -103,14 +103,12 @@ type conn struct {
 	once     sync.Once
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.once.Do(func() { close(c.received) })
 	return n, err
 }
 
-// Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {

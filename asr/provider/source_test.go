@@ -122,3 +122,12 @@ func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
 	require.True(t, strings.HasPrefix(prompt, "Word 000, Word 001"))
 	require.True(t, strings.HasSuffix(prompt, ", Word 059."), prompt)
 }
+
+func TestPrimaryLanguage(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{
+		"zh-CN": "zh", "en_US": "en", " ZH": "zh", "yue-HK": "yue", "": "", "-x": "", "e": "", "-o/etc/passwd": "",
+	} {
+		require.Equal(t, want, provider.PrimaryLanguage(tag), tag)
+	}
+}

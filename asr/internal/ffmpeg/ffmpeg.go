@@ -102,7 +102,6 @@ type temporary struct {
 	dir string
 }
 
-// Close implements io.Closer.
 func (t temporary) Close() error { return errors.Join(t.File.Close(), os.RemoveAll(t.dir)) }
 
 // Convert writes the recording to the file wav as 16 kHz mono and returns what src.Info is with its
