@@ -87,14 +87,11 @@ func (in RecordInput) validate() error {
 	var v validator
 	v.date("feedback_date", in.Date)
 	v.text("content", in.Content, 1, maxContentLength)
-	if !visibleASCII(in.IdempotencyKey) || len(in.IdempotencyKey) > maxKeyLength {
+	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(in.IdempotencyKey) > maxKeyLength || strings.ContainsFunc(in.IdempotencyKey, hidden) {
 		v.fail("idempotency_key", "must be 1 to %d visible ASCII characters", maxKeyLength)
 	}
 	return v.err()
-}
-
-func visibleASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 const (
