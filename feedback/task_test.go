@@ -131,6 +131,9 @@ func TestRunTaskRequeuesWhenItsContextEnds(t *testing.T) {
 			got := e.get(seg)
 			require.Equal(t, c.state, got.State)
 			require.Equal(t, c.attempts, got.Attempts)
+			if c.err == context.DeadlineExceeded {
+				e.requireFailure(seg, "transcription_timeout", "the transcription took too long")
+			}
 		})
 	}
 }
