@@ -175,7 +175,7 @@ func (s *Service) Profile(ctx context.Context, teacher, id uuid.UUID) (Profile, 
 
 // Profiles lists profiles ordered by name. Errors: [ErrInvalid].
 func (s *Service) Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilter, p Page) (List[Profile], error) {
-	limit, err := p.limit()
+	limit, c, err := p.parse("profiles", 1)
 	if err != nil {
 		return List[Profile]{}, err
 	}
@@ -184,10 +184,6 @@ func (s *Service) Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilt
 	v.line("grade", f.Grade)
 	v.line("subject", f.Subject)
 	if err := v.err(); err != nil {
-		return List[Profile]{}, err
-	}
-	c, err := parseCursor(p.Cursor, "profiles", 1)
-	if err != nil {
 		return List[Profile]{}, err
 	}
 	var after *ProfileKey
