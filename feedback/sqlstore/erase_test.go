@@ -48,9 +48,7 @@ func teacherErased(t *testing.T, f *fixture) {
 	}
 	_, err = f.Store.Defaults(t.Context(), f.teacher)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	words, err := f.Store.Words(t.Context(), f.teacher)
-	require.NoError(t, err)
-	require.Empty(t, words)
+	require.Empty(t, f.words())
 	require.Zero(t, f.usage(f.now))
 
 	late := f.profile("stored by a request in progress")
@@ -59,12 +57,11 @@ func teacherErased(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	require.Empty(t, f.Tasks(t), "not repeated")
 
-	f.get(keptSegment) // of another teacher
+	f.teacher = other
+	f.get(keptSegment)
 	_, err = f.Store.Profile(t.Context(), other, kept.ID)
 	require.NoError(t, err)
-	words, err = f.Store.Words(t.Context(), other)
-	require.NoError(t, err)
-	require.Equal(t, []string{"clay"}, words)
+	require.Equal(t, []string{"clay"}, f.words())
 }
 
 // transcribed returns a segment with a text.

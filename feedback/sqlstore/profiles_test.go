@@ -28,10 +28,8 @@ func profilesRoundTrip(t *testing.T, f *fixture) {
 	require.Equal(t, next, got)
 
 	next.ID = newID()
-	_, err = f.Store.ReplaceProfile(t.Context(), next)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = f.Store.Profile(t.Context(), f.teacher, next.ID)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
+	require.ErrorIs(t, errorOf(f.Store.ReplaceProfile(t.Context(), next)), feedback.ErrNotFound)
+	require.ErrorIs(t, errorOf(f.Store.Profile(t.Context(), f.teacher, next.ID)), feedback.ErrNotFound)
 	require.ErrorIs(t, f.Store.DeleteProfile(t.Context(), f.teacher, next.ID), feedback.ErrNotFound)
 }
 

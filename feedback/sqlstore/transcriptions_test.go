@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -93,46 +92,33 @@ func transcriptionFinished(t *testing.T, f *fixture) {
 
 func transcriptionFailed(t *testing.T, f *fixture) {
 	l := f.lessonOf("Ming")
-	queued := f.segment(l, 0)
-	rounds := map[uuid.UUID]int64{queued.ID: f.round(queued)}
-	busy := f.segment(l, 1)
-	rounds[busy.ID] = f.round(busy)
+	queued, busy, again, other := f.segment(l, 0), f.segment(l, 1), f.segment(l, 2), f.segment(l, 3)
 	f.begin(busy, "one")
-	again := f.segment(l, 2)
-	rounds[again.ID] = f.round(again)
-	f.begin(again, "one")
-	f.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up",
-		ErrorCode: "code", Attempts: 1})
-	for _, g := range []feedback.Segment{queued, busy, again} {
-		got := f.giveUp(g, rounds[g.ID])
-		require.Equal(t, feedback.SegmentFailed, got.State)
-		require.Equal(t, "given up", got.Error)
-		require.Equal(t, "code", got.ErrorCode)
+	for _, g := range []feedback.Segment{again, other} {
+		f.begin(g, "one")
+		f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "no answer",
+			ErrorCode: "lost", Attempts: 1})
 	}
-	earlier := f.segment(l, 3)
-	f.begin(earlier, "one")
-	f.end(earlier, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", Attempts: 1})
-	before := f.whole(l.SessionID)
-	for _, c := range []struct {
-		message string
-		keep    bool
-		want    string
-	}{{"given up", true, "busy"}, {"cancelled", false, "busy"}} {
-		got, err := f.Store.FailTranscription(t.Context(), earlier.ID, anyRound, "code", c.message, c.keep, f.tick())
+	cancel := func(g feedback.Segment) feedback.Segment {
+		g, err := f.Store.FailTranscription(t.Context(), g.ID, anyRound, "code", "cancelled", false, f.tick())
 		require.NoError(t, err)
-		require.Equal(t, c.want, got.Error, "a failed segment is left as it is")
+		return g
 	}
-	require.Equal(t, before.Revision+1, f.whole(l.SessionID).Revision, "the second call changes nothing")
-	other := f.segment(l, 4)
-	f.begin(other, "one")
-	f.end(other, "one",
-		feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", ErrorCode: "busy", Attempts: 1})
-	got, err := f.Store.FailTranscription(t.Context(), other.ID, anyRound, "code", "cancelled", false, f.tick())
-	require.NoError(t, err)
-	require.Equal(t, "cancelled", got.Error)
-	require.Equal(t, "code", got.ErrorCode)
+	for _, c := range []struct {
+		segment    feedback.Segment
+		code, text string
+	}{{queued, "code", "given up"}, {busy, "code", "given up"}, {again, "lost", "no answer"}} {
+		before := f.whole(l.SessionID)
+		failed := f.giveUp(c.segment, anyRound)
+		require.Equal(t, []any{feedback.SegmentFailed, c.code, c.text},
+			[]any{failed.State, failed.ErrorCode, failed.Error})
+		require.Equal(t, failed, cancel(c.segment), "a failed segment is left as it is")
+		require.Equal(t, before.Revision+1, f.whole(l.SessionID).Revision, "the second call changes nothing")
+	}
+	got := cancel(other)
+	require.Equal(t, []string{"code", "cancelled"}, []string{got.ErrorCode, got.Error})
 	require.ErrorIs(t, f.late(busy, "one"), feedback.ErrSuperseded)
-	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "code", "given up", true, f.tick())
+	_, err := f.Store.FailTranscription(t.Context(), newID(), 1, "code", "given up", true, f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
