@@ -153,6 +153,23 @@ func (e *env) get(s feedback.Segment) feedback.Segment {
 	return got
 }
 
+// whole reads the session of a lesson.
+func (e *env) whole(l feedback.Lesson) feedback.Session {
+	e.t.Helper()
+	s, err := e.Session(e.t.Context(), e.teacher, l.SessionID)
+	require.NoError(e.t, err)
+	return s
+}
+
+// record creates a record of the lesson's session.
+func (e *env) record(l feedback.Lesson, content string) feedback.Record {
+	e.t.Helper()
+	r, _, err := e.CreateRecord(e.t.Context(), e.teacher, feedback.RecordInput{ProfileID: e.whole(l).ProfileID,
+		SessionID: uuid.NullUUID{UUID: l.SessionID, Valid: true}, Date: "2026-05-31", Content: content})
+	require.NoError(e.t, err)
+	return r
+}
+
 func (e *env) files() []string {
 	e.t.Helper()
 	names, err := filepath.Glob(filepath.Join(e.audioDir, "*", "*"))

@@ -36,8 +36,7 @@ func TestEventsOfThisProcessAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t) // polls once an hour
 	l := e.lesson()
-	before, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
+	before := e.whole(l)
 	seg, task := e.add(l, "x")
 	next := follow(t, e.Service, e.teacher, l.SessionID, before.Revision)
 	require.Equal(t, feedback.SegmentQueued, next().Segment.State, "an event of the past")
@@ -48,7 +47,7 @@ func TestEventsOfThisProcessAreReportedAtOnce(t *testing.T) {
 		return feedback.Transcript{Text: "hello"}, nil
 	}
 	done := make(chan error, 1)
-	go func() { done <- e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}) }()
+	go func() { done <- e.run(task) }()
 	transcribing := next()
 	require.Equal(t, seg.ID, transcribing.Segment.ID)
 	require.Equal(t, feedback.SegmentTranscribing, transcribing.Segment.State)
@@ -59,9 +58,11 @@ func TestEventsOfThisProcessAreReportedAtOnce(t *testing.T) {
 	require.Equal(t, "hello", transcribed.Segment.Text)
 	require.Greater(t, transcribed.Revision, transcribing.Revision)
 
-	_, err = e.FinishLesson(t.Context(), e.teacher, l.ID)
+	_, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
 	require.NoError(t, err)
 	finished := next()
+	again := follow(t, e.service(), e.teacher, l.SessionID, transcribed.Revision)
+	require.Equal(t, finished, again(), "for a client that was cut off")
 	require.Equal(t, feedback.LessonFinished, finished.Lesson.State)
 	require.False(t, finished.Lesson.Applied)
 	require.Nil(t, finished.Lesson.Segments)
@@ -77,11 +78,10 @@ func TestEventsOfAnotherProcessAreFoundByPolling(t *testing.T) {
 	e := newEnv(t)
 	l := e.lesson()
 	_, task := e.add(l, "x")
-	session, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
+	session := e.whole(l)
 	other := e.service(func(c *feedback.Config) { c.PollInterval = 5 * time.Millisecond })
 	next := follow(t, other, e.teacher, l.SessionID, session.Revision)
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	require.NoError(t, e.run(task))
 	for {
 		got := next()
 		require.NotNil(t, got.Segment)
@@ -136,32 +136,6 @@ func TestIdleFollowersShareOneLookAtTheStore(t *testing.T) {
 	require.LessOrEqual(t, store.changes.Load(), int64(3*followers), "at the start, and after the first look")
 }
 
-// A client may be cut off after any event.
-func TestEventsContinueAfterAnyRevision(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t) // polls once an hour
-	l := e.lesson()
-	before, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
-	_, task := e.add(l, "x")
-	next := follow(t, e.Service, e.teacher, l.SessionID, before.Revision)
-	queued := next()
-	require.Equal(t, feedback.SegmentQueued, queued.Segment.State)
-
-	attempt := feedback.Attempt{LeaseToken: "t", Number: 1}
-	require.NoError(t, e.service().RunTask(t.Context(), task, attempt), "another process")
-	_, err = e.FinishLesson(t.Context(), e.teacher, l.ID)
-	require.NoError(t, err)
-	transcribed, finished := next(), next()
-	require.Equal(t, feedback.SegmentTranscribed, transcribed.Segment.State, "by the other process, before")
-	require.Equal(t, feedback.LessonFinished, finished.Lesson.State)
-
-	again := follow(t, e.service(), e.teacher, l.SessionID, queued.Revision)
-	require.Equal(t, []feedback.Event{transcribed, finished}, []feedback.Event{again(), again()})
-	again = follow(t, e.service(), e.teacher, l.SessionID, transcribed.Revision)
-	require.Equal(t, finished, again())
-}
-
 func TestEventsEndWithAnErrorWhenTheSessionIsDeleted(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.PollInterval = time.Millisecond })
@@ -169,8 +143,7 @@ func TestEventsEndWithAnErrorWhenTheSessionIsDeleted(t *testing.T) {
 	for _, err := range e.Events(t.Context(), uuid.New(), l.SessionID, 0) {
 		require.ErrorIs(t, err, feedback.ErrNotFound, "another teacher's")
 	}
-	session, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
+	session := e.whole(l)
 	var last error
 	for _, err := range e.Events(t.Context(), e.teacher, l.SessionID, 0) {
 		if last = err; err != nil {

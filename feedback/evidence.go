@@ -1,8 +1,6 @@
 package feedback
 
 import (
-	"strings"
-
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback/internal/evidence"
@@ -23,9 +21,6 @@ type source struct {
 	id   uuid.UUID // of a segment or a record
 	text string
 }
-
-// joined returns the texts of sources, a line each.
-func joined(sources []source) string { return strings.Join(textsOf(sources), "\n") }
 
 func textsOf(sources []source) []string {
 	texts := make([]string, len(sources))

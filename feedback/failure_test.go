@@ -15,18 +15,6 @@ import (
 
 func TestFailureHasACodeBesideItsText(t *testing.T) {
 	t.Parallel()
-	t.Run("took too long", func(t *testing.T) {
-		t.Parallel()
-		e := newEnv(t)
-		seg, task := e.add(e.lesson(), "x")
-		ctx := &endable{Context: t.Context(), done: make(chan struct{}), err: context.DeadlineExceeded}
-		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
-			close(ctx.done)
-			return feedback.Transcript{}, ctx.Err()
-		}
-		require.Error(t, e.RunTask(ctx, task, feedback.Attempt{LeaseToken: "lease", Number: 1}))
-		e.requireFailure(seg, "transcription_timeout", "the transcription took too long")
-	})
 	t.Run("the recording is gone", func(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
@@ -38,7 +26,7 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 			_, err := a.Open()
 			return feedback.Transcript{}, err
 		}
-		require.Error(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "lease", Number: 1}))
+		require.Error(t, e.run(task))
 		e.requireFailure(seg, "recording_missing", "the recording no longer exists")
 	})
 	t.Run("given up, cancelled, retried", func(t *testing.T) {

@@ -173,7 +173,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 		}
 		doubtful = doubtful || some
 		sources = append(sources, said...)
-		text := joined(said)
+		text := strings.Join(textsOf(said), "\n")
 		if left -= len(text); text != "" {
 			in.Lessons = append(in.Lessons, SummaryLesson{Text: text, Date: s.lessonDate(whole, l)})
 		}
@@ -268,23 +268,18 @@ func (s *Service) transcript(
 	return said, doubtful, nil
 }
 
-// countSummary counts a summary before it is made: it may be paid for even if it fails.
-func (s *Service) countSummary(ctx context.Context, teacher uuid.UUID) error {
-	now := s.now()
-	used, err := s.store.AddUsage(ctx, teacher, Usage{Summaries: 1}, now)
-	if limit := s.cfg.Limits.Summaries; err == nil && limit >= 0 && used.Summaries > limit {
-		return limitReached(now, "%d summaries", limit)
-	}
-	return err
-}
-
-// summarize makes and counts a summary.
+// summarize makes a summary. It is counted before: it may be paid for even if it fails.
 func (s *Service) summarize(ctx context.Context, teacher uuid.UUID, in SummaryInput) (Summary, error) {
 	if s.cfg.Summarizer == nil {
 		return Summary{}, &Error{Kind: ErrSummary, Message: "no summarizer is configured"}
 	}
-	if err := s.countSummary(ctx, teacher); err != nil {
+	now := s.now()
+	used, err := s.store.AddUsage(ctx, teacher, Usage{Summaries: 1}, now)
+	if err != nil {
 		return Summary{}, err
+	}
+	if limit := s.cfg.Limits.Summaries; limit >= 0 && used.Summaries > limit {
+		return Summary{}, limitReached(now, "%d summaries", limit)
 	}
 	out, err := s.cfg.Summarizer.Summarize(ctx, in)
 	if err != nil {

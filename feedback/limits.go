@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,21 +23,13 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Bytes:     orDefaultLimit(l.Bytes, 8<<30),
-		Segments:  orDefaultLimit(l.Segments, 5000),
-		Sessions:  orDefaultLimit(l.Sessions, 500),
-		Summaries: orDefaultLimit(l.Summaries, 200),
-		TextBytes: orDefaultLimit(l.TextBytes, 16<<20),
-		TextRows:  orDefaultLimit(l.TextRows, 5000),
+		Bytes:     cmp.Or(l.Bytes, 8<<30),
+		Segments:  cmp.Or(l.Segments, 5000),
+		Sessions:  cmp.Or(l.Sessions, 500),
+		Summaries: cmp.Or(l.Summaries, 200),
+		TextBytes: cmp.Or(l.TextBytes, 16<<20),
+		TextRows:  cmp.Or(l.TextRows, 5000),
 	}
-}
-
-// orDefaultLimit returns -1 for any negative limit.
-func orDefaultLimit[T int | int64](limit, standard T) T {
-	if limit == 0 {
-		return standard
-	}
-	return max(limit, -1)
 }
 
 // Usage is what one teacher has used on one day.
@@ -47,14 +40,19 @@ type Usage struct {
 	TextRows                      int
 }
 
-// checkText fails with [ErrStorageFull] if the store has no space for more text, and with
-// [ErrLimit] if the teacher may store none today.
-func (s *Service) checkText(ctx context.Context, teacher uuid.UUID) error {
+// usage returns what the teacher has used today. It fails with [ErrStorageFull] if the store has no
+// space.
+func (s *Service) usage(ctx context.Context, teacher uuid.UUID, now time.Time) (Usage, error) {
 	if err := checkSpace(ctx, s.store); err != nil {
-		return err
+		return Usage{}, err
 	}
+	return s.store.Usage(ctx, teacher, now)
+}
+
+// checkText fails if the teacher may store no more text today, or there is no space.
+func (s *Service) checkText(ctx context.Context, teacher uuid.UUID) error {
 	now := s.now()
-	used, err := s.store.Usage(ctx, teacher, now)
+	used, err := s.usage(ctx, teacher, now)
 	if err != nil {
 		return err
 	}
@@ -76,14 +74,11 @@ func checkSpace(ctx context.Context, store any) error {
 	return nil
 }
 
-// checkUsage fails with [ErrLimit] if the teacher has no bytes or fewer segments left today, and
-// with [ErrStorageFull] if the store has no space. Uploads that are in progress are not counted.
+// checkUsage fails if the teacher has no bytes or fewer segments left today, or there is no space.
+// Uploads that are in progress are not counted.
 func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID, segments int) error {
-	if err := checkSpace(ctx, s.store); err != nil {
-		return err
-	}
 	now := s.now()
-	used, err := s.store.Usage(ctx, teacher, now)
+	used, err := s.usage(ctx, teacher, now)
 	if err != nil {
 		return err
 	}

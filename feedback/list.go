@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 
@@ -63,14 +64,14 @@ func parseCursor(s, list string, keys int) (*cursor, error) {
 	return &c, v.err()
 }
 
-func (p Page) limit() (int, error) {
-	if p.Limit == 0 {
-		return defaultPageSize, nil
+// parse returns how many items the page has, and the key after which it starts, or nil.
+func (p Page) parse(list string, keys int) (limit int, after *cursor, err error) {
+	limit = cmp.Or(p.Limit, defaultPageSize)
+	if limit < 1 || limit > maxPageSize {
+		return 0, nil, Invalid("limit", "is %d; must be 1 to %d", limit, maxPageSize)
 	}
-	if p.Limit < 1 || p.Limit > maxPageSize {
-		return 0, Invalid("limit", "is %d; must be 1 to %d", p.Limit, maxPageSize)
-	}
-	return p.Limit, nil
+	after, err = parseCursor(p.Cursor, list, keys)
+	return limit, after, err
 }
 
 // listOf returns a page of items; more means that there is a next page.

@@ -25,7 +25,10 @@ func FuzzCursor(f *testing.F) {
 		default:
 			require.NotContains(t, c.Key[0], "\x00")
 		}
-		if _, err := recordKey(s); err != nil {
+		if c, err = parseCursor(s, "records", 2); err == nil {
+			_, err = recordKey(c)
+		}
+		if err != nil {
 			require.ErrorIs(t, err, ErrInvalid)
 		}
 	})

@@ -75,29 +75,6 @@ const (
 	maxLessonDuration = 600 // minutes
 )
 
-// profile validates the input and applies the defaults.
-func (in ProfileInput) profile(d Defaults, year int) (Profile, error) {
-	var v validator
-	p := Profile{
-		Name:          v.name("name", in.Name),
-		Grade:         v.line("grade", orDefault(in.Grade, d.Grade)),
-		Subject:       v.line("subject", orDefault(in.Subject, d.Subject)),
-		AcademicYear:  v.between("academic_year", orDefault(in.AcademicYear, year), minAcademicYear, maxAcademicYear),
-		Term:          v.line("term", in.Term),
-		GuardianTitle: v.line("guardian_title", in.GuardianTitle),
-		StartTime:     v.timeOfDay("start_time", in.StartTime),
-	}
-	if in.EndTime != nil {
-		p.EndTime = v.timeOfDay("end_time", *in.EndTime)
-		if p.StartTime != "" && p.EndTime != "" && p.EndTime <= p.StartTime {
-			v.fail("end_time", "must be after start_time (%s)", p.StartTime)
-		}
-	} else {
-		p.EndTime = addMinutes(p.StartTime, d.LessonDurationMinutes)
-	}
-	return p, v.err()
-}
-
 // addMinutes returns the time of day that many minutes after start, or "" if that is on the next
 // day or start is "".
 func addMinutes(start string, minutes int) string {
@@ -135,9 +112,6 @@ func orDefault[T any](v *T, def T) T {
 
 // CreateProfile creates a profile. Errors: [ErrInvalid].
 func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in ProfileInput) (Profile, error) {
-	if err := s.checkText(ctx, teacher); err != nil {
-		return Profile{}, err
-	}
 	p, err := s.profile(ctx, teacher, in)
 	if err != nil {
 		return Profile{}, err
@@ -145,32 +119,53 @@ func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in Profi
 	if p.ID, err = uuid.NewV7(); err != nil {
 		return Profile{}, err
 	}
-	p.TeacherID = teacher
-	p.CreatedAt = s.now()
-	p.UpdatedAt = p.CreatedAt
+	p.CreatedAt = p.UpdatedAt
 	return p, s.store.InsertProfile(ctx, p)
 }
 
 // ReplaceProfile replaces all fields of a profile; the rules are those of CreateProfile. Errors:
 // [ErrInvalid], [ErrNotFound].
 func (s *Service) ReplaceProfile(ctx context.Context, teacher, id uuid.UUID, in ProfileInput) (Profile, error) {
-	if err := s.checkText(ctx, teacher); err != nil {
-		return Profile{}, err
-	}
 	p, err := s.profile(ctx, teacher, in)
 	if err != nil {
 		return Profile{}, err
 	}
-	p.ID, p.TeacherID, p.UpdatedAt = id, teacher, s.now()
+	p.ID = id
 	return s.store.ReplaceProfile(ctx, p)
 }
 
+// profile validates the input and applies the teacher's defaults. It fails if the teacher may store
+// no more text.
 func (s *Service) profile(ctx context.Context, teacher uuid.UUID, in ProfileInput) (Profile, error) {
+	if err := s.checkText(ctx, teacher); err != nil {
+		return Profile{}, err
+	}
 	d, err := s.Defaults(ctx, teacher)
 	if err != nil {
 		return Profile{}, err
 	}
-	return in.profile(d, s.cfg.Now().Year())
+	var v validator
+	year := orDefault(in.AcademicYear, s.cfg.Now().Year())
+	p := Profile{
+		TeacherID:     teacher,
+		Name:          v.name("name", in.Name),
+		Grade:         v.line("grade", orDefault(in.Grade, d.Grade)),
+		Subject:       v.line("subject", orDefault(in.Subject, d.Subject)),
+		AcademicYear:  v.between("academic_year", year, minAcademicYear, maxAcademicYear),
+		Term:          v.line("term", in.Term),
+		GuardianTitle: v.line("guardian_title", in.GuardianTitle),
+		StartTime:     v.timeOfDay("start_time", in.StartTime),
+		UpdatedAt:     s.now(),
+	}
+	if in.EndTime != nil {
+		p.EndTime = v.timeOfDay("end_time", *in.EndTime)
+		if p.StartTime != "" && p.EndTime != "" && p.EndTime <= p.StartTime {
+			v.fail("end_time", "must be after start_time (%s)", p.StartTime)
+		}
+	} else {
+		p.EndTime = addMinutes(p.StartTime, d.LessonDurationMinutes)
+	}
+	return p, v.err()
 }
 
 // Profile returns one profile. Errors: [ErrNotFound].
@@ -180,7 +175,7 @@ func (s *Service) Profile(ctx context.Context, teacher, id uuid.UUID) (Profile, 
 
 // Profiles lists profiles ordered by name. Errors: [ErrInvalid].
 func (s *Service) Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilter, p Page) (List[Profile], error) {
-	limit, err := p.limit()
+	limit, c, err := p.parse("profiles", 1)
 	if err != nil {
 		return List[Profile]{}, err
 	}
@@ -189,10 +184,6 @@ func (s *Service) Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilt
 	v.line("grade", f.Grade)
 	v.line("subject", f.Subject)
 	if err := v.err(); err != nil {
-		return List[Profile]{}, err
-	}
-	c, err := parseCursor(p.Cursor, "profiles", 1)
-	if err != nil {
 		return List[Profile]{}, err
 	}
 	var after *ProfileKey

@@ -46,8 +46,7 @@ func TestProgressOfUnfinishedSegments(t *testing.T) {
 		return found
 	}
 	want := map[uuid.UUID]feedback.Progress{second.ID: five, third.ID: ten}
-	session, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
+	session := e.whole(l)
 	require.Equal(t, want, progress(session.Lessons[0].Segments))
 	active, err := e.ActiveSession(t.Context(), e.teacher, session.ProfileID)
 	require.NoError(t, err)

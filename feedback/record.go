@@ -87,14 +87,11 @@ func (in RecordInput) validate() error {
 	var v validator
 	v.date("feedback_date", in.Date)
 	v.text("content", in.Content, 1, maxContentLength)
-	if !visibleASCII(in.IdempotencyKey) || len(in.IdempotencyKey) > maxKeyLength {
+	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(in.IdempotencyKey) > maxKeyLength || strings.ContainsFunc(in.IdempotencyKey, hidden) {
 		v.fail("idempotency_key", "must be 1 to %d visible ASCII characters", maxKeyLength)
 	}
 	return v.err()
-}
-
-func visibleASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 const (
@@ -167,11 +164,11 @@ func (s *Service) Records(ctx context.Context, teacher uuid.UUID, f RecordFilter
 	if err := f.validate(); err != nil {
 		return List[Record]{}, err
 	}
-	limit, err := p.limit()
+	limit, c, err := p.parse("records", 2)
 	if err != nil {
 		return List[Record]{}, err
 	}
-	after, err := recordKey(p.Cursor)
+	after, err := recordKey(c)
 	if err != nil {
 		return List[Record]{}, err
 	}
@@ -184,10 +181,9 @@ func (s *Service) Records(ctx context.Context, teacher uuid.UUID, f RecordFilter
 	}), nil
 }
 
-func recordKey(s string) (*RecordKey, error) {
-	c, err := parseCursor(s, "records", 2)
-	if c == nil || err != nil {
-		return nil, err
+func recordKey(c *cursor) (*RecordKey, error) {
+	if c == nil {
+		return nil, nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, c.Key[1])
 	at = at.UTC()

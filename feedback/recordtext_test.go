@@ -30,14 +30,9 @@ func TestRecordsAreTakenAlongWithTheirTranscripts(t *testing.T) {
 	require.NoError(t, err)
 	session, _, err := e.OpenSession(t.Context(), e.teacher, feedback.SessionInput{ProfileID: p.ID})
 	require.NoError(t, err)
-	save := func(content string, of uuid.NullUUID) feedback.Record {
-		r, _, err := e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: p.ID, Date: "2026-05-31",
-			Content: content, SessionID: of})
-		require.NoError(t, err)
-		e.take() // the words to learn
-		return r
-	}
-	alone := save("课上很专心。\r\n# 作业_一_\n\n- 第3页\n1. 第4页", uuid.NullUUID{})
+	alone, _, err := e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: p.ID, Date: "2026-05-31",
+		Content: "课上很专心。\r\n# 作业_一_\n\n- 第3页\n1. 第4页"})
+	require.NoError(t, err)
 	require.Equal(t, "Ming *the* #1，2026年5月31日\n\n课上很专心。\n# 作业_一_\n\n- 第3页\n1. 第4页\n",
 		e.recordText(alone, false))
 	require.Equal(t, "# Ming \\*the\\* #1，2026年5月31日\n\n课上很专心。  \n\\# 作业\\_一\\_  \n\n"+
@@ -54,7 +49,8 @@ func TestRecordsAreTakenAlongWithTheirTranscripts(t *testing.T) {
 	require.NoError(t, err)
 	_, err = e.StartLesson(t.Context(), e.teacher, session.ID)
 	require.NoError(t, err)
-	whole := save("Well done.", uuid.NullUUID{UUID: session.ID, Valid: true})
+	whole := e.record(first, "Well done.")
+	e.take() // the words to learn
 	require.Equal(t, "Ming *the* #1, 31 May 2026\n\nWell done.\n\nLesson 1, 31 May 2026\n\n"+
 		"Today Siobhan painted.\nShe <b>mixed</b> greens.\n", e.recordText(whole, false))
 	require.Equal(t, "# Ming \\*the\\* #1, 31 May 2026\n\nWell done.  \n\n## Lesson 1, 31 May 2026\n\n"+

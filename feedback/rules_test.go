@@ -37,15 +37,12 @@ func TestProfileDefaults(t *testing.T) {
 			feedback.ProfileInput{Name: "Ming", Grade: new(""), Subject: new("Music"), AcademicYear: new(1900)},
 			func(p *feedback.Profile) { p.Grade, p.Subject, p.AcademicYear = "", "Music", 1900 }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := e.CreateProfile(t.Context(), e.teacher, c.in)
-			require.NoError(t, err)
-			want := feedback.Profile{ID: got.ID, TeacherID: e.teacher, Name: "Ming",
-				Grade: "Art class", Subject: "Art", AcademicYear: 2027,
-				CreatedAt: now, UpdatedAt: now}
-			c.want(&want)
-			require.Equal(t, want, got)
-		})
+		got, err := e.CreateProfile(t.Context(), e.teacher, c.in)
+		require.NoError(t, err, name)
+		want := feedback.Profile{ID: got.ID, TeacherID: e.teacher, Name: "Ming", Grade: "Art class", Subject: "Art",
+			AcademicYear: 2027, CreatedAt: now, UpdatedAt: now}
+		c.want(&want)
+		require.Equal(t, want, got, name)
 	}
 	saved := feedback.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45}
 	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher, saved))
@@ -69,6 +66,9 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 			return err
 		}
 	}
+	records := func(f feedback.RecordFilter, p feedback.Page) func() error {
+		return func() error { _, err := e.Records(t.Context(), e.teacher, f, p); return err }
+	}
 	for name, c := range map[string]struct {
 		call   func() error
 		fields []string
@@ -80,8 +80,7 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 			Term: "\u202a", GuardianTitle: "x\u2069"}), []string{"name", "grade", "term", "guardian_title"}},
 		"line separators": {profile(feedback.ProfileInput{Name: "Ming\u2028Li", Subject: new("x\u2029")}),
 			[]string{"name", "subject"}},
-		"name too long": {profile(feedback.ProfileInput{Name: long}), []string{"name"}},
-		"several at once": {profile(feedback.ProfileInput{Name: "", Grade: &long, Term: long, GuardianTitle: long,
+		"too long": {profile(feedback.ProfileInput{Name: long, Grade: &long, Term: long, GuardianTitle: long,
 			AcademicYear: new(1899)}), []string{"name", "grade", "academic_year", "term", "guardian_title"}},
 		"control characters": {profile(feedback.ProfileInput{Name: "a\x00b", Subject: new("a\nb")}),
 			[]string{"name", "subject"}},
@@ -93,7 +92,6 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 		"end before start": {profile(feedback.ProfileInput{Name: "x", StartTime: "10:00",
 			EndTime: new("10:00")}), []string{"end_time"}},
 		"not a day":                {record("2026-02-29", "x"), []string{"feedback_date"}},
-		"date in another format":   {record("31.05.2026", "x"), []string{"feedback_date"}},
 		"empty content":            {record("2026-05-31", ""), []string{"content"}},
 		"content too long":         {record("2026-05-31", strings.Repeat("字", 20_001)), []string{"content"}},
 		"content with a zero byte": {record("2026-05-31", "a\x00"), []string{"content"}},
@@ -106,41 +104,27 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 				feedback.SessionInput{ProfileID: p.ID, Date: new("today")})
 			return err
 		}, []string{"feedback_date"}},
-		"year that no profile has": {func() error {
-			f := feedback.RecordFilter{AcademicYear: math.MaxInt32}
-			_, err := e.Records(t.Context(), e.teacher, f, feedback.Page{})
-			return err
-		}, []string{"academic_year"}},
-		"page size": {func() error {
-			_, err := e.Records(t.Context(), e.teacher, feedback.RecordFilter{}, feedback.Page{Limit: 201})
-			return err
-		}, []string{"limit"}},
-		"cursor of another list": {func() error {
-			_, err := e.Profiles(t.Context(), e.teacher, feedback.ProfileFilter{},
-				feedback.Page{Cursor: "eyJsIjoicmVjb3JkcyJ9"})
-			return err
-		}, []string{"cursor"}},
-		"search for a zero byte": {func() error {
-			_, err := e.Profiles(t.Context(), e.teacher, feedback.ProfileFilter{Query: "\x00"}, feedback.Page{})
-			return err
-		}, []string{"query"}},
+		"year that no profile has": {records(feedback.RecordFilter{AcademicYear: math.MaxInt32}, feedback.Page{}),
+			[]string{"academic_year"}},
+		"page size":            {records(feedback.RecordFilter{}, feedback.Page{Limit: 201}), []string{"limit"}},
+		"search for a control": {records(feedback.RecordFilter{Query: "\x00"}, feedback.Page{}), []string{"query"}},
+		"cursor of another list": {records(feedback.RecordFilter{}, feedback.Page{Cursor: "eyJsIjoicHJvZmlsZXMifQ"}),
+			[]string{"cursor"}},
 		"lesson of another session": {func() error {
 			_, err := e.Generate(t.Context(), e.teacher, e.lesson().SessionID, []uuid.UUID{uuid.New()})
 			return err
 		}, []string{"lesson_ids"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := c.call()
-			require.ErrorIs(t, err, feedback.ErrInvalid)
-			var invalid *feedback.Error
-			require.ErrorAs(t, err, &invalid)
-			var fields []string
-			for _, f := range invalid.Fields {
-				fields = append(fields, f.Field)
-				require.NotEmpty(t, f.Message)
-			}
-			require.Equal(t, c.fields, fields)
-		})
+		err := c.call()
+		require.ErrorIs(t, err, feedback.ErrInvalid, name)
+		var invalid *feedback.Error
+		require.ErrorAs(t, err, &invalid, name)
+		var fields []string
+		for _, f := range invalid.Fields {
+			fields = append(fields, f.Field)
+			require.NotEmpty(t, f.Message, name)
+		}
+		require.Equal(t, c.fields, fields, name)
 	}
 }
 

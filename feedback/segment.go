@@ -279,11 +279,7 @@ func (s *Service) deleteUnused(ctx context.Context, key string, err error) {
 // Segments lists the segments of a lesson by sequence. A page ends early if it has more than
 // [MaxPageText] bytes of text. Errors: [ErrNotFound], [ErrInvalid].
 func (s *Service) Segments(ctx context.Context, teacher, lesson uuid.UUID, p Page) (List[Segment], error) {
-	limit, err := p.limit()
-	if err != nil {
-		return List[Segment]{}, err
-	}
-	c, err := parseCursor(p.Cursor, "segments", 1)
+	limit, c, err := p.parse("segments", 1)
 	if err != nil {
 		return List[Segment]{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -83,14 +82,7 @@ func TestEditedTextsCount(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, mended, heard.heard.Lessons[0].Text)
 	require.Empty(t, g.WarningCodes)
-	session, err := e.Session(t.Context(), e.teacher, l.SessionID)
-	require.NoError(t, err)
-	_, _, err = e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: session.ProfileID,
-		Date: "2026-05-31", Content: mended, SessionID: uuid.NullUUID{UUID: session.ID, Valid: true}})
-	require.NoError(t, err)
-	for _, task := range e.take() {
-		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{}))
-	}
+	e.save(l, mended)
 	words, err := e.Words(t.Context(), e.teacher)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Kathryn"}, words)

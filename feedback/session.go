@@ -76,8 +76,7 @@ type Lesson struct {
 // Limits of what is read with a session or a lesson.
 const (
 	MaxSessionSegments = 1000
-
-	MaxLessons = 1000 // of a session
+	MaxLessons         = 1000 // of a session
 )
 
 // Transcript returns what was said in the lesson's segments in the order of their sequence numbers,
@@ -128,9 +127,8 @@ func (e SessionEdit) validate() error {
 // [ErrInvalid], also if the profile is not the teacher's; [ErrLimit], if there is none to resume.
 func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in SessionInput) (_ Session, created bool,
 	err error) {
-	date := s.cfg.Now().Format(dateLayout)
 	var v validator
-	date = v.date("feedback_date", orDefault(in.Date, date))
+	date := v.date("feedback_date", orDefault(in.Date, s.cfg.Now().Format(dateLayout)))
 	if err := v.err(); err != nil {
 		return Session{}, false, err
 	}
@@ -152,10 +150,7 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 
 // checkNewSession fails if the teacher may open no more sessions today, or there is no space.
 func (s *Service) checkNewSession(ctx context.Context, teacher uuid.UUID, now time.Time) error {
-	if err := checkSpace(ctx, s.store); err != nil {
-		return err
-	}
-	used, err := s.store.Usage(ctx, teacher, now)
+	used, err := s.usage(ctx, teacher, now)
 	if limit := s.cfg.Limits.Sessions; err == nil && limit >= 0 && used.Sessions >= limit {
 		err = limitReached(now, "%d new sessions", limit)
 	}

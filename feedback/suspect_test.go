@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,10 +59,10 @@ func TestSuspectRecordingRunsAlone(t *testing.T) {
 	l := e.lesson()
 	suspect, poison := e.add(l, "poison")
 	e.speech.answer = says("", fault{suspect: true})
-	require.Error(t, e.RunTask(t.Context(), poison, feedback.Attempt{LeaseToken: "p", Number: 1}))
+	require.Error(t, e.run(poison))
 	tasks := []feedback.Task{poison}
-	for _, marker := range []string{"1", "2", "3", "4", "5"} {
-		_, task := e.add(l, marker)
+	for i := range 5 {
+		_, task := e.add(l, strconv.Itoa(i))
 		tasks = append(tasks, task)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -79,8 +80,7 @@ func TestSuspectRecordingRunsAlone(t *testing.T) {
 		var wait sync.WaitGroup
 		for i, task := range tasks {
 			wait.Go(func() {
-				assert.NoError(t, e.RunTask(t.Context(), task,
-					feedback.Attempt{LeaseToken: string(rune('a' + i)), Number: 1}))
+				assert.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: strconv.Itoa(i), Number: 1}))
 			})
 		}
 		wait.Wait()
@@ -96,7 +96,7 @@ func TestStopWhileWaitingToRunAloneCostsNothing(t *testing.T) {
 	l := e.lesson()
 	suspect, poison := e.add(l, "poison")
 	e.speech.answer = says("", fault{suspect: true})
-	require.Error(t, e.RunTask(t.Context(), poison, feedback.Attempt{LeaseToken: "p", Number: 1}))
+	require.Error(t, e.run(poison))
 	_, other := e.add(l, "other")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

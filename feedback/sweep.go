@@ -52,26 +52,24 @@ func (s *Service) sweepAudio(ctx context.Context, before time.Time) error {
 		if batch = append(batch, key); len(batch) < sweepBatch {
 			continue
 		}
-		more, err := s.deleteOrphans(ctx, batch)
-		failed = append(failed, more...)
-		if err != nil || len(failed) >= maxSweepErrors {
+		if failed, err = s.deleteOrphans(ctx, batch, failed); err != nil || len(failed) >= maxSweepErrors {
 			return errors.Join(append(failed, err)...)
 		}
 		batch = batch[:0]
 	}
-	more, err := s.deleteOrphans(ctx, batch)
-	return errors.Join(append(append(failed, more...), err)...)
+	failed, err := s.deleteOrphans(ctx, batch, failed)
+	return errors.Join(append(failed, err)...)
 }
 
-// deleteOrphans returns what could not be deleted, and why nothing was.
-func (s *Service) deleteOrphans(ctx context.Context, keys []string) (failed []error, err error) {
+// deleteOrphans adds what could not be deleted to failed, and returns why nothing was.
+func (s *Service) deleteOrphans(ctx context.Context, keys []string, failed []error) ([]error, error) {
 	used, err := s.store.AudioInUse(ctx, keys)
 	if err != nil {
-		return nil, err
+		return failed, err
 	}
 	orphans := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(used, key) })
 	if n := len(orphans); n > fewOrphans && len(used) == 0 {
-		return nil, fmt.Errorf("feedback: sweep: the database knows none of %d recordings, so they are not "+
+		return failed, fmt.Errorf("feedback: sweep: the database knows none of %d recordings, so they are not "+
 			"deleted: is it the database of this audio store?", n)
 	}
 	for _, key := range orphans {

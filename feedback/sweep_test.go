@@ -33,24 +33,29 @@ func (s *lostAnswer) InsertSegment(
 	return seg, false, s.err
 }
 
+// losing returns a service whose database is lost when a segment is inserted.
+func (e *env) losing(commits bool, change ...func(*feedback.Config)) *feedback.Service {
+	return e.service(append(change, func(c *feedback.Config) {
+		c.Store = &lostAnswer{e.store, commits,
+			&feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
+	})...)
+}
+
+// lose uploads a recording that is lost.
+func lose(e *env, s *feedback.Service, l feedback.Lesson, marker string) {
+	e.t.Helper()
+	_, _, err := s.AddSegment(e.t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)),
+		feedback.SegmentInput{})
+	require.ErrorIs(e.t, err, feedback.ErrUnavailable)
+}
+
 func TestSweepDeletesAudioWithoutASegment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.clock.Add(time.Since(e.clock.Now())) // files have the real time
 	l := e.lesson()
-	for _, commits := range []bool{true, false} {
-		s := e.service(func(c *feedback.Config) {
-			c.Store = &lostAnswer{e.store, commits,
-				&feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
-		})
-		marker := "lost"
-		if commits {
-			marker = "committed"
-		}
-		_, _, err := s.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)),
-			feedback.SegmentInput{})
-		require.ErrorIs(t, err, feedback.ErrUnavailable)
-	}
+	lose(e, e.losing(true), l, "committed")
+	lose(e, e.losing(false), l, "lost")
 	require.Len(t, e.files(), 2, "either may have been committed")
 	require.NoError(t, e.Sweep(t.Context()))
 	e.clock.Add(23 * time.Hour)
@@ -92,16 +97,12 @@ func TestSweepGoesOnAfterAudioThatCannotBeDeleted(t *testing.T) {
 				e.add(l, strconv.Itoa(i))
 			}
 			var audio *undeletable
-			s := e.service(func(c *feedback.Config) {
+			s := e.losing(false, func(c *feedback.Config) {
 				audio = &undeletable{AudioStore: c.Audio, fails: test.fails}
 				c.Audio = audio
-				c.Store = &lostAnswer{e.store, false,
-					&feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
 			})
 			for i := range test.orphans {
-				_, _, err := s.AddSegment(t.Context(), e.teacher, l.ID,
-					bytes.NewReader(feedbacktest.MP3(strconv.Itoa(i))), feedback.SegmentInput{})
-				require.ErrorIs(t, err, feedback.ErrUnavailable)
+				lose(e, s, l, strconv.Itoa(i))
 			}
 			e.clock.Add(25 * time.Hour)
 			require.ErrorContains(t, s.Sweep(t.Context()), "permission denied")
@@ -158,7 +159,7 @@ func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
 	require.NoError(t, e.Sweep(t.Context()))
 	tasks := e.take()
 	require.Len(t, tasks, 1)
-	require.NoError(t, e.RunTask(t.Context(), tasks[0], feedback.Attempt{LeaseToken: "new", Number: 1}))
+	require.NoError(t, e.run(tasks[0]))
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 }
 

@@ -45,8 +45,6 @@ func TestRunTaskSetsTheStateAsTheErrorRequires(t *testing.T) {
 			want{feedback.SegmentQueued, "recogniser_failed", "the recogniser failed", 2}},
 		"another failure on the last attempt": {"", errOrdinary, attempt{Number: 3, MaxAttempts: 3},
 			want{feedback.SegmentFailed, "recogniser_failed", "the recogniser failed", 3}},
-		"without a limit no attempt is the last": {"", errOrdinary, attempt{Number: 99},
-			want{feedback.SegmentQueued, "recogniser_failed", "the recogniser failed", 99}},
 		"a code that is not known is not shown": {"", fault{public: "new", code: "new_code"}, attempt{Number: 2},
 			want{feedback.SegmentQueued, "recogniser_failed", "new", 2}},
 		"a negative limit is none": {"", errOrdinary, attempt{Number: 99, MaxAttempts: -1},
@@ -131,6 +129,9 @@ func TestRunTaskRequeuesWhenItsContextEnds(t *testing.T) {
 			got := e.get(seg)
 			require.Equal(t, c.state, got.State)
 			require.Equal(t, c.attempts, got.Attempts)
+			if c.err == context.DeadlineExceeded {
+				e.requireFailure(seg, "transcription_timeout", "the transcription took too long")
+			}
 		})
 	}
 }
@@ -167,29 +168,23 @@ func TestTranscribedAgain(t *testing.T) {
 			return feedback.Transcript{Text: text}, err
 		}
 	}
-	run := func(task feedback.Task) error {
-		attempt := feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 1}
-		return e.RunTask(t.Context(), task, attempt)
-	}
 	summed := func() string {
 		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 		require.NoError(t, err)
 		return heard.heard.Lessons[0].Text
 	}
 	answer("hello", nil)
-	require.NoError(t, run(task))
+	require.NoError(t, e.run(task))
 	for _, bad := range []string{"english", "e", "en_GB", "zh\x00", strings.Repeat("e", 1<<20)} {
-		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, bad)
-		require.ErrorIs(t, err, feedback.ErrInvalid)
-		_, err = e.RetryLesson(t.Context(), e.teacher, l.ID, bad)
-		require.ErrorIs(t, err, feedback.ErrInvalid)
+		require.ErrorIs(t, errorOf(e.RetrySegment(t.Context(), e.teacher, seg.ID, bad)), feedback.ErrInvalid)
+		require.ErrorIs(t, errorOf(e.RetryLesson(t.Context(), e.teacher, l.ID, bad)), feedback.ErrInvalid)
 	}
 	again, err := e.RetrySegment(t.Context(), e.teacher, seg.ID, "zh-CN")
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentQueued, again.State)
 	require.Equal(t, "hello", summed(), "while it waits")
 	answer("", fault{permanent: true, public: "no"})
-	require.Error(t, run(e.take()[0]))
+	require.Error(t, e.run(e.take()[0]))
 	got := e.get(seg)
 	require.Equal(t, []any{feedback.SegmentTranscribed, "hello", "no"}, []any{got.State, got.Text, got.Error})
 	require.Equal(t, "hello", summed(), "after it has failed")
@@ -200,23 +195,21 @@ func TestTranscribedAgain(t *testing.T) {
 	require.Equal(t, "hello", e.get(seg).Text)
 	_, task = e.add(l, "y")
 	answer("second", nil)
-	require.NoError(t, run(task))
+	require.NoError(t, e.run(task))
 	whole, err := e.RetryLesson(t.Context(), e.teacher, l.ID, "zh")
 	require.NoError(t, err)
 	require.Equal(t, 2, whole.Counts.Queued)
 	answer("你好", nil)
 	for _, task := range e.take() {
-		require.NoError(t, run(task))
-		require.NoError(t, run(task), "its worker died after it")
+		require.NoError(t, e.run(task))
+		require.NoError(t, e.run(task), "its worker died after it")
 	}
 	require.Equal(t, "你好\n你好", summed())
 	require.Empty(t, e.get(seg).Error)
 	require.Equal(t, []string{"", "zh-CN", "", "zh", "zh"}, languages)
 
-	_, err = e.RetryLesson(t.Context(), e.teacher, l.ID, "")
-	require.ErrorIs(t, err, feedback.ErrLimit, "all six of the day are used")
-	_, err = e.RetrySegment(t.Context(), e.teacher, seg.ID, "")
-	require.ErrorIs(t, err, feedback.ErrLimit)
+	require.ErrorIs(t, errorOf(e.RetryLesson(t.Context(), e.teacher, l.ID, "")), feedback.ErrLimit, "six a day")
+	require.ErrorIs(t, errorOf(e.RetrySegment(t.Context(), e.teacher, seg.ID, "")), feedback.ErrLimit)
 	require.Empty(t, e.take())
 }
 

@@ -54,16 +54,16 @@ func TestRecordingsComeWithHints(t *testing.T) {
 		return feedback.Transcript{Text: "hello"}, failure
 	}
 	_, task := e.add(lesson, "first")
-	require.Error(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1, MaxAttempts: 3}))
+	require.Error(t, e.run(task))
 	failure = nil
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "b", Number: 2}))
+	require.NoError(t, e.run(task))
 	require.Equal(t, "en-GB", got.Language, "of the configuration")
 	require.Equal(t, []string{"Ming", "Watercolour", "Siobhan"}, got.Words)
 
 	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher,
 		feedback.Defaults{LessonDurationMinutes: 1, Language: "zh"}))
 	_, task = e.add(lesson, "second")
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "c", Number: 1}))
+	require.NoError(t, e.run(task))
 	require.Equal(t, "zh", got.Language, "of the teacher")
 	require.NotEmpty(t, log.String())
 	for _, private := range []string{"Ming", "Watercolour", "Siobhan"} {
@@ -110,7 +110,7 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 			e := newEnv(t)
 			lesson := e.lesson()
 			e.say(lesson, c.recognised)
-			e.save(lesson.SessionID, c.record)
+			e.save(lesson, c.record)
 			got, err := e.Words(t.Context(), e.teacher)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
@@ -118,17 +118,13 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 	}
 }
 
-// save creates a record of a session and learns from it.
-func (e *env) save(session uuid.UUID, content string) {
+// save creates a record of a lesson's session and learns from it.
+func (e *env) save(l feedback.Lesson, content string) {
 	e.t.Helper()
-	s, err := e.Session(e.t.Context(), e.teacher, session)
-	require.NoError(e.t, err)
-	_, _, err = e.CreateRecord(e.t.Context(), e.teacher, feedback.RecordInput{ProfileID: s.ProfileID,
-		SessionID: uuid.NullUUID{UUID: session, Valid: true}, Date: "2026-05-31", Content: content})
-	require.NoError(e.t, err)
+	e.record(l, content)
 	tasks := e.take()
 	require.Len(e.t, tasks, 1)
-	require.NoError(e.t, e.RunTask(e.t.Context(), tasks[0], feedback.Attempt{LeaseToken: "b", Number: 1}))
+	require.NoError(e.t, e.run(tasks[0]))
 }
 
 // TestCorrectionsOfTheSummaryAreLearnt: a summary may be in other words than the transcript.
@@ -144,7 +140,7 @@ func TestCorrectionsOfTheSummaryAreLearnt(t *testing.T) {
 	_, err = e.Generate(t.Context(), e.teacher, lesson.SessionID, nil)
 	require.NoError(t, err)
 	e.clock.Add(time.Second)
-	e.save(lesson.SessionID, "Everybody liked how Sean mixed greens.")
+	e.save(lesson, "Everybody liked how Sean mixed greens.")
 	got, err := e.Words(t.Context(), e.teacher)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Sean", "greens", "Ada", "Nguyen"}, got, "the words of a record come first")
@@ -166,16 +162,11 @@ func TestRecordingsAreTranscribedWithoutHints(t *testing.T) {
 func TestLearningFailsAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.Store = wordless{c.Store} })
-	session := e.lesson().SessionID
-	s, err := e.Session(t.Context(), e.teacher, session)
-	require.NoError(t, err)
-	r, _, err := e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: s.ProfileID,
-		SessionID: uuid.NullUUID{UUID: session, Valid: true}, Date: "2026-05-31", Content: "Siobhan painted."})
-	require.NoError(t, err)
+	r := e.record(e.lesson(), "Siobhan painted.")
 	task := e.take()[0]
-	require.ErrorContains(t, e.RunTask(t.Context(), task, feedback.Attempt{Number: 1}), "broken")
+	require.ErrorContains(t, e.run(task), "broken")
 	require.NoError(t, e.DeleteRecord(t.Context(), e.teacher, r.ID))
-	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{Number: 2}))
+	require.NoError(t, e.run(task))
 }
 
 // wordless is a store whose words cannot be read.

@@ -51,10 +51,7 @@ func (f incomingFile) Write(p []byte) (int, error) {
 
 // Keep implements [feedback.StagedAudio].
 func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
-	if a.File == nil {
-		return feedback.KeptAudio{}, errors.New("audiodir: keep: already kept or discarded")
-	}
-	kind, raw, err := a.Type(pcm, a.store.Converted)
+	kept, raw, err := a.Accept(pcm, a.store.Converted)
 	if err != nil {
 		return feedback.KeptAudio{}, err
 	}
@@ -63,14 +60,10 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 			return feedback.KeptAudio{}, storageError("write", err)
 		}
 	}
-	key, err := recording.NewKey(kind.Extension)
-	if err != nil {
-		return feedback.KeptAudio{}, err
-	}
-	if err := a.moveTo(filepath.Join(a.store.dir, filepath.FromSlash(key))); err != nil {
+	if err := a.moveTo(filepath.Join(a.store.dir, filepath.FromSlash(kept.Key))); err != nil {
 		return feedback.KeptAudio{}, storageError("keep", err)
 	}
-	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
+	return kept, nil
 }
 
 // addHeader copies raw samples into a new file after a WAV header. Whether samples are raw is known

@@ -82,7 +82,7 @@ func (f *file) Read(p []byte) (int, error) {
 
 // ReadAt implements io.ReaderAt, so that transcribers can find out how long a recording is. It
 // requests the rest from the offset on, unless it continues where the last read ended.
-func (f *file) ReadAt(p []byte, offset int64) (int, error) {
+func (f *file) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, fmt.Errorf("audios3: read at %d", offset)
 	}
@@ -91,16 +91,12 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 	next := f.offset
 	defer func() { f.offset = next }()
 	f.offset = offset
-	for n := 0; ; {
-		if n == len(p) {
-			return n, nil
-		}
-		more, err := f.read(p[n:])
+	for n < len(p) && err == nil {
+		var more int
+		more, err = f.read(p[n:])
 		n += more
-		if err != nil {
-			return n, err
-		}
 	}
+	return n, err
 }
 
 func (f *file) read(p []byte) (int, error) {

@@ -51,14 +51,7 @@ func (w fileWriter) Write(p []byte) (int, error) {
 
 // Keep implements [feedback.StagedAudio].
 func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
-	if a.File == nil {
-		return feedback.KeptAudio{}, errors.New("audios3: keep: already kept or discarded")
-	}
-	kind, raw, err := a.Type(pcm, a.store.converted)
-	if err != nil {
-		return feedback.KeptAudio{}, err
-	}
-	key, err := recording.NewKey(kind.Extension)
+	kept, raw, err := a.Accept(pcm, a.store.converted)
 	if err != nil {
 		return feedback.KeptAudio{}, err
 	}
@@ -68,13 +61,13 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 			return feedback.KeptAudio{}, err
 		}
 	}
-	if err := a.store.put(ctx, key, kind.ContentType, content, sum); err != nil {
+	if err := a.store.put(ctx, kept, content, sum); err != nil {
 		return feedback.KeptAudio{}, err
 	}
 	if err := a.Discard(); err != nil {
-		return feedback.KeptAudio{}, errors.Join(err, a.store.Delete(ctx, key))
+		return feedback.KeptAudio{}, errors.Join(err, a.store.Delete(ctx, kept.Key))
 	}
-	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
+	return kept, nil
 }
 
 // withHeader writes a WAV header before the samples and returns both with their SHA-256.
@@ -91,11 +84,11 @@ func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error)
 
 // put stores an object. The client can repeat the request because the content can be read again,
 // and because the key is new: an object that a lost answer was about has the same content.
-func (s *Store) put(ctx context.Context, key, contentType string, content *io.SectionReader, sum string) error {
+func (s *Store) put(ctx context.Context, a feedback.KeptAudio, content *io.SectionReader, sum string) error {
 	// Otherwise the client ignores the sum and divides the body into chunks that it hashes itself.
-	options := minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true,
+	options := minio.PutObjectOptions{ContentType: a.ContentType, DisableContentSha256: true,
 		UserMetadata: map[string]string{sumMetadata: sum}}
-	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+key, content, content.Size(), "", sum, options)
+	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+a.Key, content, content.Size(), "", sum, options)
 	if err != nil {
 		return storageError("keep", err)
 	}

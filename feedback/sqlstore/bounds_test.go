@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -38,22 +39,15 @@ func sessionsBounded(t *testing.T, f *fixture) {
 	require.False(t, old.Truncated)
 
 	text := "saved"
-	for name, read := range map[string]func() (feedback.Session, error){
-		"Session": func() (feedback.Session, error) { return f.Store.Session(t.Context(), f.teacher, s.ID) },
-		"ActiveSession": func() (feedback.Session, error) {
-			return f.Store.ActiveSession(t.Context(), f.teacher, s.ProfileID)
-		},
-		"OpenSession": func() (feedback.Session, error) {
-			got, _, err := f.Store.OpenSession(t.Context(), f.newSession(feedback.Profile{ID: s.ProfileID}))
-			return got, err
-		},
-		"EditSession": func() (feedback.Session, error) {
-			edit := feedback.SessionEdit{FeedbackText: &text}
-			return f.Store.EditSession(t.Context(), f.teacher, s.ID, edit, f.tick())
-		},
+	active, err := f.Store.ActiveSession(t.Context(), f.teacher, s.ProfileID)
+	require.NoError(t, err)
+	opened, _, err := f.Store.OpenSession(t.Context(), f.newSession(feedback.Profile{ID: s.ProfileID}))
+	require.NoError(t, err)
+	edited, err := f.Store.EditSession(t.Context(), f.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text}, f.tick())
+	require.NoError(t, err)
+	for name, got := range map[string]feedback.Session{
+		"Session": f.whole(s.ID), "ActiveSession": active, "OpenSession": opened, "EditSession": edited,
 	} {
-		got, err := read()
-		require.NoError(t, err, name)
 		var truncated []bool
 		var segments []int
 		for _, l := range got.Lessons {
@@ -72,8 +66,7 @@ func pagesBounded(t *testing.T, f *fixture) {
 	longest := strings.Repeat("画", 20_000)
 	p := f.profile("Ming")
 	for range 6 {
-		require.NoError(t, f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
-			Date: "2026-05-31", Content: longest, CreatedAt: f.tick()}))
+		require.NoError(t, f.insert(f.newRecord(p, longest, uuid.Nil)))
 	}
 	records, more, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 200)
 	require.NoError(t, err)
@@ -134,8 +127,7 @@ func changesBounded(t *testing.T, f *fixture) {
 	s := f.session(f.profile("Ming"))
 	big := strings.Repeat("x", feedback.MaxPageText)
 	l := f.lessonWithTexts(s, "a", big, big, "b")
-	end, err := f.Store.Session(t.Context(), f.teacher, s.ID)
-	require.NoError(t, err)
+	end := f.whole(s.ID)
 	var order []string
 	since, looks := int64(0), 0
 	for ; ; looks++ {

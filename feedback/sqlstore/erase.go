@@ -24,7 +24,7 @@ func (s *Store) erase(
 		}
 	}
 	for {
-		s.makeRoom(ctx)
+		_ = s.CheckSpace(ctx) // which makes room for the transaction's log
 		err := s.exec(ctx, op, errRecord, `
 			delete from feedback_records where record_id in (
 				select record_id from feedback_records where `+where+` limit 50)`, args...)

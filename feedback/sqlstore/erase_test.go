@@ -15,9 +15,7 @@ func teacherErased(t *testing.T, f *fixture) {
 	var record uuid.UUID
 	fill := func() (feedback.Profile, feedback.Segment) {
 		p := f.profile("Ming")
-		record = newID()
-		require.NoError(t, f.insert(feedback.Record{ID: record, TeacherID: f.teacher, ProfileID: p.ID,
-			Date: "2026-05-31", Content: "x", CreatedAt: f.tick()}))
+		record = f.record(p).ID
 		require.NoError(t, f.Store.SaveDefaults(t.Context(), f.teacher,
 			feedback.Defaults{Grade: "3", Subject: "Art", LessonDurationMinutes: 90}, f.tick()))
 		require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, []string{"clay"}, f.tick()))
@@ -38,9 +36,8 @@ func teacherErased(t *testing.T, f *fixture) {
 	}
 	f.FailOutbox(errOutbox)
 	require.ErrorIs(t, f.Store.EraseTeacher(t.Context(), f.teacher, again), errOutbox)
-	_, err := f.Store.Segment(t.Context(), f.teacher, firstSegment.ID)
-	require.NoError(t, err, "nothing is deleted without a task")
-	_, err = f.Store.Record(t.Context(), f.teacher, record)
+	f.get(firstSegment)
+	_, err := f.Store.Record(t.Context(), f.teacher, record)
 	require.NoError(t, err, "nothing is deleted without a task")
 	f.FailOutbox(nil)
 	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, again))
@@ -51,9 +48,7 @@ func teacherErased(t *testing.T, f *fixture) {
 	}
 	_, err = f.Store.Defaults(t.Context(), f.teacher)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	words, err := f.Store.Words(t.Context(), f.teacher)
-	require.NoError(t, err)
-	require.Empty(t, words)
+	require.Empty(t, f.words())
 	require.Zero(t, f.usage(f.now))
 
 	late := f.profile("stored by a request in progress")
@@ -62,13 +57,11 @@ func teacherErased(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	require.Empty(t, f.Tasks(t), "not repeated")
 
-	_, err = f.Store.Segment(t.Context(), other, keptSegment.ID)
-	require.NoError(t, err, "of another teacher")
+	f.teacher = other
+	f.get(keptSegment)
 	_, err = f.Store.Profile(t.Context(), other, kept.ID)
 	require.NoError(t, err)
-	words, err = f.Store.Words(t.Context(), other)
-	require.NoError(t, err)
-	require.Equal(t, []string{"clay"}, words)
+	require.Equal(t, []string{"clay"}, f.words())
 }
 
 // transcribed returns a segment with a text.
@@ -111,13 +104,10 @@ func audioExpired(t *testing.T, f *fixture) {
 	used, err := f.Store.AudioInUse(t.Context(), []string{transcribed[0].AudioKey, waiting.AudioKey})
 	require.NoError(t, err)
 	require.Equal(t, []string{waiting.AudioKey}, used, "a sweep deletes what a task has not")
-	seg, err := f.Store.Segment(t.Context(), f.teacher, transcribed[0].ID)
-	require.NoError(t, err)
+	seg := f.get(transcribed[0])
 	require.Equal(t, "heard", seg.Text)
 	require.True(t, seg.AudioDeletedAt.After(seg.TranscribedAt), seg.AudioDeletedAt)
-	seg, err = f.Store.Segment(t.Context(), f.teacher, waiting.ID)
-	require.NoError(t, err)
-	require.Zero(t, seg.AudioDeletedAt)
+	require.Zero(t, f.get(waiting).AudioDeletedAt)
 
 	events, _, err := f.Store.Changes(t.Context(), f.teacher, l.SessionID, revision)
 	require.NoError(t, err)

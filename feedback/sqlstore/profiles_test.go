@@ -28,10 +28,8 @@ func profilesRoundTrip(t *testing.T, f *fixture) {
 	require.Equal(t, next, got)
 
 	next.ID = newID()
-	_, err = f.Store.ReplaceProfile(t.Context(), next)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = f.Store.Profile(t.Context(), f.teacher, next.ID)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
+	require.ErrorIs(t, errorOf(f.Store.ReplaceProfile(t.Context(), next)), feedback.ErrNotFound)
+	require.ErrorIs(t, errorOf(f.Store.Profile(t.Context(), f.teacher, next.ID)), feedback.ErrNotFound)
 	require.ErrorIs(t, f.Store.DeleteProfile(t.Context(), f.teacher, next.ID), feedback.ErrNotFound)
 }
 
@@ -98,10 +96,10 @@ func profileDeletion(t *testing.T, f *fixture) {
 	s := f.session(p)
 	l := f.lesson(s)
 	first, second := f.segment(l, 0), f.segment(l, 1)
-	r := f.record(p, "2026-05-31", f.tick())
+	r := f.record(p)
 	keptLesson := f.lesson(f.session(kept))
 	keptSegment := f.segment(keptLesson, 0)
-	keptRecord := f.record(kept, "2026-05-31", f.tick())
+	keptRecord := f.record(kept)
 	require.Len(t, f.Tasks(t), 3)
 
 	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
@@ -109,23 +107,21 @@ func profileDeletion(t *testing.T, f *fixture) {
 		{Kind: feedback.TaskDeleteAudio, AudioKey: first.AudioKey},
 		{Kind: feedback.TaskDeleteAudio, AudioKey: second.AudioKey},
 	}, f.Tasks(t))
-	_, err := f.Store.Session(t.Context(), f.teacher, s.ID)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = f.Store.Lesson(t.Context(), f.teacher, l.ID)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = f.Store.Segment(t.Context(), f.teacher, first.ID)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	require.ErrorIs(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID), feedback.ErrNotFound)
-	_, err = f.Store.StartTranscription(t.Context(), first.ID, anyRound, "token", 1, f.tick())
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = f.Store.Segment(t.Context(), f.teacher, keptSegment.ID)
-	require.NoError(t, err)
+	for what, err := range map[string]error{
+		"session": errorOf(f.Store.Session(t.Context(), f.teacher, s.ID)),
+		"lesson":  errorOf(f.Store.Lesson(t.Context(), f.teacher, l.ID)),
+		"segment": errorOf(f.Store.Segment(t.Context(), f.teacher, first.ID)),
+		"record":  f.Store.DeleteRecord(t.Context(), f.teacher, r.ID),
+		"attempt": errorOf(f.Store.StartTranscription(t.Context(), first.ID, anyRound, "token", 1, f.tick())),
+	} {
+		require.ErrorIs(t, err, feedback.ErrNotFound, what)
+	}
+	f.get(keptSegment)
 
 	f.FailOutbox(errOutbox)
 	require.ErrorIs(t, f.Store.DeleteProfile(t.Context(), f.teacher, kept.ID), errOutbox)
-	_, err = f.Store.Segment(t.Context(), f.teacher, keptSegment.ID)
-	require.NoError(t, err, "nothing is deleted without a task")
-	_, err = f.Store.Record(t.Context(), f.teacher, keptRecord.ID)
+	f.get(keptSegment)
+	_, err := f.Store.Record(t.Context(), f.teacher, keptRecord.ID)
 	require.NoError(t, err, "nothing is deleted without a task")
 }
 
@@ -143,9 +139,7 @@ func profileDeletionRaces(t *testing.T, f *fixture) {
 			case 0:
 				return f.Store.DeleteProfile(t.Context(), f.teacher, p.ID)
 			case 1:
-				return f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
-					Date: "2026-05-31", Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
-					CreatedAt: f.tick()})
+				return f.insert(f.newRecord(p, "x", s.ID))
 			case 2:
 				_, _, err := f.Store.OpenSession(t.Context(), f.newSession(p))
 				return err

@@ -16,18 +16,16 @@ import (
 const recordColumns = `record_id, profile_id, feedback_date, content, session_id, created_at, academic_year, term,
 	version`
 
-// scanRecord returns the function that scans recordColumns of a teacher's records.
-func scanRecord(teacher uuid.UUID) func(row) (feedback.Record, error) {
-	return func(r row) (feedback.Record, error) { return scanRecordAfter(r, teacher) }
-}
-
-// scanRecordAfter scans other columns and then recordColumns.
-func scanRecordAfter(r row, teacher uuid.UUID, others ...any) (feedback.Record, error) {
-	f := feedback.Record{TeacherID: teacher}
-	err := r.Scan(append(others,
-		&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, (*db.Time)(&f.CreatedAt),
-		&f.AcademicYear, &f.Term, &f.Version)...)
-	return f, err
+// scanRecord returns the function that scans other columns and then recordColumns of a teacher's
+// records.
+func scanRecord(teacher uuid.UUID, others ...any) func(row) (feedback.Record, error) {
+	return func(r row) (feedback.Record, error) {
+		f := feedback.Record{TeacherID: teacher}
+		err := r.Scan(append(others,
+			&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, (*db.Time)(&f.CreatedAt),
+			&f.AcademicYear, &f.Term, &f.Version)...)
+		return f, err
+	}
 }
 
 // InsertRecord implements [feedback.Store].
@@ -73,7 +71,8 @@ func insertOnce(
 	ctx context.Context, tx *sql.Tx, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
 	if key != nil {
-		answers, err := all(ctx, tx, scanAnswer(r.TeacherID), `
+		var fingerprint string
+		answers, err := all(ctx, tx, scanRecord(r.TeacherID, &fingerprint, &created), `
 			select k.fingerprint, k.created, r.record_id, r.profile_id, r.feedback_date, r.content, r.session_id,
 				r.created_at, r.academic_year, r.term, r.version
 			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
@@ -82,13 +81,12 @@ func insertOnce(
 		if err != nil {
 			return stored, false, err
 		}
-		if len(answers) > 0 {
-			first := answers[0]
-			if first.fingerprint != key.Fingerprint {
+		if len(answers) > 0 { // there is one at most
+			if fingerprint != key.Fingerprint {
 				err = &feedback.Error{Kind: feedback.ErrKeyReused,
 					Message: "the idempotency key was used for another request; use a new key for each request"}
 			}
-			return first.record, first.created, err
+			return answers[0], created, err
 		}
 	}
 	stored, created = r, true
@@ -115,20 +113,6 @@ func insertOnce(
 			db.Time(key.ExpiredAt))
 	}
 	return stored, created, err
-}
-
-// answer is what the first use of an idempotency key returned.
-type answer struct {
-	fingerprint string
-	created     bool
-	record      feedback.Record
-}
-
-func scanAnswer(teacher uuid.UUID) func(row) (answer, error) {
-	return func(r row) (a answer, err error) {
-		a.record, err = scanRecordAfter(r, teacher, &a.fingerprint, &a.created)
-		return a, err
-	}
 }
 
 // completeSession completes the session of r, which locks it until the transaction ends, and
@@ -270,7 +254,7 @@ func (s *Store) EditRecord(
 
 // DeleteRecord implements [feedback.Store].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
-	s.makeRoom(ctx)
+	_ = s.CheckSpace(ctx) // which makes room for the transaction's log
 	return s.exec(ctx, "delete record", errRecord,
 		`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
 }

@@ -17,9 +17,7 @@ var errOutbox = errors.New("the outbox is full")
 func recordsRoundTrip(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
 	s := f.session(p)
-	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
-		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
-		CreatedAt: f.tick(), AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
+	r := f.newRecord(p, strings.Repeat("画", 20_000-1)+"\n", s.ID)
 	require.NoError(t, f.insert(r))
 	got, _, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
@@ -36,13 +34,12 @@ func recordsRoundTrip(t *testing.T, f *fixture) {
 
 func recordsAreEdited(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
-	r := f.record(p, "2026-05-31", f.tick())
+	r := f.record(p)
 	later := p
 	later.AcademicYear, later.Term = 2030, "later"
 	_, err := f.Store.ReplaceProfile(t.Context(), later)
 	require.NoError(t, err)
-	before, err := f.Store.Usage(t.Context(), f.teacher, f.now)
-	require.NoError(t, err)
+	before := f.usage(f.now)
 
 	edit := feedback.RecordEdit{Date: "2026-06-01", Content: "She ＷＯＮ the 5，000 m。", IfVersion: []int64{1}}
 	got, err := f.Store.EditRecord(t.Context(), f.teacher, r.ID, edit, f.tick())
@@ -53,9 +50,7 @@ func recordsAreEdited(t *testing.T, f *fixture) {
 	one, err := f.Store.Record(t.Context(), f.teacher, r.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, one)
-	after, err := f.Store.Usage(t.Context(), f.teacher, f.now)
-	require.NoError(t, err)
-	require.Equal(t, int64(len(edit.Content)-len(r.Content)), after.TextBytes-before.TextBytes)
+	require.Equal(t, int64(len(edit.Content)-len(r.Content)), f.usage(f.now).TextBytes-before.TextBytes)
 
 	_, err = f.Store.EditRecord(t.Context(), f.teacher, r.ID, edit, f.tick())
 	require.ErrorIs(t, err, feedback.ErrStale)
@@ -88,13 +83,18 @@ func recordsPages(t *testing.T, f *fixture) {
 	ming, li := f.profile("Ming"), f.profile("Li")
 	early, late := f.tick(), f.tick()
 	var want []uuid.UUID // newest first
-	for _, r := range []feedback.Record{
-		f.record(ming, "2026-01-02", early), f.record(ming, "2026-01-02", early), // a tie: by identifier
-		f.record(ming, "2026-01-02", late), f.record(li, "2026-01-03", early),
-		f.record(ming, "2026-02-01", early), f.record(ming, "2026-02-01", late),
-	} {
+	add := func(p feedback.Profile, date string, created time.Time) {
+		r := f.newRecord(p, "well done", uuid.Nil)
+		r.Date, r.CreatedAt = date, created
+		require.NoError(t, f.insert(r))
 		want = append([]uuid.UUID{r.ID}, want...)
 	}
+	add(ming, "2026-01-02", early)
+	add(ming, "2026-01-02", early) // a tie: by identifier
+	add(ming, "2026-01-02", late)
+	add(li, "2026-01-03", early)
+	add(ming, "2026-02-01", early)
+	add(ming, "2026-02-01", late)
 	walk := func(filter feedback.RecordFilter) (ids []uuid.UUID) {
 		var after *feedback.RecordKey
 		for {
@@ -108,7 +108,7 @@ func recordsPages(t *testing.T, f *fixture) {
 			}
 			last := page[len(page)-1]
 			after = &feedback.RecordKey{Date: last.Date, CreatedAt: last.CreatedAt, ID: last.ID}
-			f.record(ming, "2026-12-31", f.tick()) // before the current position
+			f.record(ming) // before the current position
 		}
 	}
 	require.Equal(t, want, walk(feedback.RecordFilter{})[:6])
@@ -120,12 +120,10 @@ func recordsPages(t *testing.T, f *fixture) {
 func recordsReferences(t *testing.T, f *fixture) {
 	ming, li := f.profile("Ming"), f.profile("Li")
 	s := f.session(ming)
-	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: newID(), Date: "2026-05-31", Content: "x",
-		CreatedAt: f.tick(), AcademicYear: li.AcademicYear, Term: li.Term, Version: 1}
+	r := f.newRecord(feedback.Profile{ID: newID(), AcademicYear: li.AcademicYear, Term: li.Term}, "x", uuid.Nil)
 	require.Equal(t, "profile_id", field(t, f.insert(r)))
 	r.ProfileID, r.SessionID = li.ID, uuid.NullUUID{UUID: s.ID, Valid: true}
-	require.Equal(t, "feedback_session_id", field(t, f.insert(r)),
-		"another profile's session")
+	require.Equal(t, "feedback_session_id", field(t, f.insert(r)), "another profile's session")
 	r.SessionID.UUID = newID()
 	require.Equal(t, "feedback_session_id", field(t, f.insert(r)))
 	got, err := f.Store.ActiveSession(t.Context(), f.teacher, ming.ID)
@@ -136,9 +134,7 @@ func recordsReferences(t *testing.T, f *fixture) {
 	require.NoError(t, f.insert(r))
 	_, err = f.Store.ActiveSession(t.Context(), f.teacher, ming.ID)
 	require.ErrorIs(t, err, feedback.ErrNoActiveSession)
-	done, err := f.Store.Session(t.Context(), f.teacher, s.ID)
-	require.NoError(t, err)
-	require.Equal(t, feedback.SessionCompleted, done.State)
+	require.Equal(t, feedback.SessionCompleted, f.whole(s.ID).State)
 	first := r.ID
 	r.ID = newID()
 	same, created, err := f.Store.InsertRecord(t.Context(), r, nil)
@@ -158,7 +154,7 @@ func otherTeacher(t *testing.T, f *fixture) {
 	s := f.session(p)
 	l := f.lesson(s)
 	g := f.segment(l, 0)
-	r := f.record(p, "2026-05-31", f.tick())
+	r := f.record(p)
 	f.Tasks(t)
 	other, ctx, at := uuid.New(), t.Context(), f.tick()
 
@@ -170,60 +166,37 @@ func otherTeacher(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Empty(t, records)
 
-	stolen := p
-	stolen.TeacherID = other
-	for name, call := range map[string]func() error{
-		"read profile":    func() error { _, err := f.Store.Profile(ctx, other, p.ID); return err },
-		"replace profile": func() error { _, err := f.Store.ReplaceProfile(ctx, stolen); return err },
-		"delete profile":  func() error { return f.Store.DeleteProfile(ctx, other, p.ID) },
-		"read record":     func() error { _, err := f.Store.Record(ctx, other, r.ID); return err },
-		"edit record": func() error {
-			_, err := f.Store.EditRecord(ctx, other, r.ID, feedback.RecordEdit{Date: r.Date, Content: "x"}, at)
-			return err
-		},
-		"delete record": func() error { return f.Store.DeleteRecord(ctx, other, r.ID) },
-		"read session":  func() error { _, err := f.Store.Session(ctx, other, s.ID); return err },
-		"edit session": func() error {
-			_, err := f.Store.EditSession(ctx, other, s.ID, feedback.SessionEdit{}, at)
-			return err
-		},
-		"save generated": func() error { return f.Store.SaveGenerated(ctx, other, s.ID, "x", at) },
-		"read changes":   func() error { _, _, err := f.Store.Changes(ctx, other, s.ID, 0); return err },
-		"start lesson": func() error {
-			_, err := f.Store.StartLesson(ctx, other,
-				feedback.Lesson{ID: newID(), SessionID: s.ID, State: feedback.LessonRecording, StartedAt: at})
-			return err
-		},
-		"find session": func() error { _, err := f.Store.LessonSession(ctx, other, l.ID); return err },
-		"read lesson":  func() error { _, err := f.Store.Lesson(ctx, other, l.ID); return err },
-		"finish lesson": func() error {
-			_, err := f.Store.EditLesson(ctx, other, l.ID, feedback.LessonEdit{Finish: true}, at)
-			return err
-		},
-		"add segment": func() error {
-			n := f.newSegment(l, 1, "other")
-			n.TeacherID = other
-			_, _, err := f.Store.InsertSegment(ctx, n, false)
-			return err
-		},
-		"read segment":  func() error { _, err := f.Store.Segment(ctx, other, g.ID); return err },
-		"retry segment": func() error { _, err := f.Store.RetrySegment(ctx, other, g.ID, "", at); return err },
+	stolen, added, newRecord, newSession := p, f.newSegment(l, 1, "x"), f.newRecord(p, "x", uuid.Nil), f.newSession(p)
+	stolen.TeacherID, added.TeacherID, newRecord.TeacherID, newSession.TeacherID = other, other, other, other
+	_, _, changes := f.Store.Changes(ctx, other, s.ID, 0)
+	_, _, insert := f.Store.InsertSegment(ctx, added, false)
+	for call, err := range map[string]error{
+		"read profile":    errorOf(f.Store.Profile(ctx, other, p.ID)),
+		"replace profile": errorOf(f.Store.ReplaceProfile(ctx, stolen)),
+		"delete profile":  f.Store.DeleteProfile(ctx, other, p.ID),
+		"read record":     errorOf(f.Store.Record(ctx, other, r.ID)),
+		"edit record":     errorOf(f.Store.EditRecord(ctx, other, r.ID, feedback.RecordEdit{Date: r.Date}, at)),
+		"delete record":   f.Store.DeleteRecord(ctx, other, r.ID),
+		"read session":    errorOf(f.Store.Session(ctx, other, s.ID)),
+		"edit session":    errorOf(f.Store.EditSession(ctx, other, s.ID, feedback.SessionEdit{}, at)),
+		"save generated":  f.Store.SaveGenerated(ctx, other, s.ID, "x", at),
+		"read changes":    changes,
+		"start lesson":    errorOf(f.Store.StartLesson(ctx, other, f.newLesson(s))),
+		"find session":    errorOf(f.Store.LessonSession(ctx, other, l.ID)),
+		"read lesson":     errorOf(f.Store.Lesson(ctx, other, l.ID)),
+		"finish lesson":   errorOf(f.Store.EditLesson(ctx, other, l.ID, feedback.LessonEdit{Finish: true}, at)),
+		"add segment":     insert,
+		"read segment":    errorOf(f.Store.Segment(ctx, other, g.ID)),
+		"retry segment":   errorOf(f.Store.RetrySegment(ctx, other, g.ID, "", at)),
 	} {
-		require.ErrorIs(t, call(), feedback.ErrNotFound, name)
+		require.ErrorIs(t, err, feedback.ErrNotFound, call)
 	}
-	_, err = f.Store.ActiveSession(ctx, other, p.ID)
-	require.ErrorIs(t, err, feedback.ErrNoActiveSession)
-	foreign := f.newSession(p)
-	foreign.TeacherID = other
-	_, _, err = f.Store.OpenSession(ctx, foreign)
+	require.ErrorIs(t, errorOf(f.Store.ActiveSession(ctx, other, p.ID)), feedback.ErrNoActiveSession)
+	_, _, err = f.Store.OpenSession(ctx, newSession)
 	require.Equal(t, "profile_id", field(t, err))
-	require.Equal(t, "profile_id",
-		field(t,
-			f.insert(feedback.Record{ID: newID(), TeacherID: other, ProfileID: p.ID,
-				Date: "2026-05-31", Content: "x", CreatedAt: at})))
+	require.Equal(t, "profile_id", field(t, f.insert(newRecord)))
 
-	whole, err := f.Store.Session(ctx, f.teacher, s.ID)
-	require.NoError(t, err)
+	whole := f.whole(s.ID)
 	require.Len(t, whole.Lessons, 1)
 	require.Len(t, whole.Lessons[0].Segments, 1)
 	require.Equal(t, feedback.LessonRecording, whole.Lessons[0].State)
@@ -235,10 +208,7 @@ func idempotencyKeys(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
 	now := f.tick()
 	key := feedback.IdempotencyKey{Key: "k", Fingerprint: "x", UsedAt: now, ExpiredAt: now.Add(-time.Hour)}
-	record := func(content string) feedback.Record {
-		return feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
-			Content: content, CreatedAt: now, AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
-	}
+	record := func(content string) feedback.Record { return f.newRecord(p, content, uuid.Nil) }
 	insert := func(r feedback.Record, k feedback.IdempotencyKey) (feedback.Record, bool) {
 		got, created, err := f.Store.InsertRecord(t.Context(), r, &k)
 		require.NoError(t, err)
@@ -282,12 +252,11 @@ func oneKeyConcurrently(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
 	s := f.session(p)
 	now := f.tick()
-	for name, session := range map[string]uuid.NullUUID{"free": {}, "of a session": {UUID: s.ID, Valid: true}} {
+	for name, session := range map[string]uuid.UUID{"free": {}, "of a session": s.ID} {
 		ids := make(chan uuid.UUID, 8)
 		key := feedback.IdempotencyKey{Key: name, Fingerprint: "x", UsedAt: now, ExpiredAt: now.Add(-time.Hour)}
 		for _, err := range concurrently(cap(ids), func(int) error {
-			got, _, err := f.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: f.teacher,
-				ProfileID: p.ID, Date: "2026-05-31", Content: name, SessionID: session, CreatedAt: now}, &key)
+			got, _, err := f.Store.InsertRecord(t.Context(), f.newRecord(p, name, session), &key)
 			ids <- got.ID
 			return err
 		}) {

@@ -28,8 +28,7 @@ func recordsSearched(t *testing.T, f *fixture) {
 	}
 	var all []feedback.Record // oldest first
 	for i := range 1300 {
-		r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
-			Content: "well done", CreatedAt: f.tick(), AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
+		r := f.newRecord(p, "well done", uuid.Nil)
 		if i < 150 || i > 1280 {
 			r.Content = "." + text(1+random.IntN(6))
 		}

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"time"
 
@@ -48,14 +47,8 @@ func (s *Store) InsertSegment(
 	ctx context.Context, n feedback.Segment, next bool,
 ) (stored feedback.Segment, created bool, err error) {
 	err = s.update(ctx, "insert segment", func(ctx context.Context, tx *sql.Tx) error {
-		session, err := lockSession(ctx, tx, n.TeacherID, n.SessionID, n.CreatedAt)
-		if errors.Is(err, errSession) {
-			return errLesson
-		}
+		session, err := lockLesson(ctx, tx, n.TeacherID, n.LessonID, n.CreatedAt)
 		if err != nil {
-			return err
-		}
-		if _, err := lessonSession(ctx, tx, n.TeacherID, n.LessonID); err != nil {
 			return err
 		}
 		same, err := sameSegment(ctx, tx, n, next)

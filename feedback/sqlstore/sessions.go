@@ -228,15 +228,11 @@ func (s *Store) Revisions(ctx context.Context, sessions []uuid.UUID) (map[uuid.U
 	if err != nil {
 		return nil, err
 	}
-	type revision struct {
-		session uuid.UUID
-		number  int64
-	}
-	found, err := all(ctx, s.db, func(r row) (v revision, err error) { return v, r.Scan(&v.session, &v.number) },
+	found, err := all(ctx, s.db, func(r row) (f feedback.Session, err error) { return f, r.Scan(&f.ID, &f.Revision) },
 		`select session_id, revision from feedback_sessions where session_id in (`+elements+`)`, list)
 	revisions := make(map[uuid.UUID]int64, len(found))
-	for _, v := range found {
-		revisions[v.session] = v.number
+	for _, f := range found {
+		revisions[f.ID] = f.Revision
 	}
 	return revisions, wrap("read revisions", err)
 }

@@ -36,43 +36,37 @@ func sessionsConcurrent(t *testing.T, f *fixture) {
 
 func sessionsEdits(t *testing.T, f *fixture) {
 	s := f.session(f.profile("Ming"))
+	edit := func(e feedback.SessionEdit) (feedback.Session, error) {
+		return f.Store.EditSession(t.Context(), f.teacher, s.ID, e, f.tick())
+	}
 	text, date := "画得很好\n", "2026-06-01"
-	at := f.tick()
-	got, err := f.Store.EditSession(t.Context(), f.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text}, at)
+	got, err := edit(feedback.SessionEdit{FeedbackText: &text})
 	require.NoError(t, err)
 	require.Equal(t, text, got.FeedbackText)
 	require.Equal(t, s.Date, got.Date)
-	require.Equal(t, at, got.UpdatedAt)
+	require.Equal(t, f.now, got.UpdatedAt)
 	require.Greater(t, got.Version, s.Version)
 	require.Greater(t, got.Revision, s.Revision)
 
-	_, err = f.Store.EditSession(t.Context(), f.teacher, s.ID,
-		feedback.SessionEdit{Date: &date, IfVersion: []int64{s.Version}}, f.tick())
-	require.ErrorIs(t, err, feedback.ErrStale)
-	_, err = f.Store.EditSession(t.Context(), f.teacher, s.ID, feedback.SessionEdit{Date: &date, IfVersion: []int64{}},
-		f.tick())
-	require.ErrorIs(t, err, feedback.ErrStale, "an empty list matches no version")
-	got, err = f.Store.EditSession(t.Context(), f.teacher, s.ID,
-		feedback.SessionEdit{Date: &date, IfVersion: []int64{s.Version, got.Version}}, f.tick())
+	for _, stale := range [][]int64{{s.Version}, {}} { // an empty list matches no version
+		_, err = edit(feedback.SessionEdit{Date: &date, IfVersion: stale})
+		require.ErrorIs(t, err, feedback.ErrStale)
+	}
+	got, err = edit(feedback.SessionEdit{Date: &date, IfVersion: []int64{s.Version, got.Version}})
 	require.NoError(t, err)
 	require.Equal(t, date, got.Date)
 	require.Equal(t, text, got.FeedbackText)
 
 	require.NoError(t, f.Store.SaveGenerated(t.Context(), f.teacher, s.ID, "summary", f.tick()))
-	again, err := f.Store.Session(t.Context(), f.teacher, s.ID)
-	require.NoError(t, err)
+	again := f.whole(s.ID)
 	require.Equal(t, "summary", again.GeneratedText)
 	require.Equal(t, text, again.FeedbackText)
 	require.Equal(t, got.Version, again.Version, "a summary is not an edit")
-	_, err = f.Store.EditSession(t.Context(), f.teacher, newID(), feedback.SessionEdit{}, f.tick())
-	require.ErrorIs(t, err, feedback.ErrNotFound)
 
-	// Two devices with the same version: one wins.
+	// Devices with the same version: one wins.
 	var stale int
 	for _, err := range concurrently(8, func(int) error {
-		_, err := f.Store.EditSession(t.Context(), f.teacher, s.ID,
-			feedback.SessionEdit{FeedbackText: &text, IfVersion: []int64{again.Version}}, f.tick())
-		return err
+		return errorOf(edit(feedback.SessionEdit{FeedbackText: &text, IfVersion: []int64{again.Version}}))
 	}) {
 		if errors.Is(err, feedback.ErrStale) {
 			stale++
@@ -87,10 +81,7 @@ func sessionsCompleted(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
 	s := f.session(p)
 	l := f.lesson(s)
-	require.NoError(t,
-		f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
-			Date:    "2026-05-31",
-			Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: f.tick()}))
+	require.NoError(t, f.insert(f.newRecord(p, "x", s.ID)))
 	text := "late"
 	_, err := f.Store.EditSession(t.Context(), f.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text}, f.tick())
 	require.ErrorIs(t, err, feedback.ErrSessionCompleted)
@@ -98,8 +89,7 @@ func sessionsCompleted(t *testing.T, f *fixture) {
 		feedback.ErrSessionCompleted)
 	_, err = f.Store.StartLesson(t.Context(), f.teacher, f.newLesson(s))
 	require.ErrorIs(t, err, feedback.ErrSessionCompleted)
-	got, err := f.Store.Session(t.Context(), f.teacher, s.ID)
-	require.NoError(t, err)
+	got := f.whole(s.ID)
 	require.Empty(t, got.FeedbackText)
 	require.Empty(t, got.GeneratedText)
 
@@ -138,8 +128,7 @@ func lessonsNumbered(t *testing.T, f *fixture) {
 	require.Equal(t, 2, second.Number)
 	f.segment(second, 3)
 	f.segment(second, 1)
-	whole, err := f.Store.Session(t.Context(), f.teacher, s.ID)
-	require.NoError(t, err)
+	whole := f.whole(s.ID)
 	require.Len(t, whole.Lessons, 2)
 	require.Equal(t, applied, whole.Lessons[0])
 	require.Equal(t, []int{1, 3}, []int{whole.Lessons[1].Segments[0].Sequence, whole.Lessons[1].Segments[1].Sequence},
@@ -210,9 +199,7 @@ func sessionsListed(t *testing.T, f *fixture) {
 		s := f.session(p)
 		want = append(want, s.ID)
 		if i < 2 { // completes it
-			require.NoError(t, f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
-				Date: "2026-05-31", Content: "x", CreatedAt: f.tick(),
-				SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}}))
+			require.NoError(t, f.insert(f.newRecord(p, "x", s.ID)))
 		}
 	}
 	list := func(teacher, after uuid.UUID, limit int) []uuid.UUID {

@@ -59,7 +59,3 @@ func (s *Store) isFull(ctx context.Context) (bool, error) {
 	}
 	return total > 0 && free+unused < needed, nil
 }
-
-// makeRoom moves the write-ahead log into the file if there is little space, so that the next
-// transaction has space for its own.
-func (s *Store) makeRoom(ctx context.Context) { _ = s.CheckSpace(ctx) }

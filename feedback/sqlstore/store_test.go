@@ -31,9 +31,7 @@ func openSQLite(t *testing.T) *fixture {
 func openPostgres(t *testing.T) *fixture {
 	db := stdlib.OpenDBFromPool(pgtest.Pool(t))
 	t.Cleanup(func() { db.Close() })
-	return newFixture(t, db, func(o sqlstore.Outbox) *sqlstore.Store {
-		return sqlstore.NewPostgres(db, o)
-	})
+	return newFixture(t, db, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(db, o) })
 }
 
 // newFixture returns an empty store whose tasks are stored in a table of the same database, as a
@@ -116,44 +114,31 @@ func (a *afterQuery) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.Trace
 func TestASessionIsOpenedWhileAnotherIsCompletedOrDeleted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		other func(t *testing.T, s *sqlstore.Store, open feedback.Session) error
+		other func(f *fixture, p feedback.Profile, open feedback.Session) error
 		want  error
 	}{
-		"completed": {func(t *testing.T, s *sqlstore.Store, open feedback.Session) error {
-			_, _, err := s.InsertRecord(t.Context(), feedback.Record{ID: uuid.New(), TeacherID: open.TeacherID,
-				ProfileID: open.ProfileID, SessionID: uuid.NullUUID{UUID: open.ID, Valid: true},
-				Date: "2026-05-31", Content: "x", CreatedAt: open.CreatedAt}, nil)
-			return err
+		"completed": {func(f *fixture, p feedback.Profile, open feedback.Session) error {
+			return f.insert(f.newRecord(p, "x", open.ID))
 		}, nil},
-		"deleted with its profile": {func(t *testing.T, s *sqlstore.Store, open feedback.Session) error {
-			return s.DeleteProfile(t.Context(), open.TeacherID, open.ProfileID)
+		"deleted with its profile": {func(f *fixture, p feedback.Profile, _ feedback.Session) error {
+			return f.Store.DeleteProfile(f.t.Context(), f.teacher, p.ID)
 		}, feedback.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := pgtest.URL(t)
-			store, err := sqlstore.Open(t.Context(), url, nil)
+			config, err := pgx.ParseConfig(pgtest.URL(t))
 			require.NoError(t, err)
-			defer store.Close()
-			require.NoError(t, store.Migrate(t.Context()))
-			now := time.Now()
-			profile := feedback.Profile{ID: uuid.New(), TeacherID: uuid.New(), Name: "Ming", CreatedAt: now,
-				UpdatedAt: now}
-			require.NoError(t, store.InsertProfile(t.Context(), profile))
-			session := feedback.Session{ID: uuid.New(), TeacherID: profile.TeacherID, ProfileID: profile.ID,
-				Date: "2026-05-31", CreatedAt: now, UpdatedAt: now}
-			open, _, err := store.OpenSession(t.Context(), session)
-			require.NoError(t, err)
-
-			config, err := pgx.ParseConfig(url)
-			require.NoError(t, err)
-			overtaken := &afterQuery{text: "insert into feedback_sessions", do: func() {
-				require.NoError(t, test.other(t, store, open))
+			others := stdlib.OpenDB(*config)
+			defer others.Close()
+			f := newFixture(t, others, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(others, o) })
+			p := f.profile("Ming")
+			open := f.session(p)
+			config.Tracer = &afterQuery{text: "insert into feedback_sessions", do: func() {
+				require.NoError(t, test.other(f, p, open))
 			}}
-			config.Tracer = overtaken
 			db := stdlib.OpenDB(*config)
 			defer db.Close()
-			session.ID = uuid.New()
+			session := f.newSession(p)
 			got, created, err := sqlstore.NewPostgres(db, nil).OpenSession(t.Context(), session)
 			require.ErrorIs(t, err, test.want)
 			require.Equal(t, test.want == nil, created)

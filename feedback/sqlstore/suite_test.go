@@ -115,17 +115,22 @@ func (f *fixture) profile(name string) feedback.Profile {
 	f.t.Helper()
 	at := f.tick()
 	p := feedback.Profile{ID: newID(), TeacherID: f.teacher, Name: name, Grade: "3", Subject: "Art",
-		AcademicYear: 2026,
-		Term:         "spring", GuardianTitle: "mother", StartTime: "09:00", EndTime: "10:30", CreatedAt: at,
-		UpdatedAt: at}
+		AcademicYear: 2026, Term: "spring", GuardianTitle: "mother", StartTime: "09:00", EndTime: "10:30",
+		CreatedAt: at, UpdatedAt: at}
 	require.NoError(f.t, f.Store.InsertProfile(f.t.Context(), p))
 	return p
 }
 
-func (f *fixture) record(p feedback.Profile, date string, created time.Time) feedback.Record {
+// newRecord returns a record of 31 May, also of a session if its identifier is not zero.
+func (f *fixture) newRecord(p feedback.Profile, content string, session uuid.UUID) feedback.Record {
+	return feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31", Content: content,
+		SessionID: uuid.NullUUID{UUID: session, Valid: session != uuid.Nil}, CreatedAt: f.tick(),
+		AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
+}
+
+func (f *fixture) record(p feedback.Profile) feedback.Record {
 	f.t.Helper()
-	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: date, Content: "well done",
-		CreatedAt: created, AcademicYear: p.AcademicYear, Term: p.Term, Version: 1}
+	r := f.newRecord(p, "well done", uuid.Nil)
 	require.NoError(f.t, f.insert(r))
 	return r
 }
@@ -177,6 +182,22 @@ func (f *fixture) segment(l feedback.Lesson, sequence int) feedback.Segment {
 	return s
 }
 
+// get reads a segment.
+func (f *fixture) get(g feedback.Segment) feedback.Segment {
+	f.t.Helper()
+	g, err := f.Store.Segment(f.t.Context(), g.TeacherID, g.ID)
+	require.NoError(f.t, err)
+	return g
+}
+
+// whole reads a session.
+func (f *fixture) whole(id uuid.UUID) feedback.Session {
+	f.t.Helper()
+	s, err := f.Store.Session(f.t.Context(), f.teacher, id)
+	require.NoError(f.t, err)
+	return s
+}
+
 // lessonOf starts a lesson of a new profile and session.
 func (f *fixture) lessonOf(name string) feedback.Lesson {
 	f.t.Helper()
@@ -193,6 +214,9 @@ func concurrently(n int, call func(i int) error) []error {
 	wg.Wait()
 	return errs
 }
+
+// errorOf returns the error of a call.
+func errorOf[T any](_ T, err error) error { return err }
 
 func field(t *testing.T, err error) string {
 	t.Helper()

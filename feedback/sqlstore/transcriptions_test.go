@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -18,12 +17,10 @@ func transcriptionSuspicions(t *testing.T, f *fixture) {
 	require.Equal(t, 2, suspect.Suspicions)
 	require.Equal(t, 2, f.begin(g, "two").Suspicions)
 	f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Suspicions: 3})
-	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
-	require.NoError(t, err)
-	require.Equal(t, 3, got.Suspicions)
+	require.Equal(t, 3, f.get(g).Suspicions)
 	require.Zero(t, f.begin(g, "the queue's retry").Suspicions)
 	f.end(g, "the queue's retry", feedback.TranscriptionResult{State: feedback.SegmentFailed, Suspicions: 1})
-	got, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
+	got, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, "", f.tick())
 	require.NoError(t, err)
 	require.Zero(t, got.Suspicions)
 }
@@ -54,9 +51,7 @@ func transcriptionFence(t *testing.T, f *fixture) {
 	require.Equal(t, feedback.SegmentTranscribing, first.State)
 	require.Equal(t, 1, first.Attempts)
 	f.begin(g, "second") // the first worker lost its lease
-	_, err := f.Store.FinishTranscription(t.Context(), g.ID, "first",
-		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
-	require.ErrorIs(t, err, feedback.ErrSuperseded)
+	require.ErrorIs(t, f.late(g, "first"), feedback.ErrSuperseded)
 	done := f.end(g, "second", feedback.TranscriptionResult{
 		State: feedback.SegmentTranscribed, Text: "说得好", Duration: 2345 * time.Millisecond, Attempts: 2})
 	require.Equal(t, "说得好", done.Text)
@@ -64,16 +59,24 @@ func transcriptionFence(t *testing.T, f *fixture) {
 	require.Equal(t, 2, done.Attempts)
 	require.Equal(t, f.now, done.TranscribedAt)
 	for _, token := range []string{"first", "second"} {
-		_, err = f.Store.FinishTranscription(t.Context(), g.ID, token,
-			feedback.TranscriptionResult{State: feedback.SegmentFailed}, f.tick())
-		require.ErrorIs(t, err, feedback.ErrSuperseded)
+		require.ErrorIs(t, f.late(g, token), feedback.ErrSuperseded)
 	}
-	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
-	require.NoError(t, err)
-	require.Equal(t, done, got)
-	_, err = f.Store.FinishTranscription(t.Context(), newID(), "x",
-		feedback.TranscriptionResult{State: feedback.SegmentFailed}, f.tick())
-	require.ErrorIs(t, err, feedback.ErrNotFound)
+	require.Equal(t, done, f.get(g))
+	require.ErrorIs(t, f.late(feedback.Segment{ID: newID()}, "x"), feedback.ErrNotFound)
+}
+
+// late finishes an attempt that does not hold the segment.
+func (f *fixture) late(g feedback.Segment, token string) error {
+	return errorOf(f.Store.FinishTranscription(f.t.Context(), g.ID, token,
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick()))
+}
+
+// giveUp is what happens when a queue gives a task up.
+func (f *fixture) giveUp(g feedback.Segment, round int64) feedback.Segment {
+	f.t.Helper()
+	g, err := f.Store.FailTranscription(f.t.Context(), g.ID, round, "code", "given up", true, f.tick())
+	require.NoError(f.t, err)
+	return g
 }
 
 func transcriptionFinished(t *testing.T, f *fixture) {
@@ -83,62 +86,39 @@ func transcriptionFinished(t *testing.T, f *fixture) {
 	done := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
 	require.Equal(t, g.Duration, done.Duration, "an unknown duration does not replace a known one")
 	require.Equal(t, done, f.begin(g, "two"))
-	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "code", "given up", true, f.tick())
-	require.NoError(t, err)
-	require.Equal(t, done, got)
-	got, err = f.Store.Segment(t.Context(), f.teacher, g.ID)
-	require.NoError(t, err)
-	require.Equal(t, done, got)
+	require.Equal(t, done, f.giveUp(g, round))
+	require.Equal(t, done, f.get(g))
 }
 
 func transcriptionFailed(t *testing.T, f *fixture) {
 	l := f.lessonOf("Ming")
-	queued := f.segment(l, 0)
-	rounds := map[uuid.UUID]int64{queued.ID: f.round(queued)}
-	busy := f.segment(l, 1)
-	rounds[busy.ID] = f.round(busy)
+	queued, busy, again, other := f.segment(l, 0), f.segment(l, 1), f.segment(l, 2), f.segment(l, 3)
 	f.begin(busy, "one")
-	again := f.segment(l, 2)
-	rounds[again.ID] = f.round(again)
-	f.begin(again, "one")
-	f.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up",
-		ErrorCode: "code", Attempts: 1})
-	for _, g := range []feedback.Segment{queued, busy, again} {
-		got, err := f.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "code", "given up", true, f.tick())
-		require.NoError(t, err)
-		require.Equal(t, feedback.SegmentFailed, got.State)
-		require.Equal(t, "given up", got.Error)
-		require.Equal(t, "code", got.ErrorCode)
+	for _, g := range []feedback.Segment{again, other} {
+		f.begin(g, "one")
+		f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "no answer",
+			ErrorCode: "lost", Attempts: 1})
 	}
-	earlier := f.segment(l, 3)
-	f.begin(earlier, "one")
-	f.end(earlier, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", Attempts: 1})
-	before, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
-	require.NoError(t, err)
+	cancel := func(g feedback.Segment) feedback.Segment {
+		g, err := f.Store.FailTranscription(t.Context(), g.ID, anyRound, "code", "cancelled", false, f.tick())
+		require.NoError(t, err)
+		return g
+	}
 	for _, c := range []struct {
-		message string
-		keep    bool
-		want    string
-	}{{"given up", true, "busy"}, {"cancelled", false, "busy"}} {
-		got, err := f.Store.FailTranscription(t.Context(), earlier.ID, anyRound, "code", c.message, c.keep, f.tick())
-		require.NoError(t, err)
-		require.Equal(t, c.want, got.Error, "a failed segment is left as it is")
+		segment    feedback.Segment
+		code, text string
+	}{{queued, "code", "given up"}, {busy, "code", "given up"}, {again, "lost", "no answer"}} {
+		before := f.whole(l.SessionID)
+		failed := f.giveUp(c.segment, anyRound)
+		require.Equal(t, []any{feedback.SegmentFailed, c.code, c.text},
+			[]any{failed.State, failed.ErrorCode, failed.Error})
+		require.Equal(t, failed, cancel(c.segment), "a failed segment is left as it is")
+		require.Equal(t, before.Revision+1, f.whole(l.SessionID).Revision, "the second call changes nothing")
 	}
-	after, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
-	require.NoError(t, err)
-	require.Equal(t, before.Revision+1, after.Revision, "the second call changes nothing")
-	other := f.segment(l, 4)
-	f.begin(other, "one")
-	f.end(other, "one",
-		feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", ErrorCode: "busy", Attempts: 1})
-	got, err := f.Store.FailTranscription(t.Context(), other.ID, anyRound, "code", "cancelled", false, f.tick())
-	require.NoError(t, err)
-	require.Equal(t, "cancelled", got.Error)
-	require.Equal(t, "code", got.ErrorCode)
-	_, err = f.Store.FinishTranscription(t.Context(), busy.ID, "one",
-		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
-	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "code", "given up", true, f.tick())
+	got := cancel(other)
+	require.Equal(t, []string{"code", "cancelled"}, []string{got.ErrorCode, got.Error})
+	require.ErrorIs(t, f.late(busy, "one"), feedback.ErrSuperseded)
+	_, err := f.Store.FailTranscription(t.Context(), newID(), 1, "code", "given up", true, f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
@@ -151,25 +131,20 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	second := f.round(g)
 	stays := func(want feedback.Segment) {
-		got, err := f.Store.FailTranscription(t.Context(), g.ID, first, "code", "given up", true, f.tick())
-		require.NoError(t, err)
-		require.Equal(t, want, got)
+		t.Helper()
+		require.Equal(t, want, f.giveUp(g, first))
 	}
-	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
-	require.NoError(t, err)
-	stays(got)
+	stays(f.get(g))
 	_, err = f.Store.StartTranscription(t.Context(), g.ID, first, "late", 1, f.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded, "the task of the first round runs again")
 	stays(f.begin(g, "two"))
 	stays(f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "broke off",
 		Attempts: 1}))
-	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "code", "given up", true, f.tick())
-	require.NoError(t, err)
-	require.Equal(t, feedback.SegmentFailed, got.State)
+	require.Equal(t, feedback.SegmentFailed, f.giveUp(g, second).State)
 
 	_, err = f.Store.StartTranscription(t.Context(), g.ID, first, "late", 1, f.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded, "the task of the first round runs again")
-	got, err = f.Store.StartTranscription(t.Context(), g.ID, second, "three", 1, f.tick())
+	got, err := f.Store.StartTranscription(t.Context(), g.ID, second, "three", 1, f.tick())
 	require.NoError(t, err, "the newest task runs again")
 	require.Equal(t, feedback.SegmentTranscribing, got.State)
 	require.Empty(t, got.Error)
@@ -193,9 +168,7 @@ func transcriptionStuck(t *testing.T, f *fixture) {
 	require.Equal(t, stuck.ID, got[0].ID)
 	require.Equal(t, feedback.SegmentQueued, got[0].State)
 	f.round(stuck)
-	_, err = f.Store.FinishTranscription(t.Context(), stuck.ID, "one",
-		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
-	require.ErrorIs(t, err, feedback.ErrSuperseded)
+	require.ErrorIs(t, f.late(stuck, "one"), feedback.ErrSuperseded)
 	_, err = f.Store.StartTranscription(t.Context(), queued.ID, anyRound, "two", 1, f.tick())
 	require.NoError(t, err)
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,11 +21,8 @@ func usageDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // Usage implements [feedback.Store].
 func (s *Store) Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (feedback.Usage, error) {
-	u, err := scanUsage(s.db.QueryRowContext(ctx,
-		`select `+usageColumns+` from feedback_usage where teacher_id = $1 and day = $2`, teacher, usageDay(at)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return feedback.Usage{}, nil
-	}
+	u, err := one(ctx, s.db, nil, scanUsage,
+		`select `+usageColumns+` from feedback_usage where teacher_id = $1 and day = $2`, teacher, usageDay(at))
 	return u, wrap("read usage", err)
 }
 

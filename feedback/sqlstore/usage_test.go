@@ -61,8 +61,7 @@ func textCounted(t *testing.T, f *fixture) {
 		require.Equal(t, bytes, after.TextBytes-before.TextBytes, what)
 		require.Equal(t, rows, after.TextRows-before.TextRows, what)
 	}
-	record := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31", Content: "课",
-		CreatedAt: f.now}
+	record := f.newRecord(p, "课", uuid.Nil)
 	ctx, key := t.Context(), &feedback.IdempotencyKey{Key: "k", UsedAt: f.now, ExpiredAt: f.now.Add(-time.Hour)}
 	insert := func() error {
 		record.ID = newID()

@@ -28,7 +28,7 @@ func teacherWords(ctx context.Context, q querier, teacher uuid.UUID) ([]string, 
 func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "save words", func(ctx context.Context, tx *sql.Tx) error {
 		bytes := int64(len(strings.Join(words, "")))
-		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{TextBytes: bytes}, at); err != nil { // as lockWords
+		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{TextBytes: bytes}, at); err != nil { // as in UseWords
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `delete from feedback_words where teacher_id = $1`, teacher); err != nil {
@@ -41,18 +41,13 @@ func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string
 // UseWords implements [feedback.Store].
 func (s *Store) UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "use words", func(ctx context.Context, tx *sql.Tx) error {
-		if err := lockWords(ctx, tx, teacher, at); err != nil {
+		// The row of the usage serializes changes of a teacher's words: those that another transaction has
+		// inserted and not committed cannot be locked.
+		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{}, at); err != nil {
 			return err
 		}
 		return useWords(ctx, tx, teacher, words, at)
 	})
-}
-
-// lockWords serializes changes of a teacher's words until the transaction ends. Words that another
-// transaction has inserted and not committed cannot be locked, so it is the row of the usage.
-func lockWords(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, at time.Time) error {
-	_, err := addUsage(ctx, tx, teacher, feedback.Usage{}, at)
-	return err
 }
 
 // useWords adds words, each as used a microsecond before the previous one, which keeps their order,

@@ -152,18 +152,25 @@ func (h *hasher) sum() []byte {
 	return h.hash.Sum(nil)
 }
 
-// Type returns the type of an upload, and whether it is raw samples, to be kept with a header
-// before them. It fails with [feedback.ErrAudioType].
-func (r Received) Type(pcm *feedback.PCM, converted bool) (kind audiotype.Type, raw bool, err error) {
+// Accept returns the type of an upload and a new key for it, and whether it is raw samples, to be
+// kept with a header before them. It fails with [feedback.ErrAudioType].
+func (s *Staged) Accept(pcm *feedback.PCM, converted bool) (_ feedback.KeptAudio, raw bool, err error) {
+	if s.File == nil {
+		return feedback.KeptAudio{}, false, errors.New("keep an upload: already kept or discarded")
+	}
 	detect := audiotype.Detect
 	if pcm != nil {
 		detect = audiotype.DetectInSamples
 	}
-	kind, known := detect(r.Head)
+	kind, known := detect(s.Head)
 	if raw = !known && pcm != nil; raw {
 		kind = audiotype.WAV()
 	}
-	return kind, raw, kind.Check(converted)
+	if err := kind.Check(converted); err != nil {
+		return feedback.KeptAudio{}, false, err
+	}
+	key, err := newKey(kind.Extension)
+	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, raw, err
 }
 
 // StorageError is the failure of an operation of a store: [feedback.ErrStorageFull] if a disk or a
@@ -185,11 +192,11 @@ func Full(cause error) error {
 // keys look like "3f/0192f1c5-….mp3": one of 256 directories, a UUID, an extension.
 var keys = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[a-z0-9]{2,4}$`)
 
-// IsKey reports whether a string looks like a key that [NewKey] returns. Others are not audio.
+// IsKey reports whether a string looks like a key that newKey returns. Others are not audio.
 func IsKey(s string) bool { return keys.MatchString(s) }
 
-// NewKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.
-func NewKey(extension string) (string, error) {
+// newKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.
+func newKey(extension string) (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return "", err
