@@ -276,7 +276,7 @@ func TestTextOfADayIsLimited(t *testing.T) {
 			in := feedback.RecordInput{ProfileID: p.ID, Date: "2026-05-31", Content: "good"}
 			r, _, err := e.CreateRecord(ctx, e.teacher, in)
 			require.NoError(t, err)
-			text := "more"
+			edit := feedback.SessionEdit{FeedbackText: new("more")}
 			_, _, another := e.CreateRecord(ctx, e.teacher, in)
 			for what, err := range map[string]error{
 				"a record":       another,
@@ -285,7 +285,7 @@ func TestTextOfADayIsLimited(t *testing.T) {
 				"a lesson":       errorOf(e.StartLesson(ctx, e.teacher, s.ID)),
 				"words":          errorOf(e.SaveWords(ctx, e.teacher, []string{"Ada"})),
 				"defaults":       e.SaveDefaults(ctx, e.teacher, feedback.Defaults{LessonDurationMinutes: 1}),
-				"a session text": errorOf(e.EditSession(ctx, e.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text})),
+				"a session text": errorOf(e.EditSession(ctx, e.teacher, s.ID, edit)),
 				"a summary":      errorOf(e.Generate(ctx, e.teacher, s.ID, nil)),
 			} {
 				t.Log(what)

@@ -10,7 +10,8 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// A process that dies leaves the task of the transcriber to its successor, which does not pay again.
+// A process that dies leaves the task of the transcriber to its successor, which does not pay
+// again.
 func TestRestartResumesTheTaskOfTheRecognizer(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -80,7 +80,8 @@ func TestSuspectRecordingRunsAlone(t *testing.T) {
 		var wait sync.WaitGroup
 		for i, task := range tasks {
 			wait.Go(func() {
-				assert.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: strconv.Itoa(i), Number: 1}))
+				attempt := feedback.Attempt{LeaseToken: strconv.Itoa(i), Number: 1}
+				assert.NoError(t, e.RunTask(t.Context(), task, attempt))
 			})
 		}
 		wait.Wait()

@@ -38,12 +38,12 @@ func sessionsBounded(t *testing.T, f *fixture) {
 	require.Equal(t, feedback.SegmentCounts{Total: 3, Transcribed: 3}, large.Counts)
 	require.False(t, old.Truncated)
 
-	text := "saved"
 	active, err := f.Store.ActiveSession(t.Context(), f.teacher, s.ProfileID)
 	require.NoError(t, err)
 	opened, _, err := f.Store.OpenSession(t.Context(), f.newSession(feedback.Profile{ID: s.ProfileID}))
 	require.NoError(t, err)
-	edited, err := f.Store.EditSession(t.Context(), f.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text}, f.tick())
+	edit := feedback.SessionEdit{FeedbackText: new("saved")}
+	edited, err := f.Store.EditSession(t.Context(), f.teacher, s.ID, edit, f.tick())
 	require.NoError(t, err)
 	for name, got := range map[string]feedback.Session{
 		"Session": f.whole(s.ID), "ActiveSession": active, "OpenSession": opened, "EditSession": edited,

@@ -130,7 +130,9 @@ func TestASessionIsOpenedWhileAnotherIsCompletedOrDeleted(t *testing.T) {
 			require.NoError(t, err)
 			others := stdlib.OpenDB(*config)
 			defer others.Close()
-			f := newFixture(t, others, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(others, o) })
+			f := newFixture(t, others, func(o sqlstore.Outbox) *sqlstore.Store {
+				return sqlstore.NewPostgres(others, o)
+			})
 			p := f.profile("Ming")
 			open := f.session(p)
 			config.Tracer = &afterQuery{text: "insert into feedback_sessions", do: func() {

@@ -41,8 +41,8 @@ func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string
 // UseWords implements [feedback.Store].
 func (s *Store) UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "use words", func(ctx context.Context, tx *sql.Tx) error {
-		// The row of the usage serializes changes of a teacher's words: those that another transaction has
-		// inserted and not committed cannot be locked.
+		// The row of the usage serializes changes of a teacher's words: those that another
+		// transaction has inserted and not committed cannot be locked.
 		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{}, at); err != nil {
 			return err
 		}
