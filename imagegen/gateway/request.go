@@ -178,7 +178,7 @@ func (r *reading) Read(p []byte) (int, error) {
 
 // unreadable is the failure of a body that broke off or is too large.
 func unreadable(err error) *failure {
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return problem(413, "too_large", fmt.Sprintf("the body has more than %d bytes", large.Limit))
 	}
 	return problem(400, "unreadable", "the body is incomplete or malformed")
