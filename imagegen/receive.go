@@ -35,7 +35,7 @@ func (c *call) receive(
 	ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int,
 ) (*received, *Error) {
 	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, limit)
-	defer body.stop()
+	defer body.timer.Stop()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, c.refused(resp, body, op, taskID)
 	}
@@ -226,8 +226,6 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (b *bodyReader) stop() { b.timer.Stop() }
 
 // timeLimit replaces err by its real cause when that is the end of the caller's context, or of ctx,
 // which has the given limit.

@@ -36,7 +36,7 @@ func (r *Request) LogValue() slog.Value {
 		slog.Int("prompt_bytes", len(r.Prompt)), slog.Int("references", len(r.References)))
 }
 
-// notToken reports whether a header cannot contain c in a key.
+// notToken reports whether c does not belong into a header as part of a key or media type.
 func notToken(c rune) bool { return c <= ' ' || c >= 0x7f }
 
 func (r *Request) check() error {
