@@ -23,19 +23,12 @@ func fox() *imagegen.Request {
 	return &imagegen.Request{Prompt: "a red fox", Size: "16:9"}
 }
 
-func size(t *testing.T, data []byte) (w, h int) {
-	t.Helper()
-	c, err := png.DecodeConfig(bytes.NewReader(data))
-	require.NoError(t, err)
-	return c.Width, c.Height
-}
-
 // Every size and every mode, on both endpoints.
 func TestGenerateStoresImages(t *testing.T) {
 	t.Parallel()
 	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async",
 		imagegentest.ByURL: "url"} {
-		for ratio := range imagegen.Ratios() {
+		for _, ratio := range imagegen.Ratios() {
 			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")),
 				imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
 				synctestRun(t, name+string(ratio)+map[bool]string{true: " edit"}[refs != nil], func(t *testing.T) {
@@ -46,12 +39,13 @@ func TestGenerateStoresImages(t *testing.T) {
 					require.NoError(t, err)
 					require.Len(t, r.Images, 3)
 					for i, info := range r.Images {
-						w, h := size(t, images.Get(i))
-						require.Equal(t, [2]int{w, h}, [2]int{info.Width, info.Height})
+						c, err := png.DecodeConfig(bytes.NewReader(images.Get(i)))
+						require.NoError(t, err)
+						require.Equal(t, [2]int{c.Width, c.Height}, [2]int{info.Width, info.Height})
 						require.Equal(t, "image/png", info.Type)
 						require.Equal(t, int64(len(images.Get(i))), info.Size)
 						_, _, cw, ch := ratio.Crop(64, 64)
-						require.Equal(t, [2]int{cw, ch}, [2]int{w, h})
+						require.Equal(t, [2]int{cw, ch}, [2]int{c.Width, c.Height})
 					}
 					require.Equal(t, mode == imagegentest.Async, r.TaskID != "")
 					require.Equal(t, 1, r.Attempts)

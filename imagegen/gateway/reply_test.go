@@ -72,17 +72,15 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 				require.Equal(t, strings.ToUpper(method), got.Header().Get("Allow"))
 			}
 		}
-		var sizes []string
-		for r := range imagegen.Ratios() {
-			sizes = append(sizes, string(r))
-		}
 		var doc struct {
 			Paths map[string]map[string]struct {
 				RequestBody struct {
 					Content map[string]struct {
 						Schema struct {
 							Properties struct {
-								Size struct{ AnyOf []struct{ Enum []string } }
+								Size struct {
+									AnyOf []struct{ Enum []imagegen.Ratio }
+								}
 							}
 						}
 					}
@@ -91,7 +89,7 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(a.Body.Bytes(), &doc))
 		for path, kind := range map[string]string{generations: "application/json", edits: "multipart/form-data"} {
-			require.Equal(t, sizes,
+			require.Equal(t, imagegen.Ratios(),
 				doc.Paths[path]["post"].RequestBody.Content[kind].Schema.Properties.Size.AnyOf[0].Enum, path)
 		}
 		for _, ref := range strings.Split(a.Body.String(), `"$ref": "#/components/schemas/`)[1:] {

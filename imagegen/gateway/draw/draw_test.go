@@ -16,7 +16,7 @@ import (
 
 func TestPicturesHaveTheRequestedRatio(t *testing.T) {
 	t.Parallel()
-	for ratio := range imagegen.Ratios() {
+	for _, ratio := range imagegen.Ratios() {
 		images := imagegen.Memory()
 		r, err := draw.Generator{LongEdge: 320}.Generate(t.Context(), &imagegen.Request{Prompt: "x", Size: ratio},
 			images)
