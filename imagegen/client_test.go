@@ -75,6 +75,14 @@ func synctestRun(t *testing.T, name string, f func(t *testing.T)) {
 	})
 }
 
+// errorOf returns the error of type E in err.
+func errorOf[E error](t *testing.T, err error) E {
+	t.Helper()
+	var e E
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
 func TestAbsentParametersAreAbsent(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
@@ -124,8 +132,7 @@ func TestErrorContainsTheServicesError(t *testing.T) {
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Status(400, 0))
 	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
-	var e *imagegen.Error
-	require.ErrorAs(t, err, &e)
+	e := errorOf[*imagegen.Error](t, err)
 	require.Equal(t, []any{400, "scripted", "scripted_error", "scripted status 400", "req-error"},
 		[]any{e.Status, e.Code, e.Type, e.Message, e.RequestID})
 }
@@ -196,8 +203,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 	} {
 		_, err := client.Generate(t.Context(), test.req, test.sink)
 		require.ErrorIs(t, err, imagegen.ErrInvalidRequest, name)
-		var e *imagegen.Error
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.Error](t, err)
 		require.False(t, e.MayHaveRun)
 	}
 	require.Zero(t, fake.Counts().Requests)

@@ -112,8 +112,7 @@ func TestFetchingResults(t *testing.T) {
 			n++
 			return &http.Response{StatusCode: 410}
 		})
-		var e *imagegen.Error
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.Error](t, err)
 		require.Equal(t, 410, e.Status)
 		require.True(t, e.MayHaveRun)
 		require.Equal(t, 1, n)

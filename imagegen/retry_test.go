@@ -93,8 +93,7 @@ func TestRetryTable(t *testing.T) {
 				r, err := fake.Client(test.edit).Generate(t.Context(), req, imagegen.Dir(dir, "fox{ext}"))
 				got := want{generations: fake.Counts().Generations, failed: err != nil}
 				if err != nil {
-					var e *imagegen.Error
-					require.ErrorAs(t, err, &e)
+					e := errorOf[*imagegen.Error](t, err)
 					got.attempts, got.mayHaveRun = e.Attempts, e.MayHaveRun
 					require.NotContains(t, err.Error(), imagegentest.APIKey)
 				} else {
@@ -136,8 +135,7 @@ func TestFaultsOfTheHandshake(t *testing.T) {
 		client, err := imagegen.New(imagegen.Config{BaseURL: address, Retry: imagegen.Retry{Max: 1}})
 		require.NoError(t, err)
 		_, err = client.Generate(t.Context(), fox(), imagegen.Memory())
-		var e *imagegen.Error
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.Error](t, err)
 		require.Equal(t, attempts == 1, e.Permanent())
 		require.False(t, e.MayHaveRun)
 		require.Equal(t, attempts, e.Attempts)

@@ -106,8 +106,7 @@ func TestSinkFailureLosesOneImageOnly(t *testing.T) {
 			sink := &faultySink{Sink: images, at: name}
 			r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, sink)
 			require.ErrorIs(t, err, errDisk, name)
-			var p *imagegen.PartialError
-			require.ErrorAs(t, err, &p)
+			errorOf[*imagegen.PartialError](t, err)
 			require.Len(t, r.Images, 2)
 			require.Nil(t, images.Get(1))
 			require.NotEmpty(t, images.Get(2))
