@@ -114,8 +114,8 @@ type answer struct {
 // done.
 func interpret(meta []byte) (answer, error) {
 	var d document
-	var mismatch *json.UnmarshalTypeError // of some member; the others have been decoded
-	if err := json.Unmarshal(meta, &d); err != nil && !errors.As(err, &mismatch) {
+	err := json.Unmarshal(meta, &d)
+	if _, mismatch := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mismatch {
 		return answer{}, fmt.Errorf("%w: %w", errSyntax, err)
 	}
 	var one item

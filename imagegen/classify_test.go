@@ -117,8 +117,7 @@ func isTask(id string) check {
 
 func isError(text string) check {
 	return func(t *testing.T, r *imagegen.Result, err error) {
-		var e *imagegen.Error
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.Error](t, err)
 		require.ErrorContains(t, err, text)
 		require.True(t, e.MayHaveRun)
 		require.Nil(t, r)
@@ -127,8 +126,7 @@ func isError(text string) check {
 
 func isFailed(id, message string) check {
 	return func(t *testing.T, r *imagegen.Result, err error) {
-		var e *imagegen.TaskError
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.TaskError](t, err)
 		require.Equal(t, imagegen.TaskError{ID: id, Message: message}, *e)
 	}
 }
@@ -139,8 +137,7 @@ func isNothing(t *testing.T, r *imagegen.Result, err error) {
 
 func isPartial(text string) check {
 	return func(t *testing.T, r *imagegen.Result, err error) {
-		var p *imagegen.PartialError
-		require.ErrorAs(t, err, &p)
+		p := errorOf[*imagegen.PartialError](t, err)
 		require.ErrorContains(t, p.Failed[1], text)
 		require.Len(t, r.Images, 1)
 	}

@@ -23,19 +23,12 @@ func fox() *imagegen.Request {
 	return &imagegen.Request{Prompt: "a red fox", Size: "16:9"}
 }
 
-func size(t *testing.T, data []byte) (w, h int) {
-	t.Helper()
-	c, err := png.DecodeConfig(bytes.NewReader(data))
-	require.NoError(t, err)
-	return c.Width, c.Height
-}
-
 // Every size and every mode, on both endpoints.
 func TestGenerateStoresImages(t *testing.T) {
 	t.Parallel()
 	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async",
 		imagegentest.ByURL: "url"} {
-		for ratio := range imagegen.Ratios() {
+		for _, ratio := range imagegen.Ratios() {
 			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")),
 				imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
 				synctestRun(t, name+string(ratio)+map[bool]string{true: " edit"}[refs != nil], func(t *testing.T) {
@@ -46,12 +39,13 @@ func TestGenerateStoresImages(t *testing.T) {
 					require.NoError(t, err)
 					require.Len(t, r.Images, 3)
 					for i, info := range r.Images {
-						w, h := size(t, images.Get(i))
-						require.Equal(t, [2]int{w, h}, [2]int{info.Width, info.Height})
+						c, err := png.DecodeConfig(bytes.NewReader(images.Get(i)))
+						require.NoError(t, err)
+						require.Equal(t, [2]int{c.Width, c.Height}, [2]int{info.Width, info.Height})
 						require.Equal(t, "image/png", info.Type)
 						require.Equal(t, int64(len(images.Get(i))), info.Size)
 						_, _, cw, ch := ratio.Crop(64, 64)
-						require.Equal(t, [2]int{cw, ch}, [2]int{w, h})
+						require.Equal(t, [2]int{cw, ch}, [2]int{c.Width, c.Height})
 					}
 					require.Equal(t, mode == imagegentest.Async, r.TaskID != "")
 					require.Equal(t, 1, r.Attempts)
@@ -79,6 +73,14 @@ func synctestRun(t *testing.T, name string, f func(t *testing.T)) {
 		t.Parallel()
 		synctest.Test(t, f)
 	})
+}
+
+// errorOf returns the error of type E in err.
+func errorOf[E error](t *testing.T, err error) E {
+	t.Helper()
+	var e E
+	require.ErrorAs(t, err, &e)
+	return e
 }
 
 func TestAbsentParametersAreAbsent(t *testing.T) {
@@ -130,8 +132,7 @@ func TestErrorContainsTheServicesError(t *testing.T) {
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Status(400, 0))
 	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
-	var e *imagegen.Error
-	require.ErrorAs(t, err, &e)
+	e := errorOf[*imagegen.Error](t, err)
 	require.Equal(t, []any{400, "scripted", "scripted_error", "scripted status 400", "req-error"},
 		[]any{e.Status, e.Code, e.Type, e.Message, e.RequestID})
 }
@@ -202,8 +203,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 	} {
 		_, err := client.Generate(t.Context(), test.req, test.sink)
 		require.ErrorIs(t, err, imagegen.ErrInvalidRequest, name)
-		var e *imagegen.Error
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.Error](t, err)
 		require.False(t, e.MayHaveRun)
 	}
 	require.Zero(t, fake.Counts().Requests)

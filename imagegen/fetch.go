@@ -71,10 +71,7 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	in := c.incoming(ctx, sink, info)
 	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
 	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, c.config.Timeout)
-	defer body.stop()
-	if resp.ContentLength > c.left {
-		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.left))
-	}
+	defer body.timer.Stop()
 	_, err = io.CopyBuffer(in, body, make([]byte, scanBuffer))
 	in.finish(err)
 	if err := in.commit(); err != nil {

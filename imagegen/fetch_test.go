@@ -69,11 +69,13 @@ func TestFetchingResults(t *testing.T) {
 		n := 0
 		r, err := fetched(t, "http://cdn.example/x.png?sig=secret", func(*http.Request) *http.Response {
 			if n++; n < 3 {
-				return &http.Response{StatusCode: 200, ContentLength: 100, Body: body(string(pngHead[:9]) + "cut")}
+				cut := io.MultiReader(bytes.NewReader(pngHead), iotest.ErrReader(io.ErrUnexpectedEOF))
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(cut)}
 			}
-			return &http.Response{StatusCode: 200, ContentLength: -1, Body: body(string(pngHead))}
+			return &http.Response{StatusCode: 200, Body: body(string(pngHead))}
 		})
 		require.NoError(t, err)
+		require.Equal(t, 3, n)
 		require.Equal(t, "http://cdn.example/x.png?…", r.Images[0].URL)
 	})
 	synctestRun(t, "a writer takes no second try, and the error is that of the first", func(t *testing.T) {
@@ -110,8 +112,7 @@ func TestFetchingResults(t *testing.T) {
 			n++
 			return &http.Response{StatusCode: 410}
 		})
-		var e *imagegen.Error
-		require.ErrorAs(t, err, &e)
+		e := errorOf[*imagegen.Error](t, err)
 		require.Equal(t, 410, e.Status)
 		require.True(t, e.MayHaveRun)
 		require.Equal(t, 1, n)

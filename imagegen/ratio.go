@@ -2,7 +2,6 @@ package imagegen
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -16,22 +15,17 @@ type Ratio string
 
 const ratioTolerance = 0.01
 
-// Ratios yields the 13 ratios of the interface, in its order.
-func Ratios() iter.Seq[Ratio] {
-	return slices.Values([]Ratio{"1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "5:4", "4:5", "2:1", "1:2",
-		"21:9", "9:21"})
+// Ratios returns the 13 ratios of the interface, in its order.
+func Ratios() []Ratio {
+	return []Ratio{"1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "5:4", "4:5", "2:1", "1:2", "21:9", "9:21"}
 }
 
 // ParseRatio returns s as a Ratio if it is one of [Ratios]. Its error lists them.
 func ParseRatio(s string) (Ratio, error) {
-	var all []string
-	for r := range Ratios() {
-		if s == string(r) {
-			return r, nil
-		}
-		all = append(all, string(r))
+	if !slices.Contains(Ratios(), Ratio(s)) {
+		return "", fmt.Errorf("unsupported size %q: use one of %s", s, strings.Trim(fmt.Sprint(Ratios()), "[]"))
 	}
-	return "", fmt.Errorf("unsupported size %q: use one of %s", s, strings.Join(all, " "))
+	return Ratio(s), nil
 }
 
 // NearestRatio returns the one of [Ratios] that differs least from an image of w by h pixels, by
@@ -41,7 +35,7 @@ func NearestRatio(w, h int) (nearest Ratio) {
 		return "1:1"
 	}
 	least := math.Inf(1)
-	for r := range Ratios() {
+	for _, r := range Ratios() {
 		a, b, _ := r.sides()
 		if d := math.Abs(math.Log(float64(w) / float64(h) * float64(b) / float64(a))); d < least {
 			nearest, least = r, d

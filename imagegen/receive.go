@@ -33,9 +33,9 @@ func (r *received) abort() {
 // skipped.
 func (c *call) receive(
 	ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int,
-) (*received, error) {
+) (*received, *Error) {
 	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, limit)
-	defer body.stop()
+	defer body.timer.Stop()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, c.refused(resp, body, op, taskID)
 	}
@@ -67,7 +67,7 @@ func (c *call) receive(
 
 // unreadable returns the error for a response that broke off or is malformed. Nothing of it has
 // been stored.
-func (c *call) unreadable(resp *http.Response, err error, op, taskID string, head []byte) error {
+func (c *call) unreadable(resp *http.Response, err error, op, taskID string, head []byte) *Error {
 	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID, Err: err,
 		MayHaveRun: taskID == ""}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -85,7 +85,7 @@ func (c *call) unreadable(resp *http.Response, err error, op, taskID string, hea
 }
 
 // refused returns the error for a response with another status than 2xx.
-func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) error {
+func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) *Error {
 	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID}
 	e.retryAfter = retryAfter(resp.Header)
 	unavailable := resp.StatusCode == http.StatusServiceUnavailable && e.retryAfter > 0
@@ -177,8 +177,7 @@ func (c *call) collect(
 		return partial
 	}
 	first := partial.Unwrap()[0]
-	var e *Error
-	if errors.As(first, &e) {
+	if e, ok := errors.AsType[*Error](first); ok {
 		e.MayHaveRun, e.Attempts = true, c.attempts
 		return first
 	}
@@ -227,8 +226,6 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (b *bodyReader) stop() { b.timer.Stop() }
 
 // timeLimit replaces err by its real cause when that is the end of the caller's context, or of ctx,
 // which has the given limit.

@@ -176,8 +176,7 @@ func (f attachment) detectType(ref Reference) (string, error) {
 		}
 		mediaType = DetectType(head)
 	}
-	unprintable := func(r rune) bool { return r <= ' ' || r >= 0x7f }
-	if !isImage(mediaType) || strings.ContainsFunc(mediaType, unprintable) {
+	if !isImage(mediaType) || strings.ContainsFunc(mediaType, notToken) {
 		return "", fmt.Errorf("%w: its type is %q", ErrNotImage, clean(mediaType, 100))
 	}
 	return mediaType, nil
@@ -214,10 +213,6 @@ func (c *call) tryReference(ctx context.Context, u *url.URL) (source, *Error) {
 			maxReferenceBytes))
 	}
 	src, err := buffer(io.LimitReader(resp.Body, maxReferenceBytes+1))
-	if err == nil && src.size < resp.ContentLength {
-		src.free()
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
 		return source{}, fetchError(u, err)
 	}

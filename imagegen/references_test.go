@@ -139,8 +139,7 @@ func TestReferenceThatShrinksWhileItIsSent(t *testing.T) {
 		})), imagegen.Memory())
 	require.ErrorContains(t, err, "shorter")
 	require.Zero(t, fake.Counts().Generations)
-	var e *imagegen.Error
-	require.ErrorAs(t, err, &e)
+	e := errorOf[*imagegen.Error](t, err)
 	require.False(t, e.MayHaveRun)
 	require.Equal(t, 1, e.Attempts)
 }

@@ -3,11 +3,8 @@ package imagegen
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"mime/multipart"
-	"strconv"
 	"strings"
 )
 
@@ -39,7 +36,7 @@ func (r *Request) LogValue() slog.Value {
 		slog.Int("prompt_bytes", len(r.Prompt)), slog.Int("references", len(r.References)))
 }
 
-// notToken reports whether a header cannot contain c in a key.
+// notToken reports whether c does not belong into a header as part of a key or media type.
 func notToken(c rune) bool { return c <= ' ' || c >= 0x7f }
 
 func (r *Request) check() error {
@@ -65,23 +62,12 @@ func (r *Request) check() error {
 }
 
 // json returns the body of a request without references.
-func (r *Request) json() ([]byte, error) {
-	return json.Marshal(struct {
+func (r *Request) json() []byte {
+	data, _ := json.Marshal(struct { // strings and a number do not fail
 		Model  string `json:"model"`
 		Prompt string `json:"prompt"`
 		N      int    `json:"n,omitempty"`
 		Size   Ratio  `json:"size,omitempty"`
 	}{cmp.Or(r.Model, DefaultModel), r.Prompt, r.N, r.Size})
-}
-
-// writeFields writes the fields of a form.
-func (r *Request) writeFields(w *multipart.Writer) error {
-	err := errors.Join(w.WriteField("model", cmp.Or(r.Model, DefaultModel)), w.WriteField("prompt", r.Prompt))
-	if r.N > 0 {
-		err = errors.Join(err, w.WriteField("n", strconv.Itoa(r.N)))
-	}
-	if r.Size != "" {
-		err = errors.Join(err, w.WriteField("size", string(r.Size)))
-	}
-	return err
+	return data
 }

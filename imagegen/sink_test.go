@@ -58,65 +58,59 @@ func TestDirShowsNoIncompleteFile(t *testing.T) {
 	require.Empty(t, names(t, dir))
 }
 
-// faultySink fails for the image with a given index.
+// faultySink fails for image 1, where at says.
 type faultySink struct {
 	imagegen.Sink
-	open, write, commit int // index of the image that fails there, -1 for none
-	aborted             []int
+	at      string
+	aborted int
 }
 
 type faultyBlob struct {
 	imagegen.Blob
-	s     *faultySink
-	index int
+	s *faultySink
 }
 
 var errDisk = errors.New("disk full")
 
 func (s *faultySink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
-	if info.Index == s.open {
+	b, err := s.Sink.Open(ctx, info)
+	switch {
+	case info.Index != 1:
+		return b, err
+	case s.at == "open":
 		return nil, errDisk
 	}
-	b, err := s.Sink.Open(ctx, info)
-	return &faultyBlob{b, s, info.Index}, err
+	return faultyBlob{b, s}, err
 }
 
-func (b *faultyBlob) Write(p []byte) (int, error) {
-	if b.index == b.s.write {
+func (b faultyBlob) Write(p []byte) (int, error) {
+	if b.s.at == "write" {
 		return 0, errDisk
 	}
 	return b.Blob.Write(p)
 }
 
-func (b *faultyBlob) Commit() error {
-	if b.index == b.s.commit {
-		return errDisk
-	}
-	return b.Blob.Commit()
-}
+func (b faultyBlob) Commit() error { return errDisk }
 
-func (b *faultyBlob) Abort() error {
-	b.s.aborted = append(b.s.aborted, b.index)
+func (b faultyBlob) Abort() error {
+	b.s.aborted++
 	return b.Blob.Abort()
 }
 
 func TestSinkFailureLosesOneImageOnly(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
-		for name, sink := range map[string]*faultySink{"open": {open: 1, write: -1, commit: -1},
-			"write":  {open: -1, write: 1, commit: -1},
-			"commit": {open: -1, write: -1, commit: 1}} {
+		for _, name := range []string{"open", "write", "commit"} {
 			fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
 			images := imagegen.Memory()
-			sink.Sink = images
+			sink := &faultySink{Sink: images, at: name}
 			r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, sink)
 			require.ErrorIs(t, err, errDisk, name)
-			var p *imagegen.PartialError
-			require.ErrorAs(t, err, &p)
+			errorOf[*imagegen.PartialError](t, err)
 			require.Len(t, r.Images, 2)
 			require.Nil(t, images.Get(1))
 			require.NotEmpty(t, images.Get(2))
-			require.Equal(t, name == "write", len(sink.aborted) == 1)
+			require.Equal(t, name == "write", sink.aborted == 1)
 			require.Equal(t, 1, fake.Counts().Generations)
 		}
 	}

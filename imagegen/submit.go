@@ -35,9 +35,9 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 		c.attempts++
 		c.event(Event{Kind: EventAttempt})
 		r, failure := c.attempt(ctx, p)
-		var e *Error
-		var resumable *WaitError // may wrap an Error from fetching images that are already paid
-		if failure == nil || r != nil || errors.As(failure, &resumable) || !errors.As(failure, &e) {
+		e, failed := errors.AsType[*Error](failure)
+		_, resumable := errors.AsType[*WaitError](failure) // wraps an Error of images that are already paid
+		if !failed || resumable || r != nil {
 			return r, failure
 		}
 		wait, retry := c.retry(e)
@@ -97,10 +97,7 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 	}
 	p.n = req.N
 	if len(req.References) == 0 {
-		data, err := req.json()
-		if err != nil {
-			return nil, nil, &Error{Op: p.op, Err: err}
-		}
+		data := req.json()
 		p.contentType, p.length = "application/json", int64(len(data))
 		p.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 		return p, func() {}, nil
@@ -109,11 +106,7 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newUpload(req, files)
-	if err != nil {
-		free()
-		return nil, nil, &Error{Op: p.op, Err: err}
-	}
+	u := newUpload(req, files)
 	p.contentType, p.length, p.open = u.contentType, u.length, u.open
 	return p, free, nil
 }
@@ -149,9 +142,9 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	resp, err := c.service.Do(req)
 	if err != nil {
 		e := &Error{Op: p.op, Err: timeLimit(parent, ctx, c.config.Timeout, cause(err))}
-		var unread referenceError
+		unread, isReference := errors.AsType[referenceError](err)
 		switch {
-		case errors.As(err, &unread):
+		case isReference:
 			e.Err = unread // the service cannot have received the whole request
 		case !sent.Load():
 			e.class, e.permanent = faultUnsent, isPermanent(err)
@@ -176,9 +169,9 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 // read turns the response to a request for images into stored images or a task. Fetching images by
 // URL is not part of the attempt: it uses parent and has its own limits.
 func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (*Result, error) {
-	got, err := c.receive(ctx, resp, p.op, "", c.config.Timeout, p.sink, p.n)
-	if err != nil {
-		return nil, err
+	got, failure := c.receive(ctx, resp, p.op, "", c.config.Timeout, p.sink, p.n)
+	if failure != nil {
+		return nil, failure
 	}
 	r := &Result{RequestID: c.requestID(resp), Attempts: c.attempts, Ambiguous: c.unsure, TaskID: got.id,
 		Usage: got.usage}
@@ -218,8 +211,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 
 // cause removes the method and URL that net/http adds to an error.
 func cause(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err
@@ -227,8 +219,7 @@ func cause(err error) error {
 
 // isPermanent reports whether a request failed for a reason that a retry does not change.
 func isPermanent(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError // the server does not speak TLS
-	return errors.As(err, &certificate) || errors.As(err, &record) ||
-		errors.Is(err, ErrBlockedAddress) || errors.Is(err, ErrTooLarge)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	return certificate || noTLS || errors.Is(err, ErrBlockedAddress) || errors.Is(err, ErrTooLarge)
 }

@@ -48,10 +48,9 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			return nil, c.stopWaiting(parent, id, nil)
 		}
 		pause = pollEvery + rand.N(pollEvery*2/3)
-		got, err := c.poll(ctx, id, sink)
-		var e *Error
+		got, e := c.poll(ctx, id, sink)
 		switch {
-		case err == nil:
+		case e == nil:
 			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
 				slog.String("state", clean(string(got.state), 64)))
@@ -60,19 +59,17 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 				return c.finish(parent, r, got, sink)
 			}
 		case ctx.Err() != nil:
-			return nil, c.stopWaiting(parent, id, err)
-		case errors.As(err, &e) && isFinal(e, c.config.FirstPoll > 0 && time.Since(began) < unknownTaskPeriod):
+			return nil, c.stopWaiting(parent, id, e)
+		case isFinal(e, c.config.FirstPoll > 0 && time.Since(began) < unknownTaskPeriod):
 			c.complete(e).MayHaveRun = true // of the task, not of the poll
 			if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 {
-				return nil, &WaitError{TaskID: id, Err: err}
+				return nil, &WaitError{TaskID: id, Err: e}
 			}
-			return nil, err
+			return nil, e
 		default:
-			if e != nil {
-				pause = max(pause, e.retryAfter)
-			}
-			c.event(Event{Kind: EventPoll, TaskID: id, Err: err})
-			c.log.LogAttrs(ctx, slog.LevelWarn, "poll failed", task, slog.Any("error", err))
+			pause = max(pause, e.retryAfter)
+			c.event(Event{Kind: EventPoll, TaskID: id, Err: e})
+			c.log.LogAttrs(ctx, slog.LevelWarn, "poll failed", task, slog.Any("error", e))
 		}
 	}
 }
@@ -87,9 +84,9 @@ func (c *call) finish(ctx context.Context, r *Result, got *received, sink Sink) 
 	var refresh func(context.Context) ([]item, error)
 	if id != "" {
 		refresh = func(ctx context.Context) ([]item, error) {
-			again, err := c.poll(ctx, id, nil)
-			if err != nil {
-				return nil, err
+			again, e := c.poll(ctx, id, nil)
+			if e != nil {
+				return nil, e
 			}
 			return again.answer.images, nil
 		}
@@ -133,7 +130,7 @@ func (c *call) stopWaiting(parent context.Context, id string, last error) error 
 }
 
 // poll asks for the state of a task once.
-func (c *call) poll(parent context.Context, id string, sink Sink) (*received, error) {
+func (c *call) poll(parent context.Context, id string, sink Sink) (*received, *Error) {
 	limit := pollTimeout
 	if sink != nil {
 		limit = c.config.Timeout // the response may contain images; until its first byte the limit is pollTimeout
@@ -160,9 +157,9 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, er
 		return nil, &Error{Op: "poll", TaskID: id, Err: err, permanent: isPermanent(err)}
 	}
 	defer resp.Body.Close()
-	got, err := c.receive(ctx, resp, "poll", id, limit, sink, 0)
-	if err != nil {
-		return nil, err
+	got, failure := c.receive(ctx, resp, "poll", id, limit, sink, 0)
+	if failure != nil {
+		return nil, failure
 	}
 	switch got.shape {
 	case shapeImages:

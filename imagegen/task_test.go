@@ -58,8 +58,7 @@ func TestPollsThatEndTheWaiting(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
 			fake.Script(imagegentest.Polls(code))
 			_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
-			var e *imagegen.Error
-			require.ErrorAs(t, err, &e)
+			e := errorOf[*imagegen.Error](t, err)
 			require.Equal(t, code, e.Status)
 			require.NotEmpty(t, e.TaskID)
 			require.True(t, e.MayHaveRun, "the task was submitted")
@@ -82,8 +81,7 @@ func TestTaskOutcomes(t *testing.T) {
 	synctestRun(t, "stuck ends at the limit and can be resumed", func(t *testing.T) {
 		began := time.Now()
 		fake, _, err := run(t, imagegentest.Stuck())
-		var w *imagegen.WaitError
-		require.ErrorAs(t, err, &w)
+		w := errorOf[*imagegen.WaitError](t, err)
 		require.NotEmpty(t, w.TaskID)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.InDelta(t, 30*time.Minute, time.Since(began), float64(time.Second))
@@ -115,14 +113,12 @@ func TestTasksThatEndedAreNotResumable(t *testing.T) {
 			var w *imagegen.WaitError
 			require.NotErrorAs(t, err, &w)
 			if message != "" {
-				var failed *imagegen.TaskError
-				require.ErrorAs(t, err, &failed)
+				failed := errorOf[*imagegen.TaskError](t, err)
 				require.Equal(t, imagegen.TaskError{ID: "t", Message: message}, *failed)
 				return
 			}
 			require.ErrorIs(t, err, imagegen.ErrNoImages)
-			var e *imagegen.Error
-			require.ErrorAs(t, err, &e)
+			e := errorOf[*imagegen.Error](t, err)
 			require.Equal(t, []any{"filtered", true, true, 1},
 				[]any{e.Message, e.MayHaveRun, e.Permanent(), e.Attempts})
 		})
@@ -165,8 +161,7 @@ func TestCanceledWaitIsResumedByAnotherClient(t *testing.T) {
 		defer cancel()
 		_, err := fake.Client(nil).Generate(ctx, fox(), imagegen.Memory())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		var w *imagegen.WaitError
-		require.ErrorAs(t, err, &w)
+		w := errorOf[*imagegen.WaitError](t, err)
 
 		time.Sleep(time.Minute)
 		resumed := time.Now()
@@ -186,8 +181,7 @@ func TestWaitForAnUnknownTaskEndsAtOnce(t *testing.T) {
 	fake := imagegentest.New(t, imagegentest.Options{})
 	client := fake.Client(func(c *imagegen.Config) { c.FirstPoll = -1 })
 	_, err := client.Wait(t.Context(), "../odd?id", imagegen.Memory())
-	var e *imagegen.Error
-	require.ErrorAs(t, err, &e)
+	e := errorOf[*imagegen.Error](t, err)
 	require.Equal(t, http.StatusNotFound, e.Status)
 	require.True(t, e.Permanent())
 }

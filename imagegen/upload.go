@@ -2,11 +2,13 @@ package imagegen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/textproto"
+	"strconv"
 	"strings"
 )
 
@@ -30,29 +32,30 @@ type attachment struct {
 	name, mediaType string
 }
 
-func newUpload(req *Request, files []attachment) (*upload, error) {
-	var buf bytes.Buffer
+func newUpload(req *Request, files []attachment) *upload {
+	var buf bytes.Buffer // writing to it does not fail
 	w := multipart.NewWriter(&buf)
 	u := &upload{contentType: w.FormDataContentType()}
-	if err := req.writeFields(w); err != nil {
-		return nil, err
+	_ = w.WriteField("model", cmp.Or(req.Model, DefaultModel))
+	_ = w.WriteField("prompt", req.Prompt)
+	if req.N > 0 {
+		_ = w.WriteField("n", strconv.Itoa(req.N))
+	}
+	if req.Size != "" {
+		_ = w.WriteField("size", string(req.Size))
 	}
 	for i := range files {
 		name := strings.ReplaceAll(files[i].name, `"`, "_")
 		header := textproto.MIMEHeader{}
 		header.Set("Content-Disposition", `form-data; name="image[]"; filename="`+name+`"`)
 		header.Set("Content-Type", files[i].mediaType)
-		if _, err := w.CreatePart(header); err != nil {
-			return nil, err
-		}
+		_, _ = w.CreatePart(header)
 		u.add(&buf, &files[i].source)
 		u.length += files[i].size
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
+	_ = w.Close()
 	u.add(&buf, nil)
-	return u, nil
+	return u
 }
 
 func (u *upload) add(head *bytes.Buffer, src *source) {

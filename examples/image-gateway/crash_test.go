@@ -31,17 +31,22 @@ func TestMain(m *testing.M) {
 }
 
 // startProcess runs the program in a process of its own, and returns its address and a function
-// that kills it.
-func startProcess(t *testing.T, args ...string) (address string, kill func()) {
+// that kills it. If it is not killed, it must end by itself when it is interrupted.
+func startProcess(t *testing.T, keys string, args ...string) (address string, kill func()) {
 	t.Helper()
 	p := exec.Command(os.Args[0], append([]string{"-addr", "127.0.0.1:0"}, args...)...)
 	p.Env = append(os.Environ(), "IMAGE_GATEWAY_TEST_PROCESS=1", "IMAGE_API_KEY="+imagegentest.APIKey,
-		"IMAGE_GATEWAY_SECRET=secret")
+		"IMAGE_GATEWAY_KEYS="+keys, "IMAGE_GATEWAY_SECRET=secret")
 	stderr, err := p.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())
 	kill = func() { _ = p.Process.Kill(); _ = p.Wait() }
-	t.Cleanup(kill)
+	t.Cleanup(func() {
+		if p.ProcessState == nil {
+			_ = p.Process.Signal(os.Interrupt)
+			require.NoError(t, p.Wait())
+		}
+	})
 	lines := bufio.NewReader(stderr)
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
@@ -93,7 +98,7 @@ func TestTasksSurviveKill(t *testing.T) {
 			service.Script(test.step)
 			dir := t.TempDir()
 			args := []string{"-mode", "async", "-data", dir, "-upstream", service.Listen()}
-			address, kill := startProcess(t, args...)
+			address, kill := startProcess(t, "", args...)
 			reference := imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n"))
 			request := &imagegen.Request{Prompt: "a red fox", References: []imagegen.Reference{reference}}
 			sent, err := clientOf(t, address).Submit(ctx, request, imagegen.Memory())
@@ -104,7 +109,7 @@ func TestTasksSurviveKill(t *testing.T) {
 			}, time.Minute, 10*time.Millisecond)
 			kill()
 
-			address, _ = startProcess(t, args...)
+			address, _ = startProcess(t, "", args...)
 			images := imagegen.Memory()
 			_, err = clientOf(t, address).Wait(ctx, sent.TaskID, images)
 			if test.fails == "" {
@@ -124,12 +129,12 @@ func TestDrawingsAreRepeatedAfterKill(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
-	address, kill := startProcess(t, "-mode", "async", "-data", dir, "-edge", "32", "-delay", "1h")
+	address, kill := startProcess(t, "", "-mode", "async", "-data", dir, "-edge", "32", "-delay", "1h")
 	request := &imagegen.Request{Prompt: "a red fox"}
 	sent, err := clientOf(t, address).Submit(ctx, request, imagegen.Memory())
 	require.NoError(t, err)
 	kill()
-	address, _ = startProcess(t, "-data", dir, "-edge", "32")
+	address, _ = startProcess(t, "", "-data", dir, "-edge", "32")
 	images := imagegen.Memory()
 	_, err = clientOf(t, address).Wait(ctx, sent.TaskID, images)
 	require.NoError(t, err)
@@ -153,12 +158,12 @@ func TestIdempotencyKeySurvivesKill(t *testing.T) {
 		require.NoError(t, err)
 		return string(body)
 	}
-	address, kill := startProcess(t, "-data", dir, "-edge", "32")
+	address, kill := startProcess(t, "", "-data", dir, "-edge", "32")
 	image := post(address, "a red fox")
 	require.Contains(t, image, "b64_json")
 	require.Equal(t, image, post(address, "a red fox"))
 	require.NotEqual(t, image, post(address, "a blue fox"))
 	kill()
-	address, _ = startProcess(t, "-data", dir, "-edge", "32")
+	address, _ = startProcess(t, "", "-data", dir, "-edge", "32")
 	require.Equal(t, image, post(address, "a red fox"))
 }

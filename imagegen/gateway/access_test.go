@@ -25,19 +25,16 @@ func TestKeysAndCallers(t *testing.T) {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))
 		h := running(t, setup{Config: gateway.Config{Mode: gateway.Async, Logger: logger}})
-		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + key, key,
+		for _, value := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + key, key,
 			"Bearer " + key + "x", "Bearer " + key[1:]} {
-			a := send(t, h, "POST", generations,
-				`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", header) })
-			require.Equal(t, 401, a.Code, header)
+			a := send(t, h, "POST", generations, `{"prompt":"x"}`, header("Authorization", value))
+			require.Equal(t, 401, a.Code, value)
 			require.Equal(t, "Bearer", a.Header().Get("WWW-Authenticate"))
 		}
 		id := send(t, h, "POST", generations, `{"prompt":"a secret prompt"}`, nil).data()["id"].(string)
 		synctest.Wait()
 		require.Equal(t, "completed", send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["status"])
-		require.Equal(t, 404,
-			send(t, h, "GET", "/v1/tasks/"+id,
-				"", func(r *http.Request) { r.Header.Set("Authorization", "Bearer other-key") }).Code)
+		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", header("Authorization", "Bearer other-key")).Code)
 		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/..%2F"+id, "", nil).Code)
 		require.NotContains(t, log.String(), key)
 		require.NotContains(t, log.String(), "secret prompt")
@@ -67,8 +64,7 @@ func TestParseKeys(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	post := func(t *testing.T, h http.Handler, who string) answer {
-		return send(t, h, "POST", generations,
-			`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+who) })
+		return send(t, h, "POST", generations, `{"prompt":"x"}`, header("Authorization", "Bearer "+who))
 	}
 	slow := draw.Generator{LongEdge: 32, Delay: time.Minute}
 	bubble(t, "requests of one caller", func(t *testing.T) {
@@ -163,7 +159,7 @@ func TestLostResponseIsFoundByItsKey(t *testing.T) {
 		h := running(t, setup{Config: config(gateway.Sync), generator: g})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		named := func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }
+		named := header("Idempotency-Key", "k")
 		send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { named(r); *r = *r.WithContext(ctx) })
 		time.Sleep(2 * time.Minute)
 		began := time.Now()

@@ -166,8 +166,7 @@ func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 		fake.Script(imagegentest.Status(429, 10*time.Minute))
 		h := running(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil)})
 		post := func() answer {
-			return send(t, h, "POST", generations,
-				`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") })
+			return send(t, h, "POST", generations, `{"prompt":"x"}`, header("Idempotency-Key", "k"))
 		}
 		first := post()
 		require.Equal(t, 503, first.Code)

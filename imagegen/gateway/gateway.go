@@ -41,40 +41,29 @@ func New(c Config) (*Gateway, error) {
 	}
 	g := &Gateway{c: c, mux: http.NewServeMux(), limiters: map[string]*rate.Limiter{}, uploads: map[string]int{}}
 	_, g.keyless = c.Keys("")
-	routes := map[string]map[string]http.HandlerFunc{
-		"/v1/images/generations": {http.MethodPost: g.authorized(g.generation)},
-		"/v1/images/edits":       {http.MethodPost: g.authorized(g.edit)},
-		"/v1/tasks/{id}":         {http.MethodGet: g.authorized(g.task)},
-		"/v1/files/{name}":       {http.MethodGet: g.file},
-		"/v1/models":             {http.MethodGet: g.authorized(g.models)},
-		"/v1/models/{model}":     {http.MethodGet: g.authorized(g.model)},
-		"/openapi.json":          {http.MethodGet: describe},
-		"/":                      {},
-	}
-	for path, methods := range routes {
-		g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { dispatch(w, r, methods) })
-	}
+	g.handle("POST", "/v1/images/generations", g.authorized(g.generation))
+	g.handle("POST", "/v1/images/edits", g.authorized(g.edit))
+	g.handle("GET", "/v1/tasks/{id}", g.authorized(g.task))
+	g.handle("GET", "/v1/files/{name}", g.file)
+	g.handle("GET", "/v1/models", g.authorized(g.models))
+	g.handle("GET", "/v1/models/{model}", g.authorized(g.model))
+	g.handle("GET", "/openapi.json", describe)
+	g.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		problem(404, "not_found", "no such path: "+r.URL.Path+"; see /openapi.json").write(w)
+	})
 	return g, nil
 }
 
-// dispatch calls the handler for the method. HEAD is handled as GET.
-func dispatch(w http.ResponseWriter, r *http.Request, methods map[string]http.HandlerFunc) {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	if h := methods[method]; h != nil {
-		h(w, r)
-		return
-	}
-	if len(methods) == 0 {
-		problem(404, "not_found", "no such path: "+r.URL.Path+"; see /openapi.json").write(w)
-		return
-	}
-	for m := range methods {
-		w.Header().Add("Allow", m)
-	}
-	problem(405, "method_not_allowed", "allowed methods: "+w.Header().Get("Allow")).write(w)
+// handle registers the handler of a path, which has one method. GET includes HEAD.
+func (g *Gateway) handle(method, path string, h http.HandlerFunc) {
+	g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == method || r.Method == "HEAD" && method == "GET" {
+			h(w, r)
+			return
+		}
+		w.Header().Set("Allow", method)
+		problem(405, "method_not_allowed", "allowed methods: "+method).write(w)
+	})
 }
 
 // ServeHTTP implements http.Handler.

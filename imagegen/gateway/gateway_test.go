@@ -105,6 +105,10 @@ func send(t *testing.T, h http.Handler, method, path, body string, edit func(*ht
 	return a
 }
 
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
 const generations, edits = "/v1/images/generations", "/v1/images/edits"
 
 func form(t *testing.T, write func(w *multipart.Writer)) (body string, kind func(*http.Request)) {
@@ -112,7 +116,7 @@ func form(t *testing.T, write func(w *multipart.Writer)) (body string, kind func
 	w := multipart.NewWriter(&b)
 	write(w)
 	require.NoError(t, w.Close())
-	return b.String(), func(r *http.Request) { r.Header.Set("Content-Type", w.FormDataContentType()) }
+	return b.String(), header("Content-Type", w.FormDataContentType())
 }
 
 func file(w *multipart.Writer, name, kind, data string) {
@@ -187,8 +191,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 				}
 			}, "too_many_images", 400},
 			"prompt twice": {func(w *multipart.Writer) {
-				_ = w.WriteField("prompt",
-					"x")
+				_ = w.WriteField("prompt", "x")
 				_ = w.WriteField("prompt", "y")
 			}, "repeated", 400},
 			"long form prompt": {func(w *multipart.Writer) { _ = w.WriteField("prompt", strings.Repeat("x", 33_000)) },
@@ -202,9 +205,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		body, kind := form(t, func(w *multipart.Writer) { file(w, "image[]", "image/png", strings.Repeat("x", 900)) })
 		require.Equal(t, "unreadable", send(t, h, "POST", edits, body[:500], kind).errorCode())
 		require.Equal(t, 415, send(t, h, "POST", edits, "{}", nil).Code)
-		require.Equal(t, 415,
-			send(t, h, "POST", generations,
-				"{}", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }).Code)
+		require.Equal(t, 415, send(t, h, "POST", generations, "{}", header("Content-Type", "text/plain")).Code)
 		require.Equal(t, 404, send(t, h, "GET", "/v2", "", nil).Code)
 		a := send(t, h, "DELETE", generations, "", nil)
 		require.Equal(t, 405, a.Code)

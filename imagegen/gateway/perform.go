@@ -95,11 +95,12 @@ func (p Performer) Perform(ctx context.Context, t *Task, attempt int, save func(
 	}
 	images := &taskSink{files: p.Files, id: t.ID}
 	result, err := p.generate(ctx, t, p.convert(images, t), save)
-	var unfetched *imagegen.WaitError
+	_, unfetched := errors.AsType[*imagegen.WaitError](err)
+	unfetched = unfetched && t.Upstream != ""
 	switch {
-	case errors.As(err, &unfetched) && t.Upstream != "" && ctx.Err() != nil:
+	case unfetched && ctx.Err() != nil:
 		return err
-	case errors.As(err, &unfetched) && t.Upstream != "" && now().Sub(t.Created) < maxUpstream:
+	case unfetched && now().Sub(t.Created) < maxUpstream:
 		p.log().Warn("waiting again for the generator's task", "task", t.ID, "upstream", t.Upstream, "error", err)
 		return waitError{err}
 	case err != nil && result == nil && ctx.Err() != nil:
@@ -146,12 +147,10 @@ func (p Performer) generate(
 	}
 	if t.Upstream == "" {
 		r, err := service.Submit(ctx, req, sink)
-		var unfetched *imagegen.WaitError // the task has ended, but its images could not be fetched
-		switch {
-		case err == nil && r != nil && len(r.Images) == 0:
+		if err == nil && r != nil && len(r.Images) == 0 {
 			t.Upstream = r.TaskID
-		case r == nil && errors.As(err, &unfetched):
-			t.Upstream = unfetched.TaskID
+		} else if e, ok := errors.AsType[*imagegen.WaitError](err); ok && r == nil {
+			t.Upstream = e.TaskID // the task has ended, but its images could not be fetched
 		}
 		if t.Upstream == "" {
 			return r, err
@@ -166,7 +165,7 @@ func (p Performer) generate(
 // end saves how a task has ended, and deletes its references.
 func (p Performer) end(t *Task, images []File, r *imagegen.Result, err error, save func(Progress) error) error {
 	t.Ended, t.Images = now(), images
-	if partial := (*imagegen.PartialError)(nil); errors.As(err, &partial) && r != nil && len(r.Images) > 0 {
+	if partial, ok := errors.AsType[*imagegen.PartialError](err); ok && r != nil && len(r.Images) > 0 {
 		t.Errors = map[int]string{}
 		for i, e := range partial.Failed {
 			t.Errors[i] = explain(e).Message
@@ -251,13 +250,12 @@ func (i *taskImage) Commit() error {
 // and everything else is logged.
 func explain(err error) *Failure {
 	var (
-		task  *imagegen.TaskError
-		e     *imagegen.Error
 		final interface{ Permanent() bool }
 		retry interface{ RetryAfter() time.Duration }
 	)
-	mayHaveRun := errors.As(err, &e) && e.MayHaveRun
-	failed := errors.As(err, &task)
+	e, _ := errors.AsType[*imagegen.Error](err)
+	mayHaveRun := e != nil && e.MayHaveRun
+	task, failed := errors.AsType[*imagegen.TaskError](err)
 	f := &Failure{Code: "failed", Message: "the generation failed"}
 	switch {
 	case errors.Is(err, imagegen.ErrModerated):

@@ -129,21 +129,22 @@ func TestTaskThatEndsTheProcessIsNotRerunForEver(t *testing.T) {
 	require.Equal(t, gateway.CodeInternal, stored.Failure.Code)
 }
 
-// patient is a Submitter whose task ends after some calls of Wait.
-type patient struct {
+// submitter is a Submitter whose tasks are named after their prompts. They cannot be fetched while
+// stuck returns true.
+type submitter struct {
 	fixed
-	waits int
+	stuck func(id string) bool
 }
 
-func (*patient) Submit(context.Context, *imagegen.Request, imagegen.Sink) (*imagegen.Result, error) {
-	return &imagegen.Result{TaskID: "upstream"}, nil
+func (submitter) Submit(_ context.Context, r *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
+	return &imagegen.Result{TaskID: r.Prompt}, nil
 }
 
-func (p *patient) Wait(ctx context.Context, id string, sink imagegen.Sink) (*imagegen.Result, error) {
-	if p.waits--; p.waits > 0 {
+func (s submitter) Wait(ctx context.Context, id string, sink imagegen.Sink) (*imagegen.Result, error) {
+	if s.stuck(id) {
 		return nil, &imagegen.WaitError{TaskID: id, Err: io.ErrUnexpectedEOF}
 	}
-	return p.Generate(ctx, nil, sink)
+	return s.Generate(ctx, nil, sink)
 }
 
 // A service's task is paid: it is not given up because it could not be fetched, for a day.
@@ -151,7 +152,9 @@ func TestPaidTaskIsWaitedForAgain(t *testing.T) {
 	t.Parallel()
 	for waits, code := range map[int]int{10: 200, 2000: 502} {
 		bubble(t, fmt.Sprint(waits), func(t *testing.T) {
-			h := running(t, setup{Config: config(gateway.Sync), generator: &patient{fixed{size: 10}, waits}})
+			calls := 0
+			stuck := func(string) bool { calls++; return calls < waits }
+			h := running(t, setup{Config: config(gateway.Sync), generator: submitter{fixed{size: 10}, stuck}})
 			began := time.Now()
 			require.Equal(t, code, send(t, h, "POST", generations, `{"prompt":"x"}`, nil).Code)
 			require.Equal(t, min(time.Duration(waits-1)*time.Minute, 24*time.Hour), time.Since(began))
@@ -159,24 +162,11 @@ func TestPaidTaskIsWaitedForAgain(t *testing.T) {
 	}
 }
 
-// stuck is a Submitter whose tasks "stuck" never end.
-type stuck struct{ fixed }
-
-func (stuck) Submit(_ context.Context, r *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
-	return &imagegen.Result{TaskID: r.Prompt}, nil
-}
-
-func (s stuck) Wait(ctx context.Context, id string, sink imagegen.Sink) (*imagegen.Result, error) {
-	if id == "stuck" {
-		return nil, &imagegen.WaitError{TaskID: id, Err: io.ErrUnexpectedEOF}
-	}
-	return s.Generate(ctx, nil, sink)
-}
-
 func TestTasksThatCannotBeFetchedDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := running(t, setup{Config: config(gateway.Async), generator: stuck{fixed{size: 10}}})
+		stuck := func(id string) bool { return id == "stuck" }
+		h := running(t, setup{Config: config(gateway.Async), generator: submitter{fixed{size: 10}, stuck}})
 		var ids []string
 		for _, prompt := range []string{"stuck", "stuck", "stuck", "fine"} { // by two workers
 			a := send(t, h, "POST", generations, `{"prompt":"`+prompt+`"}`, nil)

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -46,38 +48,50 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, urls 
 		return t.Failure.answer()
 	}
 	if urls {
-		g.addresses(w, r, t)
+		w.Header().Set("Cache-Control", "no-store")
+		writeJSON(w, http.StatusOK, t.response(func(name string) item { return item{URL: g.sign(r, name)} }))
 		return nil
 	}
 	return g.data(w, t)
 }
 
-// addresses responds with signed URLs of the images.
-func (g *Gateway) addresses(w http.ResponseWriter, r *http.Request, t Task) {
-	data := g.links(r, t, func(url string) any { return url })
-	doc := map[string]any{"created": t.Ended.Unix(), "data": data, "usage": t.usage()}
-	if format := t.format(); format != "" {
-		doc["output_format"] = format
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusOK, doc)
+// response is the response to a request whose images are there.
+type response struct {
+	Created int64  `json:"created"`
+	Data    []item `json:"data"`
+	Usage   any    `json:"usage"`
+	Format  string `json:"output_format,omitempty"`
 }
 
-// links returns an item for each image, with its signed URL as the caller expects it.
-func (g *Gateway) links(r *http.Request, t Task, link func(url string) any) []any {
-	items := []any{}
-	for i := range t.count() {
-		if i >= len(t.Images) || t.Images[i].Name == "" {
-			items = append(items, t.missing(i))
+// item is an image in a response, or why it is missing.
+type item struct {
+	Prompt string            `json:"revised_prompt,omitempty"`
+	Base64 string            `json:"b64_json,omitempty"`
+	URL    any               `json:"url,omitempty"`
+	Error  map[string]string `json:"error,omitempty"`
+}
+
+func (t Task) response(image func(name string) item) response {
+	return response{t.Ended.Unix(), t.items(image), t.usage(), t.format()}
+}
+
+// items returns an item for each image: what image returns for the name of its file.
+func (t Task) items(image func(name string) item) []item {
+	n := len(t.Images)
+	for i := range t.Errors {
+		n = max(n, i+1)
+	}
+	all := make([]item, n)
+	for i := range all {
+		if i < len(t.Images) && t.Images[i].Name != "" {
+			all[i] = image(t.Images[i].Name)
+			all[i].Prompt = t.Images[i].Prompt
 			continue
 		}
-		item := map[string]any{"url": link(g.sign(r, t.Images[i].Name))}
-		if prompt := t.Images[i].Prompt; prompt != "" {
-			item["revised_prompt"] = prompt
-		}
-		items = append(items, item)
+		message := cmp.Or(t.Errors[i], "the image was not generated")
+		all[i].Error = map[string]string{"code": "failed", "message": message}
 	}
-	return items
+	return all
 }
 
 // format returns the format of the images as OpenAI names it, or "" if it is not the same for all.
@@ -114,27 +128,27 @@ func (f *Failure) answer() *failure {
 // data responds with image data. The images stream from the store; the length of the response is
 // known before its first byte.
 func (g *Gateway) data(w http.ResponseWriter, t Task) *failure {
-	pieces := [][]byte{[]byte(`{"created":` + strconv.FormatInt(t.Ended.Unix(), 10) + `,"data":[`)}
 	var readers []io.ReadCloser // readers[i] follows pieces[i]
 	defer func() {
 		for _, b := range readers {
 			b.Close()
 		}
 	}()
-	length := int64(0)
-	text := func(s []byte) {
-		pieces[len(pieces)-1] = append(pieces[len(pieces)-1], s...)
+	mark := rand.Text() // in place of image data
+	doc, err := json.Marshal(t.response(func(string) item { return item{Base64: mark} }))
+	if err != nil {
+		return internal(err)
 	}
-	for i := range t.count() {
-		if i > 0 {
-			text([]byte(","))
-		}
-		if i >= len(t.Images) || t.Images[i].Name == "" {
-			item, _ := json.Marshal(t.missing(i))
-			text(item)
+	pieces := bytes.Split(doc, []byte(mark))
+	length := int64(0)
+	for _, p := range pieces {
+		length += int64(len(p))
+	}
+	for _, image := range t.Images {
+		if image.Name == "" {
 			continue
 		}
-		b, err := g.c.Files.open(t.Images[i].Name)
+		b, err := g.c.Files.open(image.Name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return problem(507, codeFull, "the images have been deleted already, to make room for others")
 		}
@@ -142,24 +156,7 @@ func (g *Gateway) data(w http.ResponseWriter, t Task) *failure {
 			return internal(err)
 		}
 		readers = append(readers, b)
-		length += int64(base64.StdEncoding.EncodedLen(int(t.Images[i].Size)))
-		item := []byte("{")
-		if prompt := t.Images[i].Prompt; prompt != "" {
-			quoted, _ := json.Marshal(prompt)
-			item = append(append(append(item, `"revised_prompt":`...), quoted...), ',')
-		}
-		text(append(item, `"b64_json":"`...))
-		pieces = append(pieces, []byte(`"}`))
-	}
-	usage, _ := json.Marshal(t.usage())
-	text(append([]byte(`],"usage":`), usage...))
-	if format := t.format(); format != "" {
-		quoted, _ := json.Marshal(format)
-		text(append([]byte(`,"output_format":`), quoted...))
-	}
-	text([]byte("}"))
-	for _, p := range pieces {
-		length += int64(len(p))
+		length += int64(base64.StdEncoding.EncodedLen(int(image.Size)))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
@@ -192,21 +189,6 @@ func (g *Gateway) data(w http.ResponseWriter, t Task) *failure {
 	return nil
 }
 
-// count returns the number of images of a task, including the missing ones.
-func (t Task) count() int {
-	n := len(t.Images)
-	for i := range t.Errors {
-		n = max(n, i+1)
-	}
-	return n
-}
-
-// missing returns what a response contains in place of image i.
-func (t Task) missing(i int) any {
-	message := cmp.Or(t.Errors[i], "the image was not generated")
-	return map[string]any{"error": map[string]string{"code": "failed", "message": message}}
-}
-
 // usage returns what the generator reported, or else the one number the interface requires.
 func (t Task) usage() any {
 	if len(t.Usage) > 0 {
@@ -237,7 +219,7 @@ func (g *Gateway) document(r *http.Request, t Task) any {
 	case t.Failure != nil:
 		data["error"] = map[string]string{"code": t.Failure.Code, "message": t.Failure.Message}
 	case !t.Ended.IsZero():
-		images := g.links(r, t, func(url string) any { return []string{url} })
+		images := t.items(func(name string) item { return item{URL: []string{g.sign(r, name)}} })
 		data["result"], doc["usage"] = map[string]any{"images": images}, t.usage()
 	}
 	return doc

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/gateway"
+	"lessonkit.example/imagegen/imagegentest"
 )
 
 func TestSignedAddresses(t *testing.T) {
@@ -72,17 +72,15 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 				require.Equal(t, strings.ToUpper(method), got.Header().Get("Allow"))
 			}
 		}
-		var sizes []string
-		for r := range imagegen.Ratios() {
-			sizes = append(sizes, string(r))
-		}
 		var doc struct {
 			Paths map[string]map[string]struct {
 				RequestBody struct {
 					Content map[string]struct {
 						Schema struct {
 							Properties struct {
-								Size struct{ AnyOf []struct{ Enum []string } }
+								Size struct {
+									AnyOf []struct{ Enum []imagegen.Ratio }
+								}
 							}
 						}
 					}
@@ -91,7 +89,7 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(a.Body.Bytes(), &doc))
 		for path, kind := range map[string]string{generations: "application/json", edits: "multipart/form-data"} {
-			require.Equal(t, sizes,
+			require.Equal(t, imagegen.Ratios(),
 				doc.Paths[path]["post"].RequestBody.Content[kind].Schema.Properties.Size.AnyOf[0].Enum, path)
 		}
 		for _, ref := range strings.Split(a.Body.String(), `"$ref": "#/components/schemas/`)[1:] {
@@ -99,41 +97,6 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 			require.Contains(t, a.body["components"].(map[string]any)["schemas"], name)
 		}
 	})
-}
-
-// sizes is a Generator that reads its references and stores two images of 4 MiB, in blocks.
-type sizes struct{ references int64 }
-
-func (g *sizes) Generate(ctx context.Context, r *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
-	for _, ref := range r.References {
-		f, err := ref.Open()
-		if err != nil {
-			return nil, err
-		}
-		n, err := io.Copy(io.Discard, f)
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-		g.references += n
-	}
-	res := &imagegen.Result{}
-	for i := range 2 {
-		b, err := sink.Open(ctx, imagegen.Info{Index: i, Type: "image/png", Ext: ".png"})
-		if err != nil {
-			return nil, err
-		}
-		for range 64 {
-			if _, err := b.Write(bytes.Repeat([]byte("x"), 64<<10)); err != nil {
-				return nil, err
-			}
-		}
-		if err := b.Commit(); err != nil {
-			return nil, err
-		}
-		res.Images = append(res.Images, imagegen.Info{Index: i})
-	}
-	return res, nil
 }
 
 // pieces is a ResponseWriter that counts the body, and keeps the size of the longest Write.
@@ -175,9 +138,12 @@ func (x *xs) Read(p []byte) (int, error) {
 func TestUploadsAndImagesStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		generator, dir := &sizes{}, t.TempDir()
-		h := running(t, setup{Config: config(gateway.Sync), generator: generator, files: openFiles(t, dir, 0)})
 		const size = 4 << 20
+		fake := imagegentest.New(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte {
+			return append(bytes.Clone(pngHead), make([]byte, size)...)
+		}})
+		dir := t.TempDir()
+		h := running(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil), files: openFiles(t, dir, 0)})
 		var head bytes.Buffer
 		w := multipart.NewWriter(&head)
 		_ = w.WriteField("prompt", "x")
@@ -191,8 +157,8 @@ func TestUploadsAndImagesStream(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		out := &pieces{ResponseWriter: httptest.NewRecorder()}
 		h.ServeHTTP(out, r)
-		require.Equal(t, int64(size), generator.references)
-		require.Greater(t, out.n, 2*size*4/3)
+		require.Len(t, fake.Counts().Posts[0].Files[0].Data, size)
+		require.Greater(t, out.n, size*4/3)
 		require.LessOrEqual(t, out.longest, 64<<10)
 		require.Equal(t, fmt.Sprint(out.n), out.Header().Get("Content-Length"))
 	})

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -132,18 +133,18 @@ func (g *Gateway) receive(part *multipart.Part, digest io.Writer) (File, *failur
 		return File{}, internal(err)
 	}
 	hash := sha256.New()
-	source := &reading{r: io.LimitReader(body, maxReferenceBytes+1)}
-	ref.Size, err = io.Copy(io.MultiWriter(file, hash), source)
+	ref.Size, err = io.Copy(io.MultiWriter(file, hash), io.LimitReader(body, maxReferenceBytes+1))
+	_, onDisk := errors.AsType[*fs.PathError](err)
 	var f *failure
 	switch {
-	case source.err != nil:
-		f = unreadable(source.err)
 	case ref.Size > maxReferenceBytes:
 		f = invalid(413, param, "too_large", "a reference image has more than %d bytes", maxReferenceBytes)
 	case errors.Is(err, errFull):
 		f = problem(503, codeFull, err.Error()).after(retryLater)
-	case err != nil:
+	case onDisk:
 		f = internal(err)
+	case err != nil:
+		f = unreadable(err)
 	case ref.Size == 0:
 		f = invalid(400, param, "not_an_image", "a reference image is empty")
 	case !isImage(ref.Type):
@@ -162,23 +163,9 @@ func (g *Gateway) receive(part *multipart.Part, digest io.Writer) (File, *failur
 
 func isImage(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// reading keeps the error of the reader apart from that of the writer.
-type reading struct {
-	r   io.Reader
-	err error
-}
-
-func (r *reading) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	if err != nil && err != io.EOF {
-		r.err = err
-	}
-	return n, err
-}
-
 // unreadable is the failure of a body that broke off or is too large.
 func unreadable(err error) *failure {
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return problem(413, "too_large", fmt.Sprintf("the body has more than %d bytes", large.Limit))
 	}
 	return problem(400, "unreadable", "the body is incomplete or malformed")

@@ -2,7 +2,6 @@ package imagegentest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -201,24 +200,28 @@ func (p Post) count() int {
 	return max(n, 1)
 }
 
-// answer responds with image data or URLs.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Step) {
-	var items []map[string]any
+// items returns the images of a response, as data or as URLs.
+func (s *Server) items(r *http.Request, p Post, step Step) (all []map[string]any) {
 	for i := range p.count() {
 		switch {
 		case step.kind == itemError && step.index == i:
 			filtered := map[string]string{"code": "filtered", "message": "image was filtered"}
-			items = append(items, map[string]any{"error": filtered})
-		case s.o.Mode == ByURL:
-			items = append(items, map[string]any{"url": s.publish(r, p, i, step)})
+			all = append(all, map[string]any{"error": filtered})
+		case s.o.Mode == Sync:
+			all = append(all, map[string]any{"revised_prompt": "revised: " + p.Fields["prompt"],
+				"b64_json": s.o.Image(p, i)})
 		default:
-			items = append(items, map[string]any{"revised_prompt": "revised: " + p.Fields["prompt"],
-				"b64_json": base64.StdEncoding.EncodeToString(s.o.Image(p, i))})
+			all = append(all, map[string]any{"url": s.publish(r, p, i, step)})
 		}
 	}
-	body, _ := json.Marshal(map[string]any{"created": time.Now().Unix(), "data": items, "usage": map[string]any{
-		"input_tokens": 11, "output_tokens": 7, "total_tokens": 18,
-		"input_tokens_details": map[string]int{"text_tokens": 11, "image_tokens": 5 * len(p.Files)}}})
+	return all
+}
+
+// answer responds with images.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Step) {
+	body, _ := json.Marshal(map[string]any{"created": time.Now().Unix(), "data": s.items(r, p, step),
+		"usage": map[string]any{"input_tokens": 11, "output_tokens": 7, "total_tokens": 18,
+			"input_tokens_details": map[string]int{"text_tokens": 11, "image_tokens": 5 * len(p.Files)}}})
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("X-Request-Id", "req-"+strconv.Itoa(len(body)))
@@ -317,14 +320,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 
 // results publishes the images of a task, with new URLs each time.
 func (s *Server) results(r *http.Request, t *task) []map[string]any {
-	var all []map[string]any
-	for i := range t.count() {
-		if t.step.kind == itemError && t.step.index == i {
-			all = append(all, map[string]any{"error": map[string]string{"message": "image was filtered"}})
-			continue
-		}
-		all = append(all, map[string]any{"url": s.publish(r, t.Post, i, t.step)})
-	}
+	all := s.items(r, t.Post, t.step)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.step.kind == expired {

@@ -6,6 +6,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 )
@@ -21,33 +22,14 @@ func Serve(t testing.TB, h http.Handler) *http.Client {
 
 // newServer serves h on l until the test ends; handlers have returned then, too.
 func newServer(t testing.TB, h http.Handler, l net.Listener) *http.Server {
-	var serving sync.WaitGroup
-	var mu sync.Mutex
-	closed := false
-	enter := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if !closed {
-			serving.Add(1)
-		}
-		return !closed
-	}
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0)}
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if enter() {
-			defer serving.Done()
-			h.ServeHTTP(w, r)
-		}
-	})
-	go server.Serve(l)
+	config := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &httptest.Server{Listener: l, Config: config}
+	server.Start()
 	t.Cleanup(func() {
-		server.Close()
-		mu.Lock()
-		closed = true
-		mu.Unlock()
-		serving.Wait()
+		config.Close() // all listeners and connections
+		server.Close() // waits for the handlers
 	})
-	return server
+	return config
 }
 
 func newHTTPClient(t testing.TB, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {

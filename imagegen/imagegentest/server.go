@@ -105,9 +105,6 @@ func (s *Server) Counts() Counts {
 	return c
 }
 
-// URL returns the base URL of the fake in memory, which only the transport of Config reaches.
-func (s *Server) URL() string { return "http://images.test" }
-
 // Listen also serves the fake on a loopback port, and returns its base URL there.
 func (s *Server) Listen() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,7 +118,7 @@ func (s *Server) Listen() string {
 // Config returns the configuration of a client for the fake in memory, with its API key.
 func (s *Server) Config() imagegen.Config {
 	h := newHTTPClient(s.t, s.dial)
-	return imagegen.Config{BaseURL: s.URL(), APIKey: APIKey, HTTPClient: h, FetchClient: h}
+	return imagegen.Config{BaseURL: "http://images.test", APIKey: APIKey, HTTPClient: h, FetchClient: h}
 }
 
 // Client returns a client for the fake. edit, if not nil, may change its configuration.

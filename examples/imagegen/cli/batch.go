@@ -234,19 +234,19 @@ func (b *batch) send(
 // end records and shows what has come of an entry. After a failure that concerns all entries the
 // batch stops.
 func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
-	var wait *imagegen.WaitError
-	var failed *imagegen.TaskError
-	var refused *imagegen.Error
-	stop := errors.As(err, &refused) && (refused.Status == 401 || refused.Status == 403)
+	wait, waiting := errors.AsType[*imagegen.WaitError](err)
+	_, failed := errors.AsType[*imagegen.TaskError](err)
+	refused, ok := errors.AsType[*imagegen.Error](err)
+	stop := ok && (refused.Status == 401 || refused.Status == 403)
 	switch {
 	case r != nil:
 		rec.Event, rec.Usage = eventDone, r.Usage
 		for _, i := range r.Images {
 			rec.Images = append(rec.Images, i.Path)
 		}
-	case errors.As(err, &wait):
+	case waiting:
 		rec.Event, rec.Task = eventTask, wait.TaskID
-	case errors.As(err, &failed):
+	case failed:
 		rec.Event, rec.Charged, rec.Final = eventFailed, true, true
 	default:
 		rec.Event, rec.Charged = eventFailed, refused != nil && refused.MayHaveRun

@@ -64,7 +64,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		"`address` of the service; also IMAGE_BASE_URL")
 	f.StringVar(&o.keyFile, "key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
 	f.StringVar(&o.request.Model, "model", imagegen.DefaultModel, "`name` of the model")
-	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) {
+	f.Func("size", "aspect `ratio`: "+strings.Trim(fmt.Sprint(imagegen.Ratios()), "[]"), func(s string) (err error) {
 		o.request.Size, err = imagegen.ParseRatio(s)
 		return err
 	})
@@ -133,14 +133,6 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	}
 	o.request.Prompt, err = prompt(f.Args(), stdin)
 	return o, err
-}
-
-func ratios() string {
-	var all []string
-	for r := range imagegen.Ratios() {
-		all = append(all, string(r))
-	}
-	return strings.Join(all, " ")
 }
 
 func reference(s string) imagegen.Reference {

@@ -38,12 +38,12 @@ func Run(
 		fmt.Fprintf(stderr, "imagegen: %v\n", err)
 		return ExitUsage
 	}
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
 	if o.batch != "" {
-		if o.timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, o.timeout)
-			defer cancel()
-		}
 		exit, err := o.runBatch(ctx, stdout, stderr)
 		if err != nil {
 			fmt.Fprintf(stderr, "imagegen: %v\n", err)
@@ -95,11 +95,6 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", imagegen.ErrInvalidRequest, err)
 	}
-	if o.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.timeout)
-		defer cancel()
-	}
 	sink := o.sink(stdout)
 	if o.fit {
 		sink = fit.Sink(sink, fit.Config{Ratio: o.request.Size, OnUncropped: func(i imagegen.Info, err error) {
@@ -121,10 +116,10 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 			out.Images = append(out.Images, imageOutcome{i.Index, i.Path, i.Type, i.Width, i.Height, i.Size, i.Prompt})
 		}
 	}
-	if w := (*imagegen.WaitError)(nil); errors.As(err, &w) {
+	if w, ok := errors.AsType[*imagegen.WaitError](err); ok {
 		out.TaskID = w.TaskID
 	}
-	if e := (*imagegen.Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*imagegen.Error](err); ok {
 		out.MayHaveRun = e.MayHaveRun
 		out.TaskID = cmp.Or(out.TaskID, e.TaskID)
 		out.Attempts = max(out.Attempts, e.Attempts)
@@ -134,28 +129,26 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 
 // status returns the exit status for an error.
 func status(err error) int {
-	var (
-		wait    *imagegen.WaitError
-		task    *imagegen.TaskError
-		partial *imagegen.PartialError
-		e       *imagegen.Error
-	)
+	_, waiting := errors.AsType[*imagegen.WaitError](err)
+	_, failed := errors.AsType[*imagegen.TaskError](err)
+	_, partial := errors.AsType[*imagegen.PartialError](err)
+	e, ok := errors.AsType[*imagegen.Error](err)
 	switch {
 	case err == nil:
 		return ExitDone
-	case errors.As(err, &partial):
+	case partial:
 		return ExitFailed
 	case errors.Is(err, imagegen.ErrModerated):
 		return ExitFilter
-	case errors.As(err, &wait):
+	case waiting:
 		return ExitResume
-	case errors.As(err, &task), errors.Is(err, imagegen.ErrNoImages):
+	case failed, errors.Is(err, imagegen.ErrNoImages):
 		return ExitTask
 	case errors.Is(err, imagegen.ErrInvalidRequest):
 		return ExitUsage
-	case errors.As(err, &e) && e.Op == "reference" && e.Permanent():
+	case ok && e.Op == "reference" && e.Permanent():
 		return ExitUsage
-	case errors.As(err, &e) && e.Status >= 400 && e.Status < 500:
+	case ok && e.Status >= 400 && e.Status < 500:
 		return ExitRefused
 	}
 	return ExitFailed
@@ -197,14 +190,9 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 
 // quote quotes s for the shell, if necessary.
 func quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
-			r == '.' || r == '/' || r == ':'
+	const plain = "-./0123456789:ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+	if strings.Trim(s, plain) == "" {
+		return s
 	}
-	for _, r := range s {
-		if !plain(r) {
-			return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-		}
-	}
-	return s
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
