@@ -72,6 +72,9 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
 	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, c.config.Timeout)
 	defer body.timer.Stop()
+	if resp.ContentLength > c.left { // before a gigabyte has been read for nothing
+		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.left))
+	}
 	_, err = io.CopyBuffer(in, body, make([]byte, scanBuffer))
 	in.finish(err)
 	if err := in.commit(); err != nil {
