@@ -44,8 +44,8 @@ func (s *secured) fine(t *testing.T, r request, what string) answer {
 			r.method, r.path, what, a.status, a.body)
 		require.NotEmpty(t, a.text("code"))
 	}
-	if strings.HasPrefix(a.header.Get("Content-Type"), "audio/") {
-		return a // any bytes
+	if kind := a.header.Get("Content-Type"); strings.HasPrefix(kind, "audio/") || kind == "application/zip" {
+		return a // any bytes: "pgx" has stood in an exported recording
 	}
 	for _, leak := range []string{"goroutine ", ".go:", "SQLSTATE", "sqlite", "pgx", "no such file", "/tmp/"} {
 		require.NotContains(t, a.body, leak, "%s %.200s with %s", r.method, r.path, what)
