@@ -41,7 +41,7 @@ type Explanation struct {
 	Similar  []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
-	addToPlace     string   // in parentheses
+	addToPlace     string
 	idle           string   // the permission that the capability AddTo already lists
 	otherPlatforms []string // permissions that allow the command on other platforms, if there are no Offers
 	newer          bool     // only a newer release has the command
@@ -101,7 +101,7 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 		if other := p.capabilityFor(c); other != nil {
 			x.AddTo = other.Identifier
 			if v := other.value.Get("permissions").Or(other.value); v.Exists() {
-				x.addToPlace = " (" + placeOf(v) + ")"
+				x.addToPlace = placeOf(v)
 			}
 			for _, e := range other.Permissions {
 				if slices.Contains(x.Offers, e.Identifier) || slices.Contains(x.otherPlatforms, e.Identifier) {
@@ -317,7 +317,7 @@ func originProblem(p *pattern.URL, origin Origin) string {
 	o := origin.address
 	if p == nil {
 		return fmt.Sprintf(`it is for the application's own pages only; for %s it would need "remote": {"urls": [%q]}`,
-			origin, strings.TrimSuffix(o.Protocol+"://"+o.Host+":"+o.Port, ":"))
+			origin, suggestedPattern(o))
 	}
 	parts := p.Parts()
 	switch {
@@ -340,6 +340,14 @@ func originProblem(p *pattern.URL, origin Origin) string {
 			cmp.Or(o.Port, "the default port"))
 	}
 	return fmt.Sprintf("its URL pattern %s is for the path %s, not %s", p, parts.Path, o.Path)
+}
+
+func suggestedPattern(a pattern.Address) string {
+	s := a.Protocol + "://" + a.Host
+	if a.Port != "" {
+		s += ":" + a.Port
+	}
+	return s
 }
 
 // Callable returns the commands that a caller may call, sorted: those that some capability grants.
