@@ -89,7 +89,15 @@ type reader struct {
 // isOther reports whether a folder does not belong to the frontend's sources: it has build results,
 // copies of others' code, tests, the application's Rust code or another application.
 func (r *reader) isOther(folder string) bool {
-	app := capability.AppIn(r.FS, folder)
+	app := ""
+	entries, err := fs.ReadDir(r.FS, folder)
+	mayBeOfApp := func(e fs.DirEntry) bool {
+		name := strings.ToLower(e.Name())
+		return name == "src-tauri" || name == "capabilities" || strings.HasPrefix(name, "tauri.")
+	}
+	if err != nil || slices.ContainsFunc(entries, mayBeOfApp) {
+		app = capability.AppIn(r.FS, folder)
+	}
 	return app != "" && (app != r.app.Dir() || app == folder && folder != r.root) ||
 		slices.Contains([]string{"dist", "build", "out", "coverage", "vendor", "bower_components",
 			"__tests__", "__mocks__", "tests", "test", "e2e", "gen"}, path.Base(folder))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
 	"github.com/tdewolff/parse/v2/js"
 )
@@ -26,12 +27,12 @@ type Module struct {
 	stars  []Ref          // the modules of which everything is exported
 	inits  map[*js.Var]Ref
 	file   string
+	loader api.Loader
 	source []byte
 	code   []byte // that the compiler made of the source
 
 	// What finds places of the code in the source.
-	encoded          []byte // the compiler's map
-	decoded          *sourcemap.Consumer
+	places           *sourcemap.Consumer
 	inCode, inSource []int // where lines begin
 	line, column, at int   // in the source, of the last place
 }

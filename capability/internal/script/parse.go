@@ -66,7 +66,10 @@ func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module
 func marks(source []byte) (n int) {
 	word := false
 	for at := 0; at < len(source); {
-		r, size := utf8.DecodeRune(source[at:])
+		r, size := rune(source[at]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(source[at:])
+		}
 		at += size
 		letter := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 		space := unicode.IsSpace(r) || r == '\uFEFF'
@@ -80,24 +83,15 @@ func marks(source []byte) (n int) {
 
 // read reads the scripts of the source.
 func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
-	loader := Extensions[path.Ext(m.file)]
-	if loader == api.LoaderNone {
-		if loader, err = m.page(); err != nil {
+	if m.loader = Extensions[path.Ext(m.file)]; m.loader == api.LoaderNone {
+		if m.loader, err = m.page(); err != nil {
 			return err
 		}
 	}
-	out := api.Transform(string(m.source), api.TransformOptions{
-		Loader: loader, Target: api.ES2022, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
-		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, LogLevel: api.LogLevelSilent,
-		JSX: api.JSXTransform, JSXFactory: "__element", JSXFragment: "__fragment",
-		// Imports that only a template uses are kept.
-		TsconfigRaw: `{"compilerOptions":{"verbatimModuleSyntax":true,"experimentalDecorators":true}}`,
-		Supported:   map[string]bool{"decorators": false, "import-attributes": false},
-	})
+	out := m.compile(api.SourceMapNone)
 	if len(out.Errors) > 0 {
 		return errors.New(out.Errors[0].Text)
 	}
-	m.encoded = out.Map
 	m.code = append(out.Code, 0)[:len(out.Code)] // room for the parser's end mark, so that it does not copy
 	tree, err := js.Parse(parse.NewInputBytes(m.code), js.Options{})
 	if err != nil {
@@ -114,6 +108,17 @@ func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
 	return nil
 }
 
+func (m *Module) compile(withMap api.SourceMap) api.TransformResult {
+	return api.Transform(string(m.source), api.TransformOptions{
+		Loader: m.loader, Target: api.ES2022, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
+		Sourcemap: withMap, SourcesContent: api.SourcesContentExclude, LogLevel: api.LogLevelSilent,
+		JSX: api.JSXTransform, JSXFactory: "__element", JSXFragment: "__fragment",
+		// Imports that only a template uses are kept.
+		TsconfigRaw: `{"compilerOptions":{"verbatimModuleSyntax":true,"experimentalDecorators":true}}`,
+		Supported:   map[string]bool{"decorators": false, "import-attributes": false},
+	})
+}
+
 // Words yields the words of a source, of letters, digits and what joins the words of a name: with
 // and without that, and those at the start of a string and after | again after '.
 func Words(source []byte, yield func(word []byte)) {
@@ -126,7 +131,9 @@ func Words(source []byte, yield func(word []byte)) {
 				name = at
 			}
 		}
-		yield(source[name:at])
+		if name > start {
+			yield(source[name:at])
+		}
 		yield(source[start:at])
 		if _, command, ok := bytes.Cut(source[start:at], []byte{'|'}); ok {
 			yield(append(quoted, command...))
@@ -180,15 +187,15 @@ func (m *Module) page() (loader api.Loader, err error) {
 // the file take the least time.
 func (m *Module) Offset(of []byte) int {
 	part := m.index(of)
-	if m.decoded == nil {
-		m.decoded, _ = sourcemap.Parse("", m.encoded) // the compiler's map is valid
+	if m.places == nil { // few sources have something to report
+		m.places, _ = sourcemap.Parse("", m.compile(api.SourceMapExternal).Map) // the compiler's map is valid
 		m.inCode, m.inSource = lineStarts(m.code), lineStarts(m.source)
 	}
 	if part < 0 || part >= len(m.code) {
 		return 0
 	}
 	line := sort.SearchInts(m.inCode, part+1) // one-based
-	_, _, from, column, ok := m.decoded.Source(line, part-m.inCode[line-1])
+	_, _, from, column, ok := m.places.Source(line, part-m.inCode[line-1])
 	if !ok || from < 1 || from > len(m.inSource) {
 		return 0
 	}
