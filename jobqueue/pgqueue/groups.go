@@ -17,7 +17,7 @@ import (
 const promoteGroupsSQL = `
 with promoted as (
   update jobqueue_job set worker = null, run_at = greatest(run_at, now())
-  where worker = 0 and ctid = any (array(
+  where ` + isHeld + ` and ctid = any (array(
     select c.ctid
     from unnest($1::text[]) g (name),
       lateral (select ctid from jobqueue_job where worker = 0 and after_group = g.name limit 1000) c

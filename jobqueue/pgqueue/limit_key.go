@@ -52,11 +52,15 @@ const fullOfKey = `
     select from (` + waitingOfKey + ` limit k.most + 1) a
     having count(*) + ` + startedOfKey + ` > min(most)) f`
 
+// isHeld is the condition that a job is held, for rows that are given by their ctid. Without "case"
+// the planner would look for them among all held jobs, by an index of those.
+const isHeld = `case when worker = 0 then true end`
+
 // promoteSQL makes the held jobs of keys wait that may start. It steps over those that others
 // promote.
 const promoteSQL = `
 update jobqueue_job j set worker = null, run_at = greatest(run_at, now())
-where worker = 0 and ctid = any (array(
+where ` + isHeld + ` and ctid = any (array(
   select j.ctid
   from (
     select t.ctid

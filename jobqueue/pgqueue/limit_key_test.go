@@ -135,3 +135,31 @@ func TestJobsWithKeysWaitForTheLock(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 	eventually(t, "it starts", func() bool { return len(claimIDs(t, store, claimRequest(two, 10))) == 1 })
 }
+
+// The end of a job lets the next one of its key start, and those that wait for its group, without a
+// look at what else is held, of which the planner knows nothing yet.
+func TestPromotionLooksAtNoOtherHeldJobs(t *testing.T) {
+	t.Parallel()
+	pool, plans := explained(t)
+	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
+	require.NoError(t, store.Migrate(t.Context()))
+	job := jobqueue.Params{Kind: "work", LimitKey: "7", Group: "7"}
+	first, err := jobqueue.NewClient(store).Enqueue(t.Context(), job)
+	require.NoError(t, err)
+	worker := register(t, store)
+	require.Len(t, claimIDs(t, store, claimRequest(worker, 1)), 1)
+	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_job`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `
+insert into jobqueue_job (queue, kind, priority, max_attempts, args, limit_key, after_group, worker)
+select 'default', 'work', 2, 1, '1', case when n % 2 = 0 then n / 10 end, case when n % 2 = 1 then n / 10 end, 0
+from generate_series(1, 5000) n`)
+	require.NoError(t, err)
+	*plans = nil
+	x := ended(worker, first.ID)
+	x.Results[0].LimitKey, x.Results[0].Group = job.LimitKey, job.Group
+	_, err = store.Exchange(t.Context(), x)
+	require.NoError(t, err)
+	require.LessOrEqual(t, rowsRead(t, *plans), 100.0)
+	require.Len(t, claimIDs(t, store, claimRequest(worker, 10)), 1+5, "one of the key, five after the group")
+}
