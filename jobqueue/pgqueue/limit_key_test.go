@@ -163,3 +163,26 @@ from generate_series(1, 5000) n`)
 	require.LessOrEqual(t, rowsRead(t, *plans), 100.0)
 	require.Len(t, claimIDs(t, store, claimRequest(worker, 10)), 1+5, "one of the key, five after the group")
 }
+
+// Turns of a key with many jobs are found without a look at older jobs of others.
+func TestTurnsLookAtNoOtherJobs(t *testing.T) {
+	t.Parallel()
+	pool, plans := explained(t)
+	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
+	require.NoError(t, store.Migrate(t.Context()))
+	_, err := pool.Exec(t.Context(), `
+insert into jobqueue_job (queue, kind, priority, max_attempts, args, limit_key, key_limit, run_at)
+select 'default', 'work', 2, 1, '1', case when n > 18000 then 'k' end, 20,
+  now() + case when n > 18000 then '-1 s' else '1 day' end::interval
+from generate_series(1, 20000) n`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_job`)
+	require.NoError(t, err)
+	worker := register(t, store)
+	for range 2 { // the first claim finds out that there are keys
+		*plans = nil
+		ids := claimIDs(t, store, claimRequest(worker, 10))
+		require.NotEmpty(t, ids)
+		require.LessOrEqual(t, rowsRead(t, *plans), 300.0)
+	}
+}
