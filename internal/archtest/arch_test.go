@@ -307,7 +307,7 @@ func TestChangedMigrationsHaveNewNumbers(t *testing.T) {
 		"auth/sqlstore/migrations/sqlite/00100_auth.sql":           "50ca14f395647026",
 		"feedback/sqlstore/migrations/postgres/00101_feedback.sql": "f5cfb098cec8db59",
 		"feedback/sqlstore/migrations/sqlite/00101_feedback.sql":   "7560bd85b08fdca1",
-		"jobqueue/pgqueue/migrations/00100_jobqueue.sql":           "113706e376359816",
+		"jobqueue/pgqueue/migrations/00101_jobqueue.sql":           "75a1d245a3e2c950",
 		"jobqueue/sqlitequeue/migrations/00100_jobqueue.sql":       "16c43961610652fe",
 	} {
 		text, err := os.ReadFile("../../" + file)

@@ -30,14 +30,13 @@ import (
 const startedOfKey = `(select count(*) from jobqueue_job where limit_key = k.key and claimed_at is not null)`
 
 // waitingOfKey selects the jobs of k.key that were not started, up to the id k.last, by their ids.
-// k.most is the highest limit of those that a caller asks about. With "limit_key = k.key" the planner
-// might read all jobs by their ids.
+// k.most is the highest limit of those that a caller asks about. "id + 0" is in the index of keys;
+// with "id" the planner might read the jobs of all keys by the primary key.
 const waitingOfKey = `
       select ctid, id, worker, coalesce(key_limit, 1) as most
       from jobqueue_job
-      where (limit_key, id) >= (k.key, 0) and (limit_key, id) <= (k.key, k.last) and limit_key is not null
-        and claimed_at is null
-      order by limit_key, id`
+      where limit_key = k.key and claimed_at is null and id + 0 <= k.last
+      order by limit_key, id + 0`
 
 // turnsOfKey selects those of waitingOfKey that may start.
 const turnsOfKey = `

@@ -44,10 +44,11 @@ create index jobqueue_job_ready on jobqueue_job (kind, queue, priority, run_at, 
 create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where unique_key is not null;
 create index jobqueue_job_worker on jobqueue_job (worker, cancel) where worker <> 0;
 -- The jobs of a key: those that were started, the others, and those of them that are held. Claims
--- add to the first of these indexes only, and a hash index is added to fastest.
+-- add to the first of these indexes only, and a hash index is added to fastest. "id + 0": see
+-- waitingOfKey.
 create index jobqueue_job_started on jobqueue_job using hash (limit_key)
     where limit_key is not null and claimed_at is not null;
-create index jobqueue_job_key on jobqueue_job (limit_key, id) where limit_key is not null and claimed_at is null;
+create index jobqueue_job_key on jobqueue_job (limit_key, (id + 0)) where limit_key is not null and claimed_at is null;
 create index jobqueue_job_held on jobqueue_job (limit_key, id) where worker = 0;
 create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
 create index jobqueue_job_after on jobqueue_job (after_group) where worker = 0 and after_group is not null;
