@@ -23,9 +23,10 @@ func TestCostOfEnqueuing(t *testing.T) {
 	ps := []jobqueue.Params{{Kind: "work"}, {Kind: "work"}, {Kind: "work"}}
 	// statements and records of the log that f writes
 	cost := func(f func() error) (statements int, logged float64) {
-		*plans = nil
+		plans()
 		require.NoError(t, f())
-		for _, plan := range *plans {
+		explained := plans()
+		for _, plan := range explained {
 			var p struct {
 				Plan struct {
 					Records float64 `json:"WAL Records"`
@@ -34,7 +35,7 @@ func TestCostOfEnqueuing(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(plan), &p))
 			logged += p.Plan.Records
 		}
-		return len(*plans), logged
+		return len(explained), logged
 	}
 	_, err = client.EnqueueMany(t.Context(), ps) // the first pages
 	require.NoError(t, err)

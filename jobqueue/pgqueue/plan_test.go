@@ -119,10 +119,10 @@ from generate_series($1::int, $1::int + $2::int - 1) n, lateral (
 	}
 	purge := func(f driver.PurgeFilter) (deleted int, end int64, reads float64) {
 		for {
-			*plans = nil
+			plans()
 			n, last, err := store.Purge(t.Context(), f)
 			require.NoError(t, err)
-			rows := rowsRead(t, *plans)
+			rows := rowsRead(t, plans())
 			require.LessOrEqual(t, rows, 3.0*batch)
 			deleted, reads = deleted+n, reads+rows
 			if last == f.After {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,8 +38,9 @@ select now() - interval '1 hour' + n * interval '1 microsecond'
   case when n > $1::bigint * 92 / 100 then 0 end
 from generate_series(1, $1) n`
 
-// explained is a pool whose server explains each statement after it has run.
-func explained(t *testing.T) (pool *pgxpool.Pool, plans *[]string) {
+// explained is a pool whose server explains each statement after it has run, and a function that
+// returns the plans since its last call.
+func explained(t *testing.T) (pool *pgxpool.Pool, plans func() []string) {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t))
 	require.NoError(t, err)
@@ -49,17 +51,26 @@ func explained(t *testing.T) (pool *pgxpool.Pool, plans *[]string) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	plans = new([]string)
+	var mu sync.Mutex // a store has statements of its own
+	var seen []string
 	config.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if _, plan, ok := strings.Cut(n.Message, "plan:\n"); ok {
-			*plans = append(*plans, plan)
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, plan)
 		}
 	}
 	config.MaxConns = 1
 	pool, err = pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return pool, plans
+	return pool, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		since := seen
+		seen = nil
+		return since
+	}
 }
 
 // rowsRead returns how many rows of the tables the plans have read. It fails the test if all of a
@@ -99,9 +110,9 @@ func TestSize(t *testing.T) {
 	_, err = pool.Exec(t.Context(), `vacuum analyze`)
 	require.NoError(t, err)
 	for _, step := range sizeSteps(t, store, jobs) {
-		*plans = nil
+		plans()
 		require.NoError(t, step.do(t.Context()), step.name)
-		rows := rowsRead(t, *plans)
+		rows := rowsRead(t, plans())
 		t.Logf("%-45s %8.0f rows", step.name, rows)
 		require.LessOrEqual(t, int(rows), step.rows, step.name)
 	}
