@@ -90,6 +90,7 @@ type reader struct {
 // copies of others' code, tests, the application's Rust code or another application.
 func (r *reader) isOther(folder string) bool {
 	app := ""
+	// AppIn asks for eight files, each through all folders above: first a look at what there is.
 	entries, err := fs.ReadDir(r.FS, folder)
 	mayBeOfApp := func(e fs.DirEntry) bool {
 		name := strings.ToLower(e.Name())

@@ -25,8 +25,8 @@ func TestCostOfEnqueuing(t *testing.T) {
 	cost := func(f func() error) (statements int, logged float64) {
 		plans()
 		require.NoError(t, f())
-		explained := plans()
-		for _, plan := range explained {
+		seen := plans()
+		for _, plan := range seen {
 			var p struct {
 				Plan struct {
 					Records float64 `json:"WAL Records"`
@@ -35,7 +35,7 @@ func TestCostOfEnqueuing(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(plan), &p))
 			logged += p.Plan.Records
 		}
-		return len(explained), logged
+		return len(seen), logged
 	}
 	_, err = client.EnqueueMany(t.Context(), ps) // the first pages
 	require.NoError(t, err)
