@@ -113,6 +113,26 @@ func TestModulesAreFollowed(t *testing.T) {
 	}
 }
 
+// The names of commands may be constants of another module, alone or in an object.
+func TestConstantsAreFollowed(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"src/names.ts": "export const STAT = 'plugin:fs|stat';\n" +
+			"export const COMMAND = { CLOSE: 'plugin:window|close', 'min': `plugin:window|minimize`, own: {} } as const",
+		"src/index.ts": "export * from './names'; export {STAT as default} from './names'",
+		"src/a.ts": "import {invoke} from '@tauri-apps/api/core'; import * as all from './names';\n" +
+			"import stat, {COMMAND as C} from '.'; const HERE = {x: 'plugin:fs|exists', y: 'a' + b}\n" +
+			"invoke(stat)\ninvoke(C.CLOSE)\ninvoke(all.COMMAND['min'])\ninvoke(HERE.x)\n" +
+			"invoke(C.none)\ninvoke(C.own)\ninvoke(HERE.y)\nfunction f(C) { invoke(C.CLOSE) }",
+	}
+	denied := findings(t, files, "call-denied")
+	require.Len(t, denied, 4)
+	for i, command := range []string{"plugin:fs|stat", "plugin:window|close", "plugin:window|minimize", "plugin:fs|exists"} {
+		require.True(t, strings.HasPrefix(denied[i], fmt.Sprintf("src/a.ts:%d:1 %s is called", 3+i, command)), denied[i])
+	}
+	require.Len(t, findings(t, files, "call-computed"), 4)
+}
+
 // Modules may export all of each other: whoever asks first, each has the exports of both.
 func TestModulesInACircle(t *testing.T) {
 	t.Parallel()
@@ -248,6 +268,17 @@ func TestUnused(t *testing.T) {
 		"<template><p @click=\"stat('x')\" data-command='leave' target='_blank'/></template>"
 	require.Empty(t, findings(t, vue, "grant-unused"))
 	require.Empty(t, findings(t, vue, "command-unused"))
+
+	added := files("invoke('greet'); stat('x')") // by a package that imports what scripts do not
+	require.Len(t, findings(t, added, "grant-unused"), 2)
+	added["package.json"] = `{"dependencies": {"@tauri-apps/api": "2", "@tauri-apps/plugin-clipboard-manager": "2"},
+		"devDependencies": {"unplugin-auto-import": "1"}}`
+	require.Len(t, findings(t, added, "grant-unused"), 1)
+	// The plugin's own script calls a command in every page.
+	scripted := files("invoke('greet'); readText()")
+	scripted["src-tauri/capabilities/more.json"] = `{"identifier": "n", "windows": ["main"], "permissions":
+["notification:default", "notification:allow-is-permission-granted", "notification:allow-notify"]}`
+	require.Len(t, findings(t, scripted, "grant-unused"), 3)
 
 	// A module that is left out by its name, or by its folder, is a part that is not known.
 	for file, unread := range map[string]string{"src/gen/more.ts": "src/gen/more", "src/app.config.ts": "",

@@ -95,7 +95,7 @@ func (r *reader) call(m *script.Module, c script.Call, one call) {
 	if len(certain) == 0 && t != script.Invoke {
 		return
 	}
-	names, composed := m.Texts(c.Argument)
+	names, composed := r.graph.Texts(m, c.Argument)
 	// The methods of windows and webviews handle these events without a command.
 	isLocal := func(event string) bool { return event == "tauri://created" || event == "tauri://error" }
 	if strings.Contains(t.Name, "#") && slices.ContainsFunc(names, isLocal) {

@@ -27,6 +27,7 @@ type Frontend struct {
 	Unread []string
 
 	calls    []call
+	open     bool            // scripts may import what they do not name
 	composed bool            // a name of a command is put together of parts
 	labels   []string        // of the windows whose pages are known
 	words    map[string]bool // in all sources, of at most script.MaxName bytes
@@ -80,7 +81,6 @@ type reader struct {
 	root     string   // the folder of the application and its frontend
 	folders  []string // of the sources
 	packages map[string]bool
-	open     bool // scripts may import what they do not name
 	graph    *script.Graph
 	sources  map[string]*capability.Source
 	mu       sync.Mutex

@@ -56,12 +56,14 @@ func (c *checker) unused(identifier string) bool {
 }
 
 // What pages use without a function of a plugin that calls its commands: what the plugin replaces,
-// by plugin, and functions of the core that take the plugin's name.
+// by plugin, functions of the core that take the plugin's name, and what the plugin's own script
+// calls in every page.
 var (
 	replaced = map[string][]string{"dialog": {"alert", "confirm", "prompt"}, "notification": {"Notification"},
 		"opener": {"_blank", "target", "href"}, "shell": {"_blank", "target", "href"}}
 	general = []string{"requestPermission", "sendNotification", "checkPermissions", "requestPermissions",
 		"addPluginListener"}
+	inPages = "plugin:notification|is_permission_granted"
 )
 
 // mayBeCalled reports whether something in the frontend may call a command.
@@ -69,10 +71,10 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 	used := func(name string) bool { return c.words[name] }
 	short := command.String()[strings.IndexByte(command.String(), '|')+1:]
 	imported := used("plugin-" + command.Plugin())
-	return used("'"+command.String()) || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
+	return command.String() == inPages || used("'"+command.String()) || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
 		slices.ContainsFunc(packages().callers[command], func(f script.Target) bool {
-			if used("__TAURI__") || used(f.Spec+"#*") || imported && strings.ContainsAny(f.Name, "#.") {
+			if c.open || used("__TAURI__") || used(f.Spec+"#*") || imported && strings.ContainsAny(f.Name, "#.") {
 				return used(last(f.Name))
 			}
 			return used(f.Spec + "#" + f.Name)

@@ -23,13 +23,14 @@ type Module struct {
 	// Names are those that it imports, as "module#name", with * for all of the module.
 	Names map[string]bool
 
-	names  map[string]Ref // what is imported, or declared at the top of the file
-	stars  []Ref          // the modules of which everything is exported
-	inits  map[*js.Var]Ref
-	file   string
-	loader api.Loader
-	source []byte
-	code   []byte // that the compiler made of the source
+	names     map[string]Ref    // what is imported, or declared at the top of the file
+	constants map[string]string // those at the top of the file, and members of such objects as "A.b"
+	stars     []Ref             // the modules of which everything is exported
+	inits     map[*js.Var]Ref
+	file      string
+	loader    api.Loader
+	source    []byte
+	code      []byte // that the compiler made of the source
 
 	// What finds places of the code in the source.
 	places           *sourcemap.Consumer
@@ -113,6 +114,27 @@ func eachVar(b js.IBinding, x Ref, visit func(*js.Var, Ref)) {
 	}
 }
 
+// constant keeps the string, or those in an object, that a constant at the top of the file is.
+func (v *visitor) constant(b js.BindingElement) {
+	of, ok := b.Binding.(*js.Var)
+	if !ok || v.names[string(of.Data)] != Ref(of) {
+		return
+	}
+	keep := func(name string, x js.IExpr) {
+		if text, ok := v.refs.Of(x).(Text); ok {
+			v.constants[name] = string(unquoted(text))
+		}
+	}
+	keep(string(of.Data), b.Default)
+	if object, ok := b.Default.(*js.ObjectExpr); ok {
+		for _, p := range object.List {
+			if p.Name != nil && !p.Name.IsComputed() {
+				keep(string(of.Data)+"."+string(unquoted(p.Name.Literal.Data)), p.Value)
+			}
+		}
+	}
+}
+
 // visitor collects calls. Its fields are about where in the file it is.
 type visitor struct {
 	*Module
@@ -133,6 +155,7 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 		for _, item := range n.List {
 			if n.TokenType == js.ConstToken && item.Default != nil {
 				eachVar(item.Binding, v.refs.Of(item.Default), func(of *js.Var, x Ref) { v.inits[of] = x })
+				v.constant(item)
 			}
 		}
 	case *js.ReturnStmt:

@@ -113,7 +113,7 @@ func alternatives(r Ref) []Ref {
 	return []Ref{r}
 }
 
-// text returns the string that a reference is, "" if that is not known.
+// text returns the string that a reference is within a module, "" if that is not known.
 func (m *Module) text(r Ref) string {
 	if v, ok := r.(*js.Var); ok {
 		r = m.inits[v]
@@ -122,11 +122,15 @@ func (m *Module) text(r Ref) string {
 	return string(unquoted(quoted))
 }
 
-// Texts returns the strings that a reference may be, "" for one that is computed, and whether one
-// is put together of parts.
-func (m *Module) Texts(r Ref) (texts []string, isComposed bool) {
+// Texts returns the strings that a reference of a module may be, "" for one that is computed, and
+// whether one is put together of parts.
+func (g *Graph) Texts(m *Module, r Ref) (texts []string, isComposed bool) {
 	for _, one := range alternatives(r) {
-		texts = append(texts, m.text(one))
+		text := m.text(one)
+		if t := g.Resolve(m, one); text == "" && g.Modules[t.Spec] != nil {
+			text = g.Modules[t.Spec].constants[t.Name]
+		}
+		texts = append(texts, text)
 		isComposed = isComposed || one == composed{}
 	}
 	return texts, isComposed

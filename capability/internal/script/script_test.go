@@ -80,7 +80,7 @@ func FuzzParse(f *testing.F) {
 		g := &Graph{Modules: map[string]*Module{m.file: m}}
 		for _, c := range m.Calls {
 			g.Resolve(m, c.Function)
-			m.Texts(c.Argument)
+			g.Texts(m, c.Argument)
 			require.LessOrEqual(t, m.Offset(c.Name), len(source))
 			argument, _ := c.Argument.(Text)
 			require.LessOrEqual(t, m.Offset(argument), len(source))

@@ -146,7 +146,7 @@ func (c *caller) calls(t script.Target, maybe bool, known map[string]bool, seen 
 			c.calls(to, maybe, known, seen)
 			continue
 		}
-		names, _ := c.Modules[t.Spec].Texts(call.argument)
+		names, _ := c.Texts(c.Modules[t.Spec], call.argument)
 		for _, name := range slices.DeleteFunc(names, func(name string) bool { return name == "" }) {
 			before, again := known[name]
 			known[name] = maybe && (before || !again)
