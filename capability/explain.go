@@ -98,7 +98,7 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 				x.Similar = append(x.Similar, c.String())
 			}
 		}
-		if other := p.capabilityFor(c); other != nil {
+		if other := p.capabilityFor(command, c); other != nil {
 			x.AddTo = other.Identifier
 			if v := other.value.Get("permissions").Or(other.value); v.Exists() {
 				x.addToPlace = placeOf(v)
@@ -113,18 +113,26 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 	return x
 }
 
-// capabilityFor returns the first capability that applies to a caller, regardless of what it
-// grants; nil if there is none.
-func (p *Policy) capabilityFor(caller Caller) *Capability {
+// capabilityFor returns the first capability that applies to a caller and has a permission of the
+// command's plugin, else the first that applies; nil if there is none.
+func (p *Policy) capabilityFor(command Command, caller Caller) (first *Capability) {
+	isOfPlugin := func(e Entry) bool {
+		plugin, _ := SplitIdentifier(e.Identifier)
+		return plugin == cmp.Or(command.plugin, AppManifest) || plugin == "core:"+command.plugin
+	}
 	for _, source := range p.sources {
-		if source.capability.on(p.platform) && slices.ContainsFunc(source.contexts, func(remote *pattern.URL) bool {
+		if !source.capability.on(p.platform) || !slices.ContainsFunc(source.contexts, func(remote *pattern.URL) bool {
 			g := Grant{source: source, remote: remote}
 			return g.originMatches(&caller.Origin) && g.labelMatches(caller.Window, caller.Webview)
 		}) {
+			continue
+		}
+		if slices.ContainsFunc(source.capability.Permissions, isOfPlugin) {
 			return source.capability
 		}
+		first = cmp.Or(first, source.capability)
 	}
-	return nil
+	return first
 }
 
 // placeOf returns "file:line:column", without the file if it has no name.

@@ -71,7 +71,8 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 	used := func(name string) bool { return c.words[name] }
 	short := command.String()[strings.IndexByte(command.String(), '|')+1:]
 	imported := used("plugin-" + command.Plugin())
-	return command.String() == inPages || used("'"+command.String()) || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
+	return command.String() == inPages || used("'"+command.String()) || used("'"+short) ||
+		slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
 		slices.ContainsFunc(packages().callers[command], func(f script.Target) bool {
 			if c.open || used("__TAURI__") || used(f.Spec+"#*") || imported && strings.ContainsAny(f.Name, "#.") {

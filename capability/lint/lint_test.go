@@ -17,7 +17,11 @@ import (
 )
 
 const scopedPlugin = `{
-  "shell": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
+  "shell": {"default_permission": null, "permission_sets": {}, "global_scope_schema": {"anyOf": [
+    {"type": "object", "required": ["name", "cmd"], "additionalProperties": false,
+      "properties": {"name": {}, "cmd": {}, "args": {}}},
+    {"type": "object", "required": ["name", "sidecar"], "additionalProperties": false,
+      "properties": {"name": {}, "args": {}, "sidecar": {}}}]}, "permissions": {
     "allow-execute": {"identifier": "allow-execute", "description": "", "commands": {"allow": ["execute"],
       "deny": []}},
     "deny-execute": {"identifier": "deny-execute", "description": "", "commands": {"allow": [], "deny": ["execute"]}},
@@ -90,6 +94,8 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", "missing-scope"},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0",
 			"the keys path", "scope-mismatch"},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"y","dir":"z"}]}]}`,
+			"/permissions/0/allow/0", "the keys args, cmd, name, sidecar", "scope-mismatch"},
 		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`,
 			"redundant-permission"},
 		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed",
@@ -208,6 +214,9 @@ func TestLintIsSilentAboutDeliberateGrants(t *testing.T) {
 			"1:53 redundant-permission"},
 		head + `"permissions":["core:resources:default","core:resources:allow-close"]}`: {
 			"1:78 redundant-permission"},
+		// The plugin reads what its schema divides into two forms.
+		head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"y","args":["z"],` +
+			`"sidecar":false}]}]}`: {},
 	} {
 		require.Equal(t, want, codes(check(t, in)), in)
 	}

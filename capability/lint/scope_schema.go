@@ -55,8 +55,17 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if text, err := json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
 		return nil
 	}
+	keys := slices.Sorted(maps.Keys(properties(schema, schema, 0)))
+	// Alternatives tell editors which keys go together. The plugin shell reads one form with all.
+	for _, part := range schema.AnyOf {
+		for _, key := range keys {
+			if part.Properties != nil && part.Properties[key] == nil {
+				part.Properties[key] = &jsonschema.Schema{}
+			}
+		}
+	}
 	if resolved, err := schema.Resolve(nil); err == nil {
-		l.schemas[plugin] = &scopeSchema{resolved, slices.Sorted(maps.Keys(properties(schema, schema, 0)))}
+		l.schemas[plugin] = &scopeSchema{resolved, keys}
 	}
 	return l.schemas[plugin]
 }
