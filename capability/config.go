@@ -98,7 +98,8 @@ func (s *selection) reportInactive(config string, capabilities []Capability) {
 		if _, listed := s.last[c.Identifier]; !listed && c.value.Exists() {
 			s.report(codeInactiveCapability, c.value.Get("identifier").Or(c.value),
 				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, "+
-					"and this one is not among them; add %q there.", c.Identifier, config, c.Identifier))
+					"and this one is not among them; add %q there, unless only a configuration that a build is "+
+					"given with --config lists it.", c.Identifier, config, c.Identifier))
 		}
 	}
 }
