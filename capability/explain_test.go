@@ -88,8 +88,8 @@ func TestExplain(t *testing.T) {
 		{"identifier":"b","windows":["*"],"permissions":["fs:allow-read-file","core:window:allow-show"]}]`)
 	of, ds := Resolve(caps, plugins(t), ResolveOptions{})
 	require.Empty(t, ds)
-	for command, capability := range map[string]string{"fs:read_dir": "b", "core:window:close": "b", "ping:ping": "a"} {
-		require.Equal(t, capability, of.Explain(cmd(command), Caller{Window: "main"}).AddTo, "that of the plugin")
+	for command, want := range map[string]string{"fs:read_dir": "b", "core:window:close": "b", "ping:ping": "a"} {
+		require.Equal(t, want, of.Explain(cmd(command), Caller{Window: "main"}).AddTo, "that of the plugin")
 	}
 	near := p.Explain(cmd("ping:ping"), Caller{Window: "main2"}).Near
 	require.Equal(t, "main", near[0].Grant.Capability().Identifier, "the nearest miss comes first")
