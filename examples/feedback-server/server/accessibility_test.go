@@ -24,7 +24,7 @@ type screen struct {
 
 var screens = map[string]screen{
 	"desktop": {1400, 1000, "light", ""}, "dark": {1400, 1000, "dark", ""},
-	"phone": {360, 740, "light", ""}, "dark phone": {360, 740, "dark", ""},
+	"phone": {360, 740, "light", ""},
 }
 
 var paper = screen{794, 1123, "light", "print"} // A4

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/longtest"
 )
 
 // firefox is a tab of a headless Firefox, driven by its own protocol, Marionette: a message is its
@@ -29,9 +31,10 @@ type firefox struct {
 }
 
 // newFirefox starts a Firefox with its own profile, whose microphone plays a tone. It skips the
-// test where no Firefox is installed.
+// test unless slow ones are wanted and a Firefox is installed.
 func newFirefox(t *testing.T) *firefox {
 	t.Helper()
+	longtest.Only(t)
 	program := installedProgram(t, "firefox-esr")
 	profile := t.TempDir()
 	const settings = `user_pref("marionette.port", 0);
