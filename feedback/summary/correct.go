@@ -22,6 +22,9 @@ func correct(v *view, drop []reason) {
 		}
 		var r *repair
 		if from < to && to < len(words) {
+			begin := v.beginOfHundreds(from, to)
+			mark(drop[begin:from], spoken)
+			from = begin
 			r = v.repairOf(from, to)
 		}
 		if r == nil && drop[from] != spoken {
@@ -306,12 +309,12 @@ func (v *view) repairFor(r repair) (best *repair) {
 			return nil
 		}
 		if score == 0 || score < most || score == most && (i != from || isNumber) || !v.goesOn(i+n, term) ||
-			v.inAmount(i) && v.words[i-1].low != "月" || v.negates(i) ||
+			v.inAmount(i) && v.words[i-1].low != "月" && v.beginOfHundreds(i, to) == i || v.negates(i) ||
 			i > 2 && v.words[i-2].low == "out" && v.words[i-1].low == "of" && v.words[i-3].kind == number {
 			continue
 		}
 		most = score
-		r.first, r.from, r.rest = max(min(from, term), first), i, v.endOfAmount(i+n, term)
+		r.first, r.from, r.rest = max(min(from, term), first), v.beginOfHundreds(i, to), v.endOfAmount(i+n, term)
 		best = &r
 		if isNumber && n > 1 && i+n == term {
 			break // of "5 to 3, and 4 to 5, no, 5 to 4" the second one

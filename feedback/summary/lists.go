@@ -175,6 +175,27 @@ func (v *view) endsList(from, term, j int) bool {
 	return false
 }
 
+// beginOfHundreds returns where the number begins of which words[i] follows "hundred", or i if
+// words[to] go on with it: of "one hundred and eighty, no, ninety" only "ninety" stays, but more
+// does of "one hundred and five, no, six", "a hundred and ten, um, ten" and "two thousand one
+// hundred, no, two hundred".
+func (v *view) beginOfHundreds(i, to int) int {
+	j, a, b := i, v.words[i], v.words[to]
+	if v.low(j-1) == "and" {
+		j--
+	}
+	if a.kind != number && a.low != "and" || b.kind != number || v.alike(i, to) > 2 ||
+		!powers[v.low(j-1)] || v.words[j-1].end != inside || j == i && v.low(j-1) == "thousand" ||
+		a.end != inside && v.value(i) < 20 && v.value(to) < 20 {
+		return i
+	}
+	for j > 0 && v.words[j-1].end == inside &&
+		(v.words[j-1].kind == number || powers[v.low(j-1)] || v.low(j-1) == "a") {
+		j--
+	}
+	return j
+}
+
 // powers are numbers that go on with "and".
 var powers = wordSet("hundred thousand")
 

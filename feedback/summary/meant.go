@@ -19,6 +19,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true
 	case a.kind == number && b.kind == number && v.words[to-1].low == "oh" && v.readsOn(from, to):
 		return true
+	case v.inAmount(to) && v.beginOfHundreds(from, to) < from:
+		return true // "three hundred and ten, no, four hundred"
 	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
