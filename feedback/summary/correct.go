@@ -60,18 +60,33 @@ func tidy(words []word, drop []reason) {
 		for next < len(words) && drop[next] == spoken {
 			next++
 		}
+		if drop[i] == kept && i+1 < next && next < len(words) {
+			tidyBefore(words, drop, i, next)
+		}
 		switch {
 		case drop[i] != kept:
-		case next > i+1 && next < len(words) && (w.low == "on" || w.low == "at") && relativeDays[words[next].low]:
-			drop[i] = spoken
-		case next > i+2 && next < len(words) && places[w.low] && places[words[next].low] && w.low != words[next].low:
-			drop[i] = spoken // of "for the motion, sorry, against the motion"
 		case w.low == "times" && i > 0 && drop[i-1] == kept && (words[i-1].low == "once" || words[i-1].low == "twice"):
 			words[i-1].end, words[i-1].mark, drop[i] = w.end, w.mark, spoken // of "three times, no, twice"
 		case corrected && w.low == "sorry" && w.end >= sentence && words[i-1].end == clause:
 			drop[i] = filler
 		}
 		corrected = w.end < sentence && (corrected || drop[i] == spoken)
+	}
+}
+
+// tidyBefore does the same to words[i] before a correction at to.
+func tidyBefore(words []word, drop []reason, i, to int) {
+	w, again := &words[i], words[to]
+	switch {
+	case (w.low == "on" || w.low == "at") && relativeDays[again.low],
+		to > i+2 && places[w.low] && places[again.low] && w.low != again.low:
+		drop[i] = spoken // of "for the motion, sorry, against the motion"
+	case i > 0 && w.low == "the" && places[words[i-1].low] && places[again.low]:
+		drop[i-1], drop[i] = spoken, spoken // of "in the morning, sorry, at night"
+	case w.kind == number && measures(again.low):
+		drop[i] = spoken // of "ten metres, sorry, twelve-metre lengths"
+	case w.wide && w.kind == day && listWeekdays(words[i+1], again):
+		w.text = strings.TrimRight(w.text, weekdays) // of 周一三五，不对，一三四
 	}
 }
 

@@ -269,3 +269,18 @@ func (v *view) value(i int) int {
 	}
 	return n
 }
+
+// measures reports whether a word is one such as "twelve-metre".
+func measures(low string) bool {
+	n, unit, _ := strings.Cut(low, "-")
+	return n != "" && (isDigits(n) || kinds[n] == number) && !isDigits(unit) && kinds[unit] == plain
+}
+
+// listWeekdays reports whether a is of weekdays after the first, as in 周一三五, and b are all that
+// stand for them.
+func listWeekdays(a, b word) bool {
+	return strings.Trim(a.low+b.low, weekdays) == "" && len(b.low) > len(a.low) && len(b.low) > len("一") &&
+		(a.end != inside || len(a.low) > len("一"))
+}
+
+const weekdays = "一二三四五六"
