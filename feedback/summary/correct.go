@@ -330,6 +330,9 @@ func (v *view) repairFor(r repair) (best *repair) {
 		}
 		most = score
 		r.first, r.from, r.rest = max(min(from, term), first), v.beginOfHundreds(i, to), v.endOfAmount(i+n, term)
+		if v.low(r.end-1) == "一半" && r.rest < term && (v.low(r.rest) == "成" || v.set(r.rest)&units != 0) {
+			r.rest++ // of 占三成，不是，占一半
+		}
 		best = &r
 		if isNumber && n > 1 && i+n == term {
 			break // of "5 to 3, and 4 to 5, no, 5 to 4" the second one
