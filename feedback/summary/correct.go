@@ -103,8 +103,8 @@ func (v *view) keepMonths(drop []reason) {
 		if i > 0 && drop[i-1] == spoken || v.words[i].kind != number || v.low(i+1) != "月" {
 			continue
 		}
-		to := i
-		for to < len(drop) && drop[to] == spoken {
+		to := i + 1
+		for to < len(drop) && (drop[to] == spoken || v.isCue(to)) {
 			to++
 		}
 		if to > i+2 && to < len(drop) && v.words[to].kind == number && (v.low(to+1) == "号" || v.low(to+1) == "日") {
@@ -124,8 +124,10 @@ func (v *view) endOfCue(i int) int {
 		end++
 	}
 	first := v.words[i].low
-	setOff := v.words[i-1].end != inside && v.words[end-1].end != inside
-	if setOff || corrects[first] || first == "no" && v.isExact(end) || first == "不" && v.words[end-1].low == "对" {
+	setOff := v.words[i-1].end != inside && v.words[end-1].end != inside &&
+		!(first == "that's" && v.low(end+1) == "should") // "he wrote six, that's wrong, it should be five"
+	if setOff || corrects[first] || first == "no" && v.isExact(end) || first == "不" && v.words[end-1].low == "对" ||
+		strings.HasSuffix(textOf(v.words[i:end]), "应该是") { // 哦应该是
 		return end
 	}
 	return i
