@@ -232,17 +232,21 @@ func (v *view) endOfRepair(i int) (end, cue int) {
 // suffices are characters after 就 that say that a number is enough.
 var suffices = wordSet("够 行 好 可")
 
-// retracing finds the repair that puts a word before those corrected, of which the model leaves out
-// too many or too few: "all the, no, nearly all the answers".
+// retracing finds the repair that begins as what is corrected does, or puts a word before that, of
+// which the model leaves out too many or too few: "all the, no, nearly all the answers",
+// 降E，不不不，降B.
 func (v *view) retracing(from, term, to, last int) *repair {
 	before, after := v.clauseOf(term-1), v.clauseOf(to)
-	for n := min(4, term-before.from, after.to-to-1); n > 1; n-- {
-		i, j := term-n, to+1
-		if v.words[j].wide || v.alike(i, j) < 4 || to == last && from == i || v.negates(i) {
-			continue
-		}
-		if score, same := v.likeness(i, j, n); same || score > 0 {
-			return &repair{first: min(from, i), from: i, rest: term, term: term, to: to, end: to, cue: to, last: last}
+	for n := min(4, term-before.from, after.to-to); n > 1; n-- {
+		for i, j := term-n, to; j <= to+1 && j+n <= after.to; j++ {
+			if v.alike(i, j) < 4 || to == last && from == i || v.negates(i) ||
+				v.words[j].wide && (j > to || v.words[term-1].end == inside) { // 第三题不对，第四题
+				continue
+			}
+			if score, same := v.likeness(i, j, n); same && j > to || !same && score > 0 {
+				return &repair{first: min(from, i), from: i, rest: term, term: term, to: to, end: to, cue: to,
+					last: last}
+			}
 		}
 	}
 	return nil
