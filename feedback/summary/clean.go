@@ -136,6 +136,9 @@ func unwanted(words []word) []reason {
 		case w.low == "oh" && i > 0 && i+1 < len(words) && drop[i-1] == kept && drop[i+1] == kept &&
 			words[i-1].kind == number && words[i-1].end == inside && words[i+1].kind == number && w.end == inside:
 			drop[i] = kept // "two oh five"
+		case w.low == "right" && drop[i] == filler && i > 0 && words[i-1].low == "sorry" &&
+			slices.ContainsFunc(words[max(0, i-6):i], func(w word) bool { return w.low == "left" }):
+			drop[i] = kept // "left. Sorry, right."
 		case !hesitations[w.low]:
 		case drop[i] == filler && spokenOf:
 			drop[i] = kept

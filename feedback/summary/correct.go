@@ -264,7 +264,8 @@ func (v *view) repairBefore(cue int) *repair {
 		v.has(v.classes[from], "join") || !follows[textOf(v.words[cue:end])] {
 		return nil
 	}
-	return v.repairFor(repair{from: from, term: from, to: from, end: cue, cue: end, last: from})
+	term := v.termIn(max(0, from-3), from) // "twice, um, once actually"
+	return v.repairFor(repair{from: from, term: term, to: from, end: cue, cue: end, last: from})
 }
 
 // repairDenied finds the repair of what 不是 denies in the clause from term on, which is said before
