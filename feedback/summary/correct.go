@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -31,8 +32,8 @@ func correct(v *view, drop []reason) {
 			r = v.repairBefore(from)
 		}
 		for i := from; i <= max(from, to-1); i++ {
-			if denied := v.repairDenied(i); denied != nil {
-				r = denied
+			if again := cmp.Or(v.repairDenied(i), v.repairClaimed(i)); again != nil {
+				r, to = again, max(to, again.to)
 			}
 		}
 		if r != nil {
@@ -386,7 +387,7 @@ func (v *view) afterIs(i int) int {
 }
 
 // introduces are words between those such as "no" and a correction.
-var introduces = wordSet("that_should_be it_should_be that's it's it_is it_was 应该是 是")
+var introduces = wordSet("that_should_be it_should_be that's it's it_is it_was 应该是 其实是 是")
 
 // asksWhatWasSaid reports whether a clause is one such as "did I say Tuesday?".
 func asksWhatWasSaid(words []word) bool {
