@@ -171,15 +171,24 @@ func unwanted(words []word) []reason {
 	return drop
 }
 
-// keepQuoted keeps what somebody said between quotes, but for what is corrected.
+// keepQuoted keeps what somebody said between quotes, but for what is corrected, and 原来这样啊; what
+// he or she said also with who said it.
 func (v *view) keepQuoted(drop []reason) {
-	said := false
-	for i, quoted := range v.quoted {
-		if quoted && (i == 0 || !v.quoted[i-1]) {
-			said = i > 0 && drop[i-1] == kept && v.has(v.classes[i-1], "say")
+	for i := 1; i < len(drop); i++ {
+		to := i
+		if v.low(i)+v.low(i+1) == "原来" {
+			to = v.clauseOf(i).to
 		}
-		if quoted && said && drop[i] == filler {
-			drop[i] = kept
+		for to < len(drop) && v.quoted[to] {
+			to++
+		}
+		begin := v.clauseOf(i - 1).from
+		switch {
+		case to == i || v.quoted[i-1] || !v.has(v.classes[i-1], "say"):
+		case drop[i-1] == kept:
+			replace(drop[i:to], filler, kept)
+		case drop[i-1] == filler && v.has(v.in(begin, i), "they"):
+			replace(drop[begin:to], filler, kept)
 		}
 	}
 }

@@ -246,6 +246,7 @@ func parts(words []word, at end) [][]word {
 // write returns words as text with the marks and capital letters of its script.
 func write(words []word, names []string) string {
 	var b strings.Builder
+	quoted := areQuoted(words)
 	for i, w := range words {
 		first := i == 0 || words[i-1].end >= sentence
 		if i > 0 && (w.space && !w.wide || first) && !(words[i-1].wide || isWideMark(b.String())) {
@@ -254,6 +255,10 @@ func write(words []word, names []string) string {
 		b.WriteString(w.open)
 		upper := first && !(i+1 < len(words) && words[i+1].wide) || isMonthOfDay(words, i)
 		b.WriteString(capital(w, upper, names))
+		if quoted[i] && strings.Contains(w.mark, "…") { // “因为……所以……”
+			b.WriteString(w.mark)
+			continue
+		}
 		b.WriteString(markAfter(words, i))
 	}
 	return b.String()
