@@ -125,24 +125,16 @@ func (v *view) endOfCue(i int) int {
 		end++
 	}
 	first := v.words[i].low
-	setOff := v.words[i-1].end != inside && v.words[end-1].end != inside &&
-		!(first == "that's" && v.low(end+1) == "should") // "he wrote six, that's wrong, it should be five"
+	setOff := v.words[i-1].end != inside && v.words[end-1].end != inside
+	if first == "that's" && v.classes[i-1]&cues == 0 && !slices.ContainsFunc(v.words[end:min(end+2, len(v.words))],
+		isDay) {
+		return i // of "he wrote six, that's wrong, five" the mistake is the student's
+	}
 	if setOff || corrects[first] || first == "no" && v.isExact(end) || first == "不" && v.words[end-1].low == "对" ||
 		strings.HasSuffix(textOf(v.words[i:end]), "应该是") { // 哦应该是
 		return end
 	}
 	return i
-}
-
-// isExact reports whether words[i] is not what there may be none of: of "no three", "no G
-// minor" and "no on Friday", but not of "no one" and "no scales".
-func (v *view) isExact(i int) bool {
-	if i >= len(v.words) {
-		return false
-	}
-	low := v.words[i].low
-	return v.words[i].kind != plain && !ambiguous[low] && !ordinals[low] ||
-		len(low) == 1 && low != "i" || v.has(v.classes[i], "det") || v.has(v.classes[i], "prep")
 }
 
 // corrects are the first of words that are followed by a correction without a comma between.

@@ -196,6 +196,17 @@ func (v *view) beginOfHundreds(i, to int) int {
 	return j
 }
 
+// isExact reports whether words[i] is not what there may be none of: of "no three", "no G
+// minor" and "no on Friday", but not of "no one" and "no scales".
+func (v *view) isExact(i int) bool {
+	if i >= len(v.words) {
+		return false
+	}
+	low := v.words[i].low
+	return v.words[i].kind != plain && !ambiguous[low] && !ordinals[low] ||
+		len(low) == 1 && low != "i" || v.has(v.classes[i], "det") || v.has(v.classes[i], "prep")
+}
+
 // powers are numbers that go on with "and".
 var powers = wordSet("hundred thousand")
 

@@ -234,6 +234,8 @@ func withoutEchoes(clause []word, why []reason) (said []word) {
 	return said
 }
 
+func isDay(w word) bool { return w.kind == day }
+
 func isFigure(w word) bool { return w.kind == number || w.kind == day || w.kind == month }
 
 // completeUnsaid leaves out what would say nothing beside that, such as "but I'd like to" before
