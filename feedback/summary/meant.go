@@ -25,6 +25,8 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
 		return true
+	case a.kind == number && timesTables[b.low]:
+		return true // "seven eights"
 	case a.wide && v.asksAgain(from):
 		return true // 我前面说周二是吧，说错了，是周三
 	case term < to && (b.low == "been" || v.words[to-1].low == "been"):
@@ -68,6 +70,9 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	return false
 }
+
+// timesTables are numbers of which there are several.
+var timesTables = wordSet("twos threes fours fives sixes sevens eights nines tens elevens twelves")
 
 // goesOnWith reports whether words[to] only go on with what is said before a hesitation at term.
 func (v *view) goesOnWith(from, term, to int) bool {
