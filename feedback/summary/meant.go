@@ -25,7 +25,7 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
 		return true
-	case a.kind == number && timesTables[b.low]:
+	case to == from+1 && a.kind == number && timesTables[b.low]:
 		return true // "seven eights"
 	case a.wide && v.asksAgain(from):
 		return true // 我前面说周二是吧，说错了，是周三
