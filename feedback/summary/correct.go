@@ -86,6 +86,9 @@ func tidyBefore(words []word, drop []reason, i, to int) {
 		drop[i-1], drop[i] = spoken, spoken // of "in the morning, sorry, at night"
 	case w.kind == number && measures(again.low):
 		drop[i] = spoken // of "ten metres, sorry, twelve-metre lengths"
+	case w.low == "每" && words[i+1].kind == day && again.kind == number:
+		drop[i+1] = kept // of 每周三次，不，四次
+		words[i+1].text = strings.TrimRight(words[i+1].text, weekdays)
 	case w.wide && w.kind == day && listWeekdays(words[i+1], again):
 		w.text = strings.TrimRight(w.text, weekdays) // of 周一三五，不对，一三四
 	}

@@ -57,6 +57,9 @@ func (v *view) isMeant(from, term, to int) bool {
 	for end < to && v.words[end-1].end == inside && v.isCue(end) {
 		end++
 	}
+	if end < to && v.isThen(to) && !v.isThen(from) {
+		return true // 先练音阶，不对，先热身，再练音阶
+	}
 	before, last := v.words[term-1], v.words[end-1]
 	switch v.words[term].low {
 	case "不": // "左手不对，右手很好", "不对的是第四题", "是周一，不是周三", "规则的会了，不规则的不会"
@@ -70,6 +73,11 @@ func (v *view) isMeant(from, term, to int) bool {
 	}
 	return false
 }
+
+// isThen reports whether words[i] is "then", or follows it.
+func (v *view) isThen(i int) bool { return thens[v.low(i)] || thens[v.low(i-1)] }
+
+var thens = wordSet("再 然后 then")
 
 // timesTables are numbers of which there are several.
 var timesTables = wordSet("twos threes fours fives sixes sevens eights nines tens elevens twelves")
