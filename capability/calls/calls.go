@@ -2,9 +2,10 @@
 // capabilities grant and that its Rust code defines.
 //
 // [Read] reads the scripts, components and pages of a frontend with a parser. It follows the names
-// under which modules import, export and keep the function invoke and the functions and classes of
-// the packages @tauri-apps/api and @tauri-apps/plugin-*, whose commands it knows. [Check] reports
-// calls that fail, grants that nothing uses, and calls whose command is computed.
+// under which modules import, export and keep the function invoke, constants that name commands,
+// and the functions and classes of the packages @tauri-apps/api and @tauri-apps/plugin-*, whose
+// commands it knows. [Check] reports calls that fail, grants that nothing uses, and calls whose
+// command is computed.
 //
 // What is reported of calls is certain: a command may be called in ways that are not seen, such as
 // by a package, but one that is reported is called at its place. What is reported as never called
