@@ -86,6 +86,8 @@ func tidyBefore(words []word, drop []reason, i, to int) {
 		drop[i-1], drop[i] = spoken, spoken // of "in the morning, sorry, at night"
 	case w.kind == number && measures(again.low):
 		drop[i] = spoken // of "ten metres, sorry, twelve-metre lengths"
+	case i+2 < to && series[words[i+1].low] && words[i+2].kind == number && again.kind == number:
+		drop[i+1] = kept // of "the first two, no, three"
 	case w.low == "每" && words[i+1].kind == day && again.kind == number:
 		drop[i+1] = kept // of 每周三次，不，四次
 		words[i+1].text = strings.TrimRight(words[i+1].text, weekdays)
@@ -93,6 +95,9 @@ func tidyBefore(words []word, drop []reason, i, to int) {
 		w.text = strings.TrimRight(w.text, weekdays) // of 周一三五，不对，一三四
 	}
 }
+
+// series are words before a number of those that follow each other.
+var series = wordSet("first last next")
 
 // places are prepositions of which one is put for another.
 var places = wordSet("for against in on at to from under over before after with without")

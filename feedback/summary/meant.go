@@ -57,8 +57,9 @@ func (v *view) isMeant(from, term, to int) bool {
 	for end < to && v.words[end-1].end == inside && v.isCue(end) {
 		end++
 	}
-	if end < to && v.isThen(to) && !v.isThen(from) {
-		return true // 先练音阶，不对，先热身，再练音阶
+	if end < to && v.isThen(to) && !v.isThen(from) ||
+		end+1 < to && limits[v.low(end)] && v.clause[end] == v.clause[to] && !v.has(v.classes[end+1], "det") {
+		return true // 先练音阶，不对，先热身，再练音阶; "pages one and two, no, just page one"
 	}
 	before, last := v.words[term-1], v.words[end-1]
 	switch v.words[term].low {
@@ -77,7 +78,10 @@ func (v *view) isMeant(from, term, to int) bool {
 // isThen reports whether words[i] is "then", or follows it.
 func (v *view) isThen(i int) bool { return thens[v.low(i)] || thens[v.low(i-1)] }
 
-var thens = wordSet("再 然后 then")
+var (
+	thens  = wordSet("再 然后 then")
+	limits = wordSet("just only")
+)
 
 // timesTables are numbers of which there are several.
 var timesTables = wordSet("twos threes fours fives sixes sevens eights nines tens elevens twelves")
