@@ -150,7 +150,8 @@ func (g *generator) one(t *testing.T) {
 	w := httptest.NewRecorder()
 	g.env.handler.ServeHTTP(w, r)
 	what := fmt.Sprintf("%s %.300s?%.300s %.300s %.300q", op.method, path, r.URL.RawQuery, fmt.Sprint(header), body)
-	if ctx.Err() != nil && t.Context().Err() == nil && w.Code == 503 {
+	// A connection may fail at the deadline before the context has ended.
+	if end, ok := ctx.Deadline(); ok && time.Now().After(end) && w.Code == 503 {
 		return // the short life of an event stream
 	}
 	g.check(t, op, w, what)
