@@ -80,7 +80,7 @@ func (v *view) isThen(i int) bool { return thens[v.low(i)] || thens[v.low(i-1)] 
 
 var (
 	thens  = wordSet("再 然后 then")
-	limits = wordSet("just only")
+	limits = wordSet("just only") // of what stays of a list
 )
 
 // timesTables are numbers of which there are several.
