@@ -107,6 +107,7 @@ func TestTheStartSaysOnceWhatTheDevelopmentHeaderDoes(t *testing.T) {
 		var logged bytes.Buffer
 		environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
 		environment["DATABASE_URL"] = "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+		environment["AUDIO_STORAGE_DIR"] = t.TempDir()
 		config, err := server.ParseConfig(environment)
 		require.NoError(t, err)
 		log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
