@@ -5,7 +5,6 @@ package script
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -40,12 +39,10 @@ var Extensions = map[string]api.Loader{".js": api.LoaderJSX, ".jsx": api.LoaderJ
 // program.
 var ErrTime = errors.New("it takes too long to parse")
 
-// Parse reads a file. It may be called by several goroutines. Functions that visit get its tree.
+// Parse reads a file of at most MaxBytes. It may be called by several goroutines. Functions that
+// visit get its tree.
 func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module, error) {
-	switch {
-	case len(source) > MaxBytes:
-		return nil, fmt.Errorf("it has %d bytes; at most %d are read", len(source), MaxBytes)
-	case marks(source) > maxMarks:
+	if marks(source) > maxMarks {
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
 	m := &Module{Exports: make(map[string]Ref), Returns: make(map[string]Ref), Imports: make(map[string]string),
@@ -65,12 +62,7 @@ func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module
 // begin something nested, such as operators, brackets and the spaces after keywords.
 func marks(source []byte) (n int) {
 	word := false
-	for at := 0; at < len(source); {
-		r, size := rune(source[at]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(source[at:])
-		}
-		at += size
+	for _, r := range string(source) {
 		letter := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 		space := unicode.IsSpace(r) || r == '\uFEFF'
 		if space && word || !space && !letter && !strings.ContainsRune(")]};,\"'", r) {

@@ -228,7 +228,7 @@ func (g *Graph) member(t Target, name string) Target {
 	case slices.Contains(apiModules, name):
 		return Target{Spec: apiPackage + "/" + name, Name: "*"}
 	}
-	plugin := upper.ReplaceAllStringFunc(name, func(letter string) string { return "-" + strings.ToLower(letter) })
+	plugin := strings.ToLower(upper.ReplaceAllString(name, "-$0"))
 	return Target{Spec: "@tauri-apps/plugin-" + plugin, Name: "*"}
 }
 
