@@ -23,14 +23,13 @@ type Module struct {
 	// Names are those that it imports, as "module#name", with * for all of the module.
 	Names map[string]bool
 
-	names     map[string]Ref    // what is imported, or declared at the top of the file
-	constants map[string]string // those at the top of the file, and members of such objects as "A.b"
-	stars     []Ref             // the modules of which everything is exported
-	inits     map[*js.Var]Ref
-	file      string
-	loader    api.Loader
-	source    []byte
-	code      []byte // that the compiler made of the source
+	names  map[string]Ref  // what is imported, or declared at the top of the file, and "A.b" in a constant A
+	stars  []Ref           // the modules of which everything is exported
+	inits  map[*js.Var]Ref // what constants are initialized with
+	file   string
+	loader api.Loader
+	source []byte
+	code   []byte // that the compiler made of the source
 
 	// What finds places of the code in the source.
 	places           *sourcemap.Consumer
@@ -114,23 +113,16 @@ func eachVar(b js.IBinding, x Ref, visit func(*js.Var, Ref)) {
 	}
 }
 
-// constant keeps the string, or those in an object, that a constant at the top of the file is.
-func (v *visitor) constant(b js.BindingElement) {
-	of, ok := b.Binding.(*js.Var)
-	if !ok || v.names[string(of.Data)] != Ref(of) {
+// members keeps the strings in an object that a constant at the top of the file is.
+func (v *visitor) members(constant js.BindingElement) {
+	of, _ := constant.Binding.(*js.Var)
+	object, ok := constant.Default.(*js.ObjectExpr)
+	if !ok || of == nil || v.names[string(of.Data)] != Ref(of) {
 		return
 	}
-	keep := func(name string, x js.IExpr) {
-		if text, ok := v.refs.Of(x).(Text); ok {
-			v.constants[name] = string(unquoted(text))
-		}
-	}
-	keep(string(of.Data), b.Default)
-	if object, ok := b.Default.(*js.ObjectExpr); ok {
-		for _, p := range object.List {
-			if p.Name != nil && !p.Name.IsComputed() {
-				keep(string(of.Data)+"."+string(unquoted(p.Name.Literal.Data)), p.Value)
-			}
+	for _, p := range object.List {
+		if text, ok := v.refs.Of(p.Value).(Text); ok && p.Name != nil && !p.Name.IsComputed() {
+			v.names[string(of.Data)+"."+string(unquoted(p.Name.Literal.Data))] = text
 		}
 	}
 }
@@ -155,7 +147,7 @@ func (v *visitor) Enter(n js.INode) js.IVisitor {
 		for _, item := range n.List {
 			if n.TokenType == js.ConstToken && item.Default != nil {
 				eachVar(item.Binding, v.refs.Of(item.Default), func(of *js.Var, x Ref) { v.inits[of] = x })
-				v.constant(item)
+				v.members(item)
 			}
 		}
 	case *js.ReturnStmt:

@@ -46,8 +46,8 @@ func Parse(name string, source []byte, visit ...func(*Module, *js.AST)) (*Module
 		return nil, errors.New("it has too many operators and brackets, as generated files do")
 	}
 	m := &Module{Exports: make(map[string]Ref), Returns: make(map[string]Ref), Imports: make(map[string]string),
-		Names: make(map[string]bool), names: make(map[string]Ref), constants: make(map[string]string),
-		inits: make(map[*js.Var]Ref), file: name, source: source}
+		Names: make(map[string]bool), names: make(map[string]Ref), inits: make(map[*js.Var]Ref), file: name,
+		source: source}
 	done := make(chan error, 1)
 	go func() { done <- m.read(visit) }()
 	select {

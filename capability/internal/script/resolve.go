@@ -126,9 +126,9 @@ func (m *Module) text(r Ref) string {
 // whether one is put together of parts.
 func (g *Graph) Texts(m *Module, r Ref) (texts []string, isComposed bool) {
 	for _, one := range alternatives(r) {
-		text := m.text(one)
-		if t := g.Resolve(m, one); text == "" && g.Modules[t.Spec] != nil {
-			text = g.Modules[t.Spec].constants[t.Name]
+		text, t := m.text(one), g.Resolve(m, one)
+		if of := g.Modules[t.Spec]; text == "" && of != nil {
+			text = of.text(of.names[t.Name])
 		}
 		texts = append(texts, text)
 		isComposed = isComposed || one == composed{}
