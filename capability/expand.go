@@ -51,7 +51,7 @@ func (r *resolver) fill(x *expansion, identifier string) {
 		one := newExpansion(plugin, &Permission{Identifier: name}, []string{identifier})
 		return &one
 	}
-	if r.manifests.Absent(plugin) && r.manifests.Get("core:"+plugin) == nil {
+	if r.manifests.Absent(plugin) {
 		x.unknown = unknown()
 		x.faults = append(x.faults, fault{code: codeUnknownPlugin, message: fmt.Sprintf("The application has no "+
 			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.",

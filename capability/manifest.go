@@ -110,7 +110,7 @@ type Manifests struct {
 // Absent reports whether an application is known not to have a plugin: its Cargo.lock lacks it.
 func (m *Manifests) Absent(plugin string) bool {
 	if m.locked == nil || plugin == AppManifest || plugin == "core" || strings.HasPrefix(plugin, "core:") ||
-		slices.Contains(m.inlined, plugin) {
+		m.byKey["core:"+plugin] != nil || slices.Contains(m.inlined, plugin) {
 		return false
 	}
 	known := m.byKey[plugin]
