@@ -41,7 +41,7 @@ type Explanation struct {
 	Similar  []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
-	addToPlace     string
+	addToList      Value    // the permissions of AddTo
 	idle           string   // the permission that the capability AddTo already lists
 	otherPlatforms []string // permissions that allow the command on other platforms, if there are no Offers
 	newer          bool     // only a newer release has the command
@@ -99,10 +99,7 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 			}
 		}
 		if other := p.capabilityFor(command, c); other != nil {
-			x.AddTo = other.Identifier
-			if v := other.value.Get("permissions").Or(other.value); v.Exists() {
-				x.addToPlace = placeOf(v)
-			}
+			x.AddTo, x.addToList = other.Identifier, other.value.Get("permissions").Or(other.value)
 			for _, e := range other.Permissions {
 				if slices.Contains(x.Offers, e.Identifier) || slices.Contains(x.otherPlatforms, e.Identifier) {
 					x.idle = e.Identifier
@@ -111,6 +108,15 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 		}
 	}
 	return x
+}
+
+// Fix returns the change that adds the first of the Offers to the capability AddTo. It returns nil
+// if there is none of these, or if the capability has a permission that should allow the command.
+func (x *Explanation) Fix() *Fix {
+	if len(x.Offers) == 0 || x.idle != "" || x.addToList.Kind() != Array {
+		return nil
+	}
+	return AddItem("Add "+x.Offers[0], x.addToList, x.Offers[0])
 }
 
 // capabilityFor returns the first capability that applies to a caller and has a permission of the

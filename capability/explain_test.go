@@ -212,5 +212,10 @@ func TestExplainNamesPermissionsOfThePlatformOnly(t *testing.T) {
 		require.Equal(t, NotGranted, x.Verdict, "%v", c)
 		require.Equal(t, c.offers, x.Offers, "%v", c)
 		require.Contains(t, x.String(), c.says, "%v", c)
+		if c.offers == nil {
+			require.Nil(t, x.Fix(), "%v", c)
+		} else {
+			require.Contains(t, x.Fix().Edits[0].Text, c.offers[0], "%v", c)
+		}
 	}
 }

@@ -138,7 +138,7 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 	}
 	if x.AddTo != "" && len(x.Offers) > 0 && x.idle == "" {
 		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n",
-			x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+			x.Offers[0], x.AddTo, parenthesis(x.addToList))
 	}
 }
 
@@ -166,16 +166,17 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 	}
 	if x.AddTo != "" {
 		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo,
-			parenthesis(x.addToPlace))
+			parenthesis(x.addToList))
 		return
 	}
 	fmt.Fprintf(b, "No capability is for %s either.\nTo allow it, write one with %q in its permissions.\n", x.caller(),
 		x.Offers[0])
 }
 
-func parenthesis(s string) string {
-	if s == "" {
+// parenthesis returns the place of a value, in parentheses.
+func parenthesis(v Value) string {
+	if !v.Exists() {
 		return ""
 	}
-	return " (" + s + ")"
+	return " (" + placeOf(v) + ")"
 }

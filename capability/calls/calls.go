@@ -197,8 +197,7 @@ func (c *checker) allowed(one call) bool {
 
 // grant returns the smallest change that grants a command, and the sentence that tells of it.
 func (c *checker) grant(one call) (*capability.Fix, string) {
-	plugin := cmp.Or(one.command.Plugin(), capability.AppManifest)
-	if c.app.Manifests.Get("core:"+plugin) == nil && c.app.Manifests.Absent(plugin) {
+	if plugin := one.command.Plugin(); plugin != "" && c.app.Manifests.Absent(plugin) {
 		return nil, fmt.Sprintf(", and Cargo.lock has no plugin %q: add it to the application first.", plugin)
 	}
 	caller := capability.Caller{Window: "main"}
@@ -213,23 +212,13 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 			x = other
 		}
 	}
-	if len(x.Offers) == 0 {
+	fix := x.Fix()
+	switch {
+	case len(x.Offers) == 0:
 		return nil, "; no permission that is known allows it."
+	case fix == nil:
+		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q; there is none.", x.Offers[0],
+			x.Window)
 	}
-	offer := x.Offers[0]
-	capabilities, _ := c.app.Capabilities(x.Platform)
-	i := slices.IndexFunc(capabilities, func(other capability.Capability) bool {
-		return x.AddTo != "" && other.Identifier == x.AddTo
-	})
-	if i < 0 {
-		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q; there is none.", offer,
-			caller.Window)
-	}
-	list := capabilities[i].Value().Get("permissions")
-	advice := fmt.Sprintf("; add %q to the capability %q in %s.", offer, x.AddTo, list.File())
-	if list.Kind() != capability.Array || slices.ContainsFunc(capabilities[i].Permissions,
-		func(e capability.Entry) bool { return e.Identifier == offer }) {
-		return nil, advice
-	}
-	return capability.AddItem("Add "+offer, list, offer), advice
+	return fix, fmt.Sprintf("; add %q to the capability %q in %s.", x.Offers[0], x.AddTo, fix.File)
 }
