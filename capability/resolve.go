@@ -114,7 +114,7 @@ func (r *resolver) duplicateCapability(a, b *Capability) {
 	message := fmt.Sprintf("There is already a capability %q%s; give this one another name.", b.Identifier, where)
 	second := b.value.Get("identifier").Or(b.value)
 	if f := r.report(codeDuplicateCapability, second, message); f != nil && first.Exists() {
-		f.Related = append(f.Related, Place{File: first.File(), Start: first.Position(), Message: "the other one"})
+		f.Related = append(f.Related, first.Place("the other one"))
 	}
 }
 
@@ -168,7 +168,7 @@ func (r *resolver) withoutCore(e *Entry, f fault) {
 			continue
 		}
 		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.suggestion)
-		d.Related = append(d.Related, Place{File: v.File(), Start: v.Position(), Message: f.message})
+		d.Related = append(d.Related, v.Place(f.message))
 		d.Fix.Title, d.Fix.Edits = "Write core: before all of them", append(d.Fix.Edits, fix.Edits...)
 		return
 	}

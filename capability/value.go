@@ -97,6 +97,11 @@ func (v Value) Position() Position {
 	return positionAt(v.text, v.span().Start)
 }
 
+// Place returns where the value begins, with what to say about it.
+func (v Value) Place(message string) Place {
+	return Place{File: v.File(), Start: v.Position(), Message: message}
+}
+
 // End returns the place just after the value, the zero Position for the zero Value.
 func (v Value) End() Position {
 	if v.text == nil {

@@ -155,8 +155,7 @@ func (c *checker) denied(one call) capability.Diagnostic {
 			entry := denials[0].Entry()
 			d.Message = fmt.Sprintf("%s is called, but %s in the capability %q denies it to all windows.", one,
 				entry.Identifier, denials[0].Capability().Identifier)
-			d.Related = []capability.Place{{File: entry.Value().File(), Start: entry.Value().Position(),
-				Message: "It is denied here."}}
+			d.Related = []capability.Place{entry.Value().Place("It is denied here.")}
 			return d
 		}
 	}

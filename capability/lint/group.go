@@ -82,8 +82,7 @@ func (g *group) diagnostic() capability.Diagnostic {
 			subjects = append(subjects, it.subject)
 		}
 		if it != first {
-			f.Related = append(append(f.Related, capability.Place{File: it.value.File(), Start: it.value.Position(),
-				Message: it.subject}), it.also...)
+			f.Related = append(append(f.Related, it.value.Place(it.subject)), it.also...)
 		}
 		if it.remove.Exists() {
 			remove = append(remove, it.remove)

@@ -30,8 +30,7 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 		} else if first := scoped[e.Identifier]; first != nil && !first.Value().Equal(e.Value()) {
 			l.group("scoped-twice", e.IdentifierValue(), quoted(e.Identifier),
 				"%s [has|have] another scope in an entry before, and the scopes add up; write one entry with "+
-					"both scopes.").also = []capability.Place{{File: e.Value().File(),
-				Start: first.Value().Position(), Message: "the other entry"}}
+					"both scopes.").also = []capability.Place{first.Value().Place("the other entry")}
 		} else if first == nil {
 			scoped[e.Identifier] = e
 		}
@@ -57,8 +56,7 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 					"without a scope [adds|add] nothing and can be removed.")
 			it.remove = other.Value()
 			needless[other] = true
-			it.also = []capability.Place{{File: e.Value().File(), Start: e.Value().Position(),
-				Message: "the entry with a scope"}}
+			it.also = []capability.Place{e.Value().Place("the entry with a scope")}
 		}
 	}
 	return needless
