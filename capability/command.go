@@ -164,7 +164,7 @@ const maxSuggestions = 5
 func (p *Policy) suggestions(c Command) []Command {
 	name := snakeCase(c.name)
 	known, _ := p.allowed(c)
-	if c.plugin != "" && p.pluginKnown(c) {
+	if c.plugin != "" && p.KnowsPlugin(c) {
 		if like := words.Closest(name, known); like != "" {
 			return []Command{{c.plugin, like}}
 		}

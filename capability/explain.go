@@ -151,7 +151,7 @@ func (p *Policy) verdictWithout(command Command, x *Explanation) Verdict {
 	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer,
 		command.plugin == "" && !p.appChecked && p.mayBeOwn(command.name):
 		return NotGranted
-	case p.pluginKnown(command), command.plugin == "" && !p.appChecked:
+	case p.KnowsPlugin(command), command.plugin == "" && !p.appChecked:
 		return UnknownCommand
 	default:
 		return UnknownPlugin
@@ -169,7 +169,8 @@ func (p *Policy) manifestsOf(c Command) []*Manifest {
 	return found
 }
 
-func (p *Policy) pluginKnown(command Command) bool { return len(p.manifestsOf(command)) > 0 }
+// KnowsPlugin reports whether there is a manifest of the plugin of a command.
+func (p *Policy) KnowsPlugin(command Command) bool { return len(p.manifestsOf(command)) > 0 }
 
 // offers returns the permissions and sets that allow a command in the application's release, the
 // narrowest first, and the permissions that would if they were not for other platforms.

@@ -173,8 +173,6 @@ func (c *checker) denied(one call) capability.Diagnostic {
 // in the configuration, which may have any page.
 func (c *checker) allowed(one call) bool {
 	plugin := one.command.Plugin()
-	key := cmp.Or(plugin, capability.AppManifest)
-	isKnown := c.app.Manifests.Get(key) != nil || c.app.Manifests.Get("core:"+key) != nil
 	ofPlugin := func(other capability.Command) bool { return other.Plugin() == plugin }
 	has := func(label string) bool {
 		return one.windows == nil || slices.Contains(one.windows, label) || !slices.Contains(c.labels, label)
@@ -185,7 +183,7 @@ func (c *checker) allowed(one call) bool {
 			return true
 		case len(p.Denials(one.command)) > 0:
 			return false
-		case !isKnown && slices.ContainsFunc(p.Commands(), ofPlugin):
+		case !p.KnowsPlugin(one.command) && slices.ContainsFunc(p.Commands(), ofPlugin):
 			return true // one of its permissions may allow more than its name says
 		}
 		return slices.ContainsFunc(p.Grants(one.command), func(g capability.Grant) bool {

@@ -18,17 +18,16 @@ import (
 // unusedGrants reports entries of capabilities of which no command may be called. Entries of
 // plugins whose packages are not known are left out, and so are those that a set repeats.
 func (c *checker) unusedGrants() {
-	seen := make(map[capability.Place]bool)
+	seen := make(map[capability.Value]bool)
 	for _, target := range c.app.Targets(c.platform) {
 		capabilities, _ := c.app.Capabilities(target)
 		for _, one := range capabilities {
 			for _, entry := range one.Permissions {
 				v := entry.Value()
-				place := capability.Place{File: v.File(), Start: v.Position()}
-				if seen[place] || !one.Local || !c.unused(entry.Identifier) {
+				if seen[v] || !one.Local || !c.unused(entry.Identifier) {
 					continue
 				}
-				seen[place] = true
+				seen[v] = true
 				d := capability.NewDiagnostic(v, unusedGrant.Code, 0, fmt.Sprintf("No source of the frontend calls a "+
 					"command that %s allows; if nothing else does, remove it.", entry.Identifier))
 				if d.Fix = capability.RemoveItems("Remove it", v); d.Fix != nil {
