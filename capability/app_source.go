@@ -112,7 +112,8 @@ type SourceCommand struct {
 }
 
 // SourceCommands returns the commands of the application's own that its folder src defines, sorted
-// by name, nil if none is found or if there is too much source to be sure. The source is read once.
+// by name, nil if none is found or if there is too much source to be sure. Functions of one name,
+// each for a platform, are one command, at the place of the first. The source is read once.
 func (a *App) SourceCommands() []SourceCommand {
 	if a.reader == nil || a.dir == "" {
 		return nil
@@ -140,7 +141,7 @@ func (r *appReader) sourceCommands(folder string) []SourceCommand {
 		return nil
 	}
 	slices.SortStableFunc(commands, func(a, b SourceCommand) int { return cmp.Compare(a.Name, b.Name) })
-	return commands
+	return slices.CompactFunc(commands, func(a, b SourceCommand) bool { return a.Name == b.Name })
 }
 
 // Dir returns the application's folder in the file system it was loaded from, "" without one.

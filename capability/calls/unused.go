@@ -70,7 +70,7 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 	used := func(name string) bool { return c.words[name] }
 	short := command.String()[strings.IndexByte(command.String(), '|')+1:]
 	imported := used("plugin-" + command.Plugin())
-	return command.String() == inPages || used("'"+command.String()) || used("'"+short) ||
+	return command.String() == inPages || used("'"+short) || // as what follows | is a word, too
 		slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
 		slices.ContainsFunc(packages().callers[command], func(f script.Target) bool {
@@ -83,9 +83,7 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 
 // unusedCommands reports the application's own commands that the frontend does not name.
 func (c *checker) unusedCommands() {
-	// The functions of a name are one command, each for a platform.
-	same := func(a, b capability.SourceCommand) bool { return a.Name == b.Name }
-	for _, command := range slices.CompactFunc(slices.Clone(c.app.SourceCommands()), same) {
+	for _, command := range c.app.SourceCommands() {
 		if !c.words["'"+command.Name] && c.rust[command.Name] > 1 {
 			c.report(capability.Diagnostic{Code: unusedCommand.Code, File: command.Place.File,
 				Start:   command.Place.Start,
