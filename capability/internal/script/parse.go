@@ -114,24 +114,23 @@ func (m *Module) compile(withMap api.SourceMap) api.TransformResult {
 // Words yields the words of a source, of letters, digits and what joins the words of a name: with
 // and without that, and those at the start of a string and after | again after '.
 func Words(source []byte, yield func(word []byte)) {
+	joins := func(c rune) bool { return c == '-' || c == '|' || c == ':' }
 	quoted := append(make([]byte, 0, 2*MaxName), '\'')
 	for at := 0; at < len(source); at++ {
-		start, name := at, at
-		for at < len(source) && (isLetter(source[at]) || strings.IndexByte("-|:", source[at]) >= 0) {
-			if at++; !isLetter(source[at-1]) {
-				yield(source[name : at-1])
-				name = at
-			}
+		start := at
+		for at < len(source) && (isLetter(source[at]) || joins(rune(source[at]))) {
+			at++
 		}
-		if name > start {
-			yield(source[name:at])
+		word := source[start:at]
+		yield(word)
+		for part := range bytes.FieldsFuncSeq(word, joins) {
+			yield(part)
 		}
-		yield(source[start:at])
-		if _, command, ok := bytes.Cut(source[start:at], []byte{'|'}); ok {
+		if _, command, ok := bytes.Cut(word, []byte{'|'}); ok {
 			yield(append(quoted, command...))
 		}
 		if start > 0 && strings.IndexByte("\"'`", source[start-1]) >= 0 {
-			yield(append(quoted, source[start:at]...))
+			yield(append(quoted, word...))
 		}
 	}
 }
