@@ -201,13 +201,11 @@ func (m *Module) Offset(of []byte) int {
 	return m.at
 }
 
-// lineStarts returns the offsets of the lines of a text.
+// lineStarts returns the offsets of the lines of a text, and of its end.
 func lineStarts(text []byte) []int {
 	starts := []int{0}
-	for i, c := range text {
-		if c == '\n' {
-			starts = append(starts, i+1)
-		}
+	for line := range bytes.Lines(text) {
+		starts = append(starts, starts[len(starts)-1]+len(line))
 	}
 	return starts
 }

@@ -173,16 +173,14 @@ func (g *Graph) variable(m *Module, v *js.Var) Target {
 
 // once finds a target that is not known, and none while it is being found.
 func (g *Graph) once(of any, find func() Target) Target {
-	t, again := g.known[of]
-	if !again {
-		if g.known == nil {
-			g.known = make(map[any]Target)
-		}
-		g.known[of] = Target{}
-		t = find()
-		g.known[of] = t
+	if g.known == nil {
+		g.known = make(map[any]Target)
 	}
-	return t
+	if _, again := g.known[of]; !again {
+		g.known[of] = Target{}
+		g.known[of] = find()
+	}
+	return g.known[of]
 }
 
 // Export returns what a file of the project exports by a name, also by "export *".
