@@ -56,6 +56,7 @@ func (r *reader) link() {
 	slices.Sort(r.Unread)
 	r.Unread = slices.Compact(r.Unread)
 	for _, file := range slices.Sorted(maps.Keys(r.graph.Modules)) {
+		r.Files = append(r.Files, r.Shown(file))
 		m := r.graph.Modules[file]
 		for _, c := range m.Calls {
 			r.call(m, c, call{source: r.sources[file], windows: windows[file]})

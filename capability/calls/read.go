@@ -165,9 +165,7 @@ func (r *reader) parse(ctx context.Context) (err error) {
 			break
 		}
 	}
-	err = cmp.Or(group.Wait(), err, ctx.Err())
-	slices.Sort(r.Files)
-	return err
+	return cmp.Or(group.Wait(), err, ctx.Err())
 }
 
 func (r *reader) parseFile(file string) error {
@@ -191,7 +189,6 @@ func (r *reader) parseFile(file string) error {
 			r.words[string(word)] = true
 		}
 	})
-	r.Files = append(r.Files, r.Shown(file))
 	r.graph.Modules[file], r.sources[file] = m, capability.NewSource(r.Shown(file), text)
 	return nil
 }
