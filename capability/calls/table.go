@@ -16,21 +16,19 @@ var tableText string
 type table struct {
 	certain  map[script.Target][]capability.Command // that a function always calls
 	callers  map[capability.Command][]script.Target // functions that may call it
-	returned map[script.Target]script.Target        // instances of classes, the zero Target for none
-	plugins  map[string]bool                        // whose packages are known
+	returned map[script.Target]script.Target        // instances of classes, the zero Target for others and modules
 }
 
 var packages = sync.OnceValue(func() *table {
 	t := &table{make(map[script.Target][]capability.Command), make(map[capability.Command][]script.Target),
-		make(map[script.Target]script.Target), make(map[string]bool)}
+		make(map[script.Target]script.Target)}
 	for line := range strings.Lines(tableText) {
 		column := strings.Split(strings.TrimSpace(line), "\t")
 		if len(column) != 4 {
 			continue // a comment
 		}
 		f := script.Target{Spec: column[0], Name: column[1]}
-		t.plugins[strings.TrimPrefix(f.Spec, "@tauri-apps/plugin-")] = true
-		t.returned[f] = script.Target{}
+		t.returned[f], t.returned[script.Target{Spec: f.Spec, Name: "*"}] = script.Target{}, script.Target{}
 		if spec, class, ok := strings.Cut(column[2], "#"); ok {
 			t.returned[f] = script.Target{Spec: spec, Name: class, Instance: true}
 		}

@@ -51,7 +51,8 @@ func (c *checker) unused(identifier string) bool {
 		}
 		allows = allows || len(x.Allow) > 0
 	}
-	return complete && allows && (plugin == capability.AppManifest || packages().plugins[plugin])
+	_, known := packages().returned[script.Target{Spec: "@tauri-apps/plugin-" + plugin, Name: "*"}]
+	return complete && allows && (plugin == capability.AppManifest || known)
 }
 
 // What pages use without a function of a plugin that calls its commands: what the plugin replaces,

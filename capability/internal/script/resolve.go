@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
@@ -14,7 +13,7 @@ import (
 // use.
 type Graph struct {
 	Modules map[string]*Module // by file
-	Returns map[Target]Target  // what calling each of the exports of packages returns
+	Returns map[Target]Target  // what calling each of the exports of packages returns, and the packages
 
 	known map[any]Target // of variables, of exports, and of results by the function with "()"
 }
@@ -35,14 +34,11 @@ const (
 // Invoke is the function that calls a command by its name.
 var Invoke = Target{Spec: apiPackage + "/core", Name: "invoke"}
 
-// What every script has, some with the option withGlobalTauri; the modules of the API are those in
-// __TAURI__ that are not plugins.
+// What every script has, some with the option withGlobalTauri.
 var (
 	scope   = Target{Spec: "\x00scope", Name: "*"}
 	globals = map[string]Target{"window": scope, "globalThis": scope, "self": scope,
 		"__TAURI__": {Spec: apiPackage, Name: "*"}, "__TAURI_INTERNALS__": {Spec: apiPackage + "/core", Name: "*"}}
-	apiModules = []string{"app", "core", "dpi", "event", "image", "menu", "path", "tray", "webview", "webviewWindow",
-		"window"}
 )
 
 // Ref is an expression that may refer to something: a [*js.Var], one of the types below, or nil.
@@ -223,11 +219,12 @@ func (g *Graph) member(t Target, name string) Target {
 		return globals[name]
 	case t.Spec != apiPackage:
 		return Target{Spec: t.Spec, Name: name}
-	case slices.Contains(apiModules, name):
-		return Target{Spec: apiPackage + "/" + name, Name: "*"}
 	}
-	plugin := strings.ToLower(upper.ReplaceAllString(name, "-$0"))
-	return Target{Spec: "@tauri-apps/plugin-" + plugin, Name: "*"}
+	in := Target{Spec: apiPackage + "/" + name, Name: "*"}
+	if _, known := g.Returns[in]; !known { // what __TAURI__ has beside the modules of the API are plugins
+		in.Spec = "@tauri-apps/plugin-" + strings.ToLower(upper.ReplaceAllString(name, "-$0"))
+	}
+	return in
 }
 
 var upper = regexp.MustCompile("[A-Z]") // in JavaScript, for a hyphen
