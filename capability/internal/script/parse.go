@@ -76,7 +76,7 @@ func marks(source []byte) (n int) {
 // read reads the scripts of the source.
 func (m *Module) read(visit []func(*Module, *js.AST)) (err error) {
 	if m.loader = Extensions[path.Ext(m.file)]; m.loader == api.LoaderNone {
-		if m.loader, err = m.page(); err != nil {
+		if err = m.page(); err != io.EOF {
 			return err
 		}
 	}
@@ -135,30 +135,28 @@ func Words(source []byte, yield func(word []byte)) {
 	}
 }
 
-// page leaves of the source of a page or component only the scripts, among spaces.
-func (m *Module) page() (loader api.Loader, err error) {
+// page leaves of a page or component only the scripts, among spaces. It returns what ended it.
+func (m *Module) page() error {
 	input := parse.NewInputBytes(append(slices.Clip(m.source), 0)[:len(m.source)])
 	script := bytes.Repeat([]byte{' '}, len(m.source))
 	for _, at := range lineStarts(m.source)[1:] {
 		script[at-1] = '\n'
 	}
 	lexer := html.NewLexer(input)
-	loader, isScript := api.LoaderJSX, false
-	for {
+	m.loader = api.LoaderJSX
+	for isScript := false; ; {
 		token, text := lexer.Next()
 		switch token {
 		case html.ErrorToken:
-			if m.source = script; lexer.Err() != io.EOF {
-				err = lexer.Err()
-			}
-			return loader, err
+			m.source = script
+			return lexer.Err()
 		case html.StartTagToken:
 			isScript = string(lexer.Text()) == "script"
 		case html.AttributeToken:
 			key, value := string(lexer.AttrKey()), string(unquoted(lexer.AttrVal()))
 			switch typed, ok := Extensions["."+value]; {
 			case isScript && key == "lang" && ok:
-				loader = typed
+				m.loader = typed
 			case isScript && key == "src":
 				m.Imports[value] = ""
 			case isScript && key == "type":
