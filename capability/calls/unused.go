@@ -69,10 +69,9 @@ var (
 // mayBeCalled reports whether something in the frontend may call a command.
 func (c *checker) mayBeCalled(command capability.Command) bool {
 	used := func(name string) bool { return c.words[name] }
-	short := command.String()[strings.IndexByte(command.String(), '|')+1:]
+	short := command.String()[strings.IndexByte(command.String(), '|')+1:] // a word of its own, too
 	imported := used("plugin-" + command.Plugin())
-	return command.String() == inPages || used("'"+short) || // as what follows | is a word, too
-		slices.ContainsFunc(replaced[command.Plugin()], used) ||
+	return command.String() == inPages || used("'"+short) || slices.ContainsFunc(replaced[command.Plugin()], used) ||
 		imported && slices.ContainsFunc(general, used) ||
 		slices.ContainsFunc(packages().callers[command], func(f script.Target) bool {
 			if c.open || used("__TAURI__") || used(f.Spec+"#*") || imported && strings.ContainsAny(f.Name, "#.") {
@@ -86,8 +85,8 @@ func (c *checker) mayBeCalled(command capability.Command) bool {
 func (c *checker) unusedCommands() {
 	for _, command := range c.app.SourceCommands() {
 		if !c.words["'"+command.Name] && c.rust[command.Name] > 1 {
-			c.report(capability.Diagnostic{Code: unusedCommand.Code, File: command.Place.File,
-				Start:   command.Place.Start,
+			at := command.Place
+			c.report(capability.Diagnostic{Code: unusedCommand.Code, File: at.File, Start: at.Start,
 				Message: fmt.Sprintf("No source of the frontend calls the command %s.", command.Name)})
 		}
 	}
