@@ -116,7 +116,7 @@ func (x *Explanation) Fix() *Fix {
 	if len(x.Offers) == 0 || x.idle != "" || x.addToList.Kind() != Array {
 		return nil
 	}
-	return AddItem("Add "+x.Offers[0], x.addToList, x.Offers[0])
+	return addItem("Add "+x.Offers[0], x.addToList, x.Offers[0])
 }
 
 // capabilityFor returns the first capability that applies to a caller and has a permission of the

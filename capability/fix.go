@@ -111,9 +111,9 @@ func RemoveItems(title string, items ...Value) *Fix {
 	return fix
 }
 
-// AddItem returns the fix that adds a string at the end of an array. It names the array's file, so
+// addItem returns the fix that adds a string at the end of an array. It names the array's file, so
 // it may be that of a diagnostic about another one.
-func AddItem(title string, array Value, item string) *Fix {
+func addItem(title string, array Value, item string) *Fix {
 	src, at, text := array.text.Source(), array.span(), string(syntax.AppendQuoted(nil, item))
 	fix := &Fix{Title: title, File: array.File(), text: array.text}
 	n := array.Len()
