@@ -9,6 +9,9 @@ import (
 	"lessonkit.example/capability/lint"
 )
 
+// maxUnread is how many of the sources that are not read are named.
+const maxUnread = 20
+
 // checkCalls compares what the frontend calls with what it may.
 func checkCalls(c *command, args []string) (int, error) {
 	c.listFlag(&c.sources, "source", "`FOLDER` of the frontend's sources; may be repeated (default: the one above "+
@@ -28,7 +31,11 @@ func checkCalls(c *command, args []string) (int, error) {
 			if len(f.Files) == 0 {
 				c.note("no source of a frontend is found; name its folder with -source")
 			}
-			for _, what := range f.Unread {
+			for i, what := range f.Unread {
+				if i == maxUnread {
+					c.note("not read: %d more", len(f.Unread)-i)
+					break
+				}
 				c.note("not read: %s", what)
 			}
 			c.files += len(f.Files)

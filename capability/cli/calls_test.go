@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +65,13 @@ func TestCalls(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "src", "b.ts"), []byte("let = ("), 0o600))
 	_, _, errs = run("calls", dir)
 	require.Regexp(t, `not read: \S+b\.ts: `, errs)
+	var imports strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&imports, "import './gone%02d'\n", i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "src", "c.ts"), []byte(imports.String()), 0o600))
+	_, _, errs = run("calls", dir)
+	require.Contains(t, errs, "not read: 11 more\n", "of 30 and b.ts")
 	code, out, errs = run("calls", "-source", filepath.Join(dir, "src-tauri"), dir)
 	require.Equal(t, cli.ExitClean, code, out+errs)
 	require.Contains(t, errs, "no source of a frontend is found")
