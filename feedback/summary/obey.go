@@ -1,6 +1,9 @@
 package summary
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	maxMeant   = 3 // clauses before a request that go with it, where there are no marks
@@ -22,7 +25,8 @@ func obey(v *view, drop []reason) {
 		case c > 0 && (!o.closes(c-1) || v.words[at.from-1].mark == "") &&
 			endsUnsaid(drop[:at.from]) && says(text, "myself", "zhMyself"):
 			o.leaveOut(c, c+1)
-		case says(text, "whole", "zhWhole") || c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet"):
+		case says(text, "whole", "zhWhole") ||
+			c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet", "rather"):
 			o.obeyWhole(c, text)
 		case o.has(c, unsaid):
 			o.leaveOut(c+1, o.trailing(c, c+1))
@@ -30,6 +34,7 @@ func obey(v *view, drop []reason) {
 			o.leaveOut(c, o.trailing(c, c+1))
 		}
 	}
+	o.leaveOutAsking()
 	o.completeUnsaid()
 }
 
@@ -52,6 +57,48 @@ func (o *obeyed) leaveOut(from, to int) {
 		mark(o.why(c), unsaid)
 	}
 }
+
+// leaveOutAsking leaves out words that only ask to write what follows, which stays: "don't write
+// that, say she found it hard", 这个别写，写他有点累, "tell them he did well".
+func (o *obeyed) leaveOutAsking() {
+	for c := range o.v.clauses {
+		clause, n := o.clause(c), 0
+		if c > 0 && (o.says(c-1, "whole", "zhWhole", "itself", "zhItself") ||
+			says(textOf(o.clause(c-1))+textOf(clause), "rather")) {
+			n = asking(clause, "restates", "zhRestates")
+		}
+		if n == 0 && !o.has(c, unsaid) && o.opens(c) {
+			n = asking(clause, "dictates", "zhDictates")
+		}
+		if n > 0 && !o.v.quoted[o.v.clauses[c].from] {
+			mark(o.why(c)[:n], filler)
+			replace(o.why(c)[n:], unsaid, kept)
+		}
+	}
+}
+
+// asking returns how many words at the start of a clause are what a phrase in English, before a
+// subject, or one in Chinese matches.
+func asking(clause []word, phrase, zhPhrase string) int {
+	for n := min(len(clause)-1, maxHeads); n > 0; n-- {
+		text, next := textOf(clause[:n]), clause[n]
+		switch {
+		case says(text, zhPhrase):
+			if saidHow[next.low] || next.kind == number || isFigure(next) && strings.HasSuffix(text, "写") {
+				return 0 // 跟妈妈说过了; 就写第一题 is homework
+			}
+			return n
+		case says(text, phrase) && (subjects[stem(next.low)] || hasCapital(next)):
+			return n
+		}
+	}
+	return 0
+}
+
+var (
+	subjects = wordSet("i we he she they it you his her their the there 他 她")
+	saidHow  = wordSet("过 了 一 完 好 得 第")
+)
 
 // closes reports whether clause c is the last of its sentence.
 func (o *obeyed) closes(c int) bool { return o.v.words[o.v.clauses[c].to-1].end >= sentence }
