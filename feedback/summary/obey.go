@@ -78,7 +78,8 @@ func (o *obeyed) leaveOutAsking() {
 }
 
 // asking returns how many words at the start of a clause are what a phrase in English, before a
-// subject, or one in Chinese matches.
+// subject, or one in Chinese matches. "Just put the book away" asks for something else: without
+// "that" the subject must be a person.
 func asking(clause []word, phrase, zhPhrase string) int {
 	for n := min(len(clause)-1, maxHeads); n > 0; n-- {
 		text, next := textOf(clause[:n]), clause[n]
@@ -88,15 +89,20 @@ func asking(clause []word, phrase, zhPhrase string) int {
 				return 0 // 跟妈妈说过了; 就写第一题 is homework
 			}
 			return n
-		case says(text, phrase) && (subjects[stem(next.low)] || hasCapital(next)):
-			return n
+		case says(text, phrase):
+			last := text[strings.LastIndexByte(text, ' ')+1:]
+			bare := last == "say" || last == "put" || last == "write"
+			if people[stem(next.low)] || !bare && (subjects[next.low] || hasCapital(next)) {
+				return n
+			}
 		}
 	}
 	return 0
 }
 
 var (
-	subjects = wordSet("i we he she they it you his her their the there 他 她")
+	people   = wordSet("i we he she they 他 她")
+	subjects = wordSet("his her their the there's it it's you you're")
 	saidHow  = wordSet("过 了 一 完 好 得 第")
 )
 
