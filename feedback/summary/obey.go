@@ -61,20 +61,25 @@ func (o *obeyed) leaveOut(from, to int) {
 // leaveOutAsking leaves out words that only ask to write what follows, which stays: "don't write
 // that, say she found it hard", 这个别写，写他有点累, "tell them he did well".
 func (o *obeyed) leaveOutAsking() {
-	for c := range o.v.clauses {
-		clause, n := o.clause(c), 0
-		if c > 0 && (o.says(c-1, "whole", "zhWhole", "itself", "zhItself") ||
-			says(textOf(o.clause(c-1))+textOf(clause), "rather")) {
-			n = asking(clause, "restates", "zhRestates")
+	for c, at := range o.v.clauses {
+		n := asking(o.clause(c), "restates", "zhRestates")
+		if n > 0 && !o.asksBefore(c) {
+			n = 0
 		}
 		if n == 0 && !o.has(c, unsaid) && o.opens(c) {
-			n = asking(clause, "dictates", "zhDictates")
+			n = asking(o.clause(c), "dictates", "zhDictates")
 		}
-		if n > 0 && !o.v.quoted[o.v.clauses[c].from] {
+		if n > 0 && !o.v.quoted[at.from] {
 			mark(o.why(c)[:n], filler)
 			replace(o.why(c)[n:], unsaid, kept)
 		}
 	}
+}
+
+// asksBefore reports whether the clause before c asks not to write something.
+func (o *obeyed) asksBefore(c int) bool {
+	return c > 0 && (o.says(c-1, "whole", "zhWhole", "itself", "zhItself") ||
+		says(textOf(o.clause(c-1))+textOf(o.clause(c)), "rather"))
 }
 
 // asking returns how many words at the start of a clause are what a phrase in English, before a
