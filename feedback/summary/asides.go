@@ -24,12 +24,8 @@ func leaveOutAsides(words []word, drop []reason) {
 		said := textOf(slices.Concat(clauses...))
 		switch {
 		case len(s) > maxAside:
-		case says(said, "absent"): // as "I'll be with you" is not
-			for i, w := range s {
-				if why[i] == filler && !hesitations[w.low] {
-					why[i] = kept
-				}
-			}
+		case says(said, "toFamily"):
+			keepSaid(s, why)
 		case at == 0 && len(clauses) < 4 && len(s) < 6 && onlyNames(s):
 			replace(why, filler, kept) // "Judo, Adam."
 		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):
@@ -88,9 +84,16 @@ var asides = []string{"saidTo", "heard", "alone", "recorder", "zhSaidTo", "zhAlo
 func leaveOutInterruptions(words []word, drop []reason) {
 	clauses := parts(words, clause)
 	at := 0
-	for i := range clauses {
-		if says(textOf(clauses[i]), "midway", "zhMidway") {
-			replace(drop[at:at+len(clauses[i])], kept, filler)
+	for i, c := range clauses {
+		text, end := textOf(c), at+len(c)
+		switch {
+		case says(text, "midway", "zhMidway"):
+			replace(drop[at:end], kept, filler)
+			if i+1 < len(clauses) && says(text, "searches") && at > 0 {
+				keepSaid(clauses[i+1], drop[end:end+len(clauses[i+1])]) // "her hold is, what's the word, relaxed"
+			}
+		case says(text, "toFamily", "zhToFamily"):
+			keepSaid(c, drop[at:end])
 		}
 		for j := i + 1; j <= min(i+3, len(clauses)); j++ {
 			said := slices.Concat(clauses[i:j]...)
@@ -99,7 +102,16 @@ func leaveOutInterruptions(words []word, drop []reason) {
 				break
 			}
 		}
-		at += len(clauses[i])
+		at = end
+	}
+}
+
+// keepSaid keeps words that the model takes for fillers, but for hesitations.
+func keepSaid(words []word, why []reason) {
+	for i, w := range words {
+		if why[i] == filler && !hesitations[w.low] {
+			why[i] = kept
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package summary
 
+import "strings"
+
 // repairClaimed finds the repair of a figure that "I said" names at i, and that was said before, by
 // the clause after it: "The bus is at five. Oh, I said five, it's six".
 func (v *view) repairClaimed(i int) *repair {
@@ -39,3 +41,108 @@ func (v *view) repairClaimed(i int) *repair {
 
 // claims are words with which a speaker names what was said before.
 var claims = wordSet("i_said i_just_said 我说 我刚说 我刚才说 我刚刚说 我前面说")
+
+// repairStated finds the repair of an amount by one of the same unit after a hesitation and "it
+// is", with which its clause ends: 错了两道，呃，是三道.
+func (v *view) repairStated(i int) *repair {
+	to := i
+	for to < len(v.words) && v.hesitates(to) {
+		to++
+	}
+	if to == i || i < 2 || v.words[i-1].end == inside || v.low(to) != "是" || to+2 >= len(v.words) {
+		return nil
+	}
+	to++
+	end := to + 2
+	if v.words[to].kind != number || v.words[i-2].kind != number || v.low(to+1) != v.low(i-1) ||
+		v.words[end-1].end == inside {
+		return nil
+	}
+	return &repair{first: i - 2, from: i - 2, rest: i, term: i, to: to, end: end, cue: end, last: to}
+}
+
+// repairAsked finds the repair of a figure of which the clause at i asks whether it is another one,
+// by the answer after that: 14号，14号还是15号来着，15号. Without such a figure the question goes.
+func (v *view) repairAsked(i int) *repair {
+	c := v.clauseOf(i)
+	text := textOf(v.words[i:c.to])
+	if c.from != i || c.to == len(v.words) || !says(text, "zhWonders") {
+		return nil
+	}
+	end := v.clauseOf(c.to).to
+	if i > 0 {
+		if r := v.repairFor(repair{from: i, term: i, to: c.to, end: end, cue: end, last: c.to}); r != nil {
+			return r
+		}
+	}
+	if !strings.Contains(text, textOf(v.words[c.to:end])) {
+		return nil
+	}
+	return &repair{first: i, from: i, rest: c.to, term: c.to, to: c.to, end: end, cue: end, last: c.to}
+}
+
+// maxHead is the length in words of what comes before that which two clauses have in common.
+const maxHead = 5
+
+// sameEnd finds the repair of a clause by one that ends alike after words such as "no": of a time
+// with which both begin, as in 周二发给你，不是，今天晚上发给你, of a whole statement, as in "he
+// was absent, sorry, the twins were absent", or of a thing, as in "the adult group, I mean, the
+// teenager group".
+func (v *view) sameEnd(from, term, to, last int) *repair {
+	before, after := v.clauseOf(term-1), v.clauseOf(to)
+	n := 0 // words at the end that are the same
+	for term-n > before.from && after.to-n > to && v.words[term-1-n].low == v.words[after.to-1-n].low {
+		n++
+	}
+	first, second := term-n-before.from, after.to-n-to
+	if n == 0 || first == 0 || second == 0 || second > maxHead || before.to != term || v.low(term) == "well" {
+		return nil
+	}
+	isThing := v.has(v.classes[term-n], "det") || v.has(v.classes[term-n], "prep")
+	states := (v.begins(to) || v.low(to) == "both") && (n > 1 && !isThing || v.states(to, after.to))
+	begin := before.from
+	switch {
+	case !v.words[to].wide && !states:
+		begin = v.beginOfThing(before.from, term, to, n)
+	case first > maxHead, states && !v.begins(begin),
+		v.words[to].wide && (n < 2 || !v.isTime(begin) || !v.isTime(to)):
+		return nil
+	}
+	if begin < 0 {
+		return nil
+	}
+	return &repair{first: min(from, begin), from: begin, rest: term, term: term, to: to, end: to, cue: to, last: last}
+}
+
+// beginOfThing returns where the thing begins in the clause words[from:term] that one with an
+// article at to replaces, as both end with the same n words, or -1.
+func (v *view) beginOfThing(from, term, to, n int) int {
+	last := v.words[term-1]
+	if !v.has(v.classes[to], "det") || last.kind != plain || proclitics[last.low] || v.has(v.classes[from], "join") {
+		return -1
+	}
+	for i := term - n - 1; i >= max(from, term-n-maxHead); i-- {
+		if v.has(v.classes[i], "det") {
+			return i
+		}
+	}
+	if term-n-from <= 2 {
+		return from // "adult group"
+	}
+	return -1
+}
+
+// sameIs finds the repair of what something is: 上的是大提琴，不对，是钢琴.
+func (v *view) sameIs(from, term, to, last int) *repair {
+	begin, c := term-1, v.clauseOf(term-1)
+	for begin > c.from && v.words[begin].low != "是" {
+		begin--
+	}
+	isVerb := func(i int) bool { return v.low(i) == "是" && !endsAlike[v.low(i-1)+"是"] } // not in 但是
+	if !isVerb(begin) || !isVerb(to-1) || begin == term-1 || term == to-1 || v.clauseOf(to).to-to > maxThing ||
+		v.low(term) == "应" {
+		return nil
+	}
+	return &repair{first: min(from, begin+1), from: begin + 1, rest: term, term: term, to: to, end: to, cue: to,
+		last: last}
+}

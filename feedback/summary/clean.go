@@ -93,12 +93,13 @@ func withoutStutters(words []word) []word {
 // stutters are words that nobody says twice in a row, pronouns those that a contraction says again.
 var (
 	stutters = wordSet(`the a an i we he she they it and but to of for with my your our their
-		我 你 您 他 她 它 咱 这 那 第 就 在 把 被 跟 但 因 所 如 也 都 没
+		我 你 您 他 她 它 咱 这 那 第 就 在 把 被 跟 但 因 所 如 也 都 没 是
 		然后 因为 所以 但是 如果 还有 我们 他们 她们 今天`)
 	pronouns = wordSet("i we he she they it you")
 
 	// endsAlike are words of which the last character may be said again: 比如如果.
-	endsAlike = wordSet("现在 正在 实在 存在 比如 例如 其他 其它 吉他 原因 脚跟 后跟 鞋跟 首都")
+	endsAlike = wordSet(`现在 正在 实在 存在 比如 例如 其他 其它 吉他 原因 脚跟 后跟 鞋跟 首都
+		可是 但是 就是 还是 于是 只是 总是 老是 也是 都是 不是 要是 凡是`)
 )
 
 // joinWords undoes ends where the speaker has set no mark and nothing ends: within numbers, as in
@@ -139,6 +140,8 @@ func unwanted(words []word) []reason {
 		case w.low == "right" && drop[i] == filler && i > 0 && words[i-1].low == "sorry" &&
 			slices.ContainsFunc(words[max(0, i-6):i], func(w word) bool { return w.low == "left" }):
 			drop[i] = kept // "left. Sorry, right."
+		case w.low == "mm" && i > 0 && words[i-1].kind == number && words[i-1].end == inside:
+			replace(drop[i:l.clauseOf(i).to], filler, kept) // "3 mm thick"
 		case !hesitations[w.low]:
 		case drop[i] == filler && spokenOf:
 			drop[i] = kept

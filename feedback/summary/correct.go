@@ -32,7 +32,8 @@ func correct(v *view, drop []reason) {
 			r = v.repairBefore(from)
 		}
 		for i := from; i <= max(from, to-1); i++ {
-			if again := cmp.Or(v.repairDenied(i), v.repairClaimed(i)); again != nil {
+			again := cmp.Or(v.repairDenied(i), v.repairClaimed(i), v.repairStated(i), v.repairAsked(i))
+			if again != nil {
 				r, to = again, max(to, again.to)
 			}
 		}
@@ -139,7 +140,7 @@ func (v *view) endOfCue(i int) int {
 		return i // of "he wrote six, that's wrong, five" the mistake is the student's
 	}
 	if setOff || corrects[first] || first == "no" && v.isExact(end) || first == "不" && v.words[end-1].low == "对" ||
-		strings.HasSuffix(textOf(v.words[i:end]), "应该是") { // 哦应该是
+		says(textOf(v.words[i:end]), "zhCue") { // 哦应该是
 		return end
 	}
 	return i
@@ -184,30 +185,7 @@ func (v *view) repairOf(from, last int) *repair {
 	if r := v.repairFor(repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
-	if r := v.retracing(from, term, to, last); r != nil {
-		return r
-	}
-	return v.sameEnd(from, term, to, last)
-}
-
-// maxHead is the length in words of a time before what two clauses have in common.
-const maxHead = 5
-
-// sameEnd finds the repair of a clause that differs from the one before only in a time with which
-// both begin: 周二发给你，不是，今天晚上发给你.
-func (v *view) sameEnd(from, term, to, last int) *repair {
-	before, after := v.clauseOf(term-1), v.clauseOf(to)
-	n := 0
-	for term-n > before.from && after.to-n > to && v.words[term-1-n].low == v.words[after.to-1-n].low {
-		n++
-	}
-	first, second := term-n-before.from, after.to-n-to
-	if n < 2 || first == 0 || second == 0 || first > maxHead || second > maxHead || before.to != term ||
-		!v.isTime(before.from) || !v.isTime(to) {
-		return nil
-	}
-	return &repair{first: min(from, before.from), from: before.from, rest: term, term: term, to: to, end: to, cue: to,
-		last: last}
+	return cmp.Or(v.sameEnd(from, term, to, last), v.retracing(from, term, to, last), v.sameIs(from, term, to, last))
 }
 
 // isTime reports whether words[i] is a day, a number or one such as 今天.
@@ -276,7 +254,7 @@ func (v *view) repairDenied(term int) *repair {
 	for not+2 < len(v.words) && exclaims[v.low(not)] {
 		not++
 	}
-	if term == 0 || v.low(not) != "不" || v.low(not+1) != "是" || v.words[term-1].end == inside {
+	if term == 0 || v.low(not) != "不" || v.low(not+1) != "是" || v.words[term-1].end == inside && not == term {
 		return nil
 	}
 	c := v.clauseOf(not + 1)

@@ -59,6 +59,10 @@ func (v *view) settle() []place {
 			opensColon(v.words[to-1]) && to-from <= maxName || says(text, "until", "zhUntil") ||
 			v.isAntecedent(c, chosen)):
 			out[c] = chosen[c+1]
+		case conditions[v.words[from].low] && c+1 < len(out) && v.sentence[c] == v.sentence[c+1]:
+			out[c] = max(chosen[c], chosen[c+1])
+			chosen[c+1] = out[c]
+			out[c+1] = out[c]
 		case c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[v.words[from].low] && to-from <= maxAntecedent:
 			out[c] = out[c-1]
 		}
@@ -85,6 +89,9 @@ var refersBack = wordSet("one ones it them some")
 
 // belongs are words with which a clause begins that says when or why something is to be done.
 var belongs = wordSet("before after until because since")
+
+// conditions are words of a clause that goes with the next one: "if you have sent it, ignore this".
+var conditions = wordSet("if unless")
 
 // maxName is the length in words of a name after what a note is of.
 const maxName = 3

@@ -48,6 +48,50 @@ func (v *view) listsThings(from, term int) bool {
 // maxThing is the length in characters of a thing in a list.
 const maxThing = 4
 
+// listsItems reports whether words[from:to] and those at to are of a list of three or more things
+// that differ only in one word or in their numbers: "the blue pen, the red pen and the green pen",
+// "eight nine and eleven". Numbers alone must grow.
+func (v *view) listsItems(from, to int) bool {
+	n := to - from
+	for begin := from; begin >= max(0, from-n+1) && n <= maxItem; begin-- {
+		last := begin
+		for v.isItem(last, last+n, n) {
+			last += n
+		}
+		if last > begin && addsNumbers[v.low(last+n)] && v.isItem(begin, last+n+1, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxItem is the length in words of an item of a list.
+const maxItem = 4
+
+// isItem reports whether n words from j are those from i but for one word or their numbers.
+func (v *view) isItem(i, j, n int) bool {
+	words, numbers := 0, 0 // that differ
+	for k := range n {
+		if j+k >= len(v.words) || v.words[j+k].wide {
+			return false
+		}
+		a, b := v.words[i+k], v.words[j+k]
+		if a.low == b.low {
+			continue
+		}
+		grows := v.value(i+k) < v.value(j+k) || isOrdinal(a.low) && isOrdinal(b.low)
+		switch {
+		case a.kind == plain && b.kind == plain && n > 2:
+			words++
+		case a.kind != number || b.kind != number || powers[a.low] || powers[b.low] || n == 1 && !grows:
+			return false
+		default:
+			numbers++
+		}
+	}
+	return words == 1 && numbers == 0 || words == 0 && numbers > 0
+}
+
 // listsOrdinals reports whether words[from:to] and those at to are of a list such as "the second,
 // the third and the fourth".
 func (v *view) listsOrdinals(from, to int) bool {
@@ -228,6 +272,17 @@ func (v *view) listsDays(i, term, j int) bool {
 	}
 	return next > j+1 && next < len(v.words) && v.words[next].kind == day
 }
+
+// listsDayNames reports whether words[from:to] and those at to are two days in Chinese, of a list
+// or of two sentences: 下周二下周四照常.
+func (v *view) listsDayNames(from, to int) bool {
+	last := v.words[to-1]
+	return to == from+2 && to+1 < len(v.words) && thisOrNext[v.low(from)] && v.low(from) == v.low(to) &&
+		last.kind == day && v.words[to+1].kind == day && last.low != v.words[to+1].low &&
+		(last.end == inside || last.end >= sentence && last.mark != "")
+}
+
+var thisOrNext = wordSet("这 本 下 上")
 
 // enumerates reports whether the clauses of words[i] and words[j] both begin with words such as 一次:
 // 一次8秒4，一次8秒3.

@@ -21,7 +21,7 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true
 	case v.inAmount(to) && v.beginOfHundreds(from, to) < from:
 		return true // "three hundred and ten, no, four hundred"
-	case v.onlyHesitates(term, to) && v.goesOnWith(from, term, to):
+	case v.onlyHesitates(term, to) && (v.goesOnWith(from, term, to) || v.saysSo(from, term, to)):
 		return true
 	case b.kind == number && !b.wide && (v.listsAfter(term, to) || v.endsList(from, term, to)):
 		return true
@@ -48,7 +48,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	case from > 0 && !v.has(v.classes[from-1], "det") && term < to && v.has(v.classes[to-1], "det") &&
 		v.has(v.in(to, to+3), "be"):
 		return true // of "the test is today, no, the show is" would "the test" and "show is" remain
-	case v.negates(from) && !(a.low == b.low && to == from+1):
+	case v.negates(from) && !(a.low == b.low && to == from+1 && a.end == inside):
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
 	case term == to:
 		return v.bothStay(from, to)
@@ -102,6 +102,18 @@ func (v *view) goesOnWith(from, term, to int) bool {
 	return term < to && last.low == b.low // "three quarters by two, uh, two thirds"
 }
 
+// saysSo reports whether a person of whom a clause speaks says something in the next one:
+// 交到王老师那里，啊王老师说不用交了.
+func (v *view) saysSo(from, term, to int) bool {
+	n := 0
+	for from+n < term && to+n < len(v.words) && v.words[from+n].low == v.words[to+n].low {
+		n++
+	}
+	return n > 1 && v.words[from].wide && !proclitics[v.low(from)] && sayings[v.low(to+n)] && !sayings[v.low(from+n)]
+}
+
+var sayings = wordSet("说 讲")
+
 // bothStay does the same without words such as "no" between: a lost figure would not be seen.
 func (v *view) bothStay(from, to int) bool {
 	a, b := v.words[from], v.words[to]
@@ -120,7 +132,8 @@ func (v *view) bothStay(from, to int) bool {
 	case v.words[to-1].kind == number && v.words[to-1].end == inside && (isPart(b.low) || b.kind == month):
 		return true // "two thirds", "in June, the 21 June"
 	case isDigits(a.low) && isDigits(b.low), v.isDate(to) && !v.isDate(from), v.inRange(from), v.cutsOff(from, to),
-		v.lists(from, to), v.listsOrdinals(from, to), v.joinsSentences(from, to):
+		v.lists(from, to), v.listsOrdinals(from, to), v.listsItems(from, to), v.joinsSentences(from, to),
+		v.isTotal(from, to), v.listsDayNames(from, to):
 		return true
 	case b.low == "it's":
 		return v.has(v.classes[from], "det") || a.low == "is" // "the fee is, it's ten"
@@ -141,6 +154,20 @@ func (v *view) bothStay(from, to int) bool {
 	}
 	return numbers && (v.words[to-1].end != inside || a.wide) && v.isSaidOf(to) // "at five, four is taken"
 }
+
+// isTotal reports whether words[from:to] are a sum, of which the parts follow: "thirty pounds in
+// all, ten pounds for the book and twenty for the lesson".
+func (v *view) isTotal(from, to int) bool {
+	for i := from; i < to; i++ {
+		low := v.words[i].low
+		if totals[low] || low == "all" && v.low(i-1) == "in" {
+			return v.figures(from, i) != 0
+		}
+	}
+	return false
+}
+
+var totals = wordSet("altogether overall total")
 
 // readsOn reports whether the numbers from one to another are read as one: "three sixty", "twenty
 // fifteen", "twenty-eight fifty", "two oh five", "two hundreds".

@@ -133,15 +133,15 @@ func (o *obeyed) obeyWhole(c int, request string) {
 		o.leaveOut(c, c+1)
 		return
 	case asked && before:
-		o.leaveOut(c, c+1)
+		o.leaveOut(c, o.trailing(c, c+1))
+		if first := o.startOf(c); first > 0 && first < c && len(o.clause(first)) > 1 {
+			o.leaveOut(from, first) // "That last bit, leave that out"
+		}
 		o.releaseOther(c)
-		if o.closes(c) && says(request, "refers") {
+		if says(request, "refers") && o.closes(c) || !o.closes(c) && o.asksToDo(c+1) {
 			o.release(after, len(o.drop)) // the model has left out what follows, too
 		}
 		o.completeSentence(c)
-		if c+1 < len(o.v.clauses) && !o.closes(c) && o.says(c+1, "zhTrails") {
-			o.leaveOut(c+1, c+2)
-		}
 		return
 	case asked && (from == c || o.speaksOn(c, request)):
 		return
@@ -157,7 +157,7 @@ func (o *obeyed) obeyWhole(c int, request string) {
 func (o *obeyed) meantBy(c int, request string) (from, to int) {
 	from, to = c, c+1
 	if o.opens(c) && to < len(o.v.clauses) && !says(request, "refers") &&
-		(!o.closes(c) || says(request, "announces")) {
+		(!o.closes(c) || says(request, "announces")) && !(says(request, "zhTakesBack") && o.asksToDo(to)) {
 		return from, o.sentence(to).to
 	}
 	if c == 0 {
@@ -166,7 +166,10 @@ func (o *obeyed) meantBy(c int, request string) (from, to int) {
 	if says(request, "whispers") && o.says(c-1, "told") {
 		to = min(o.sentence(c).to, c+1+maxMeant)
 	}
-	first := o.sentence(c - 1).from
+	if before := o.startOf(c); before > 0 {
+		from = before // "Actually, hold off on that"
+	}
+	first := o.sentence(from - 1).from
 	for from--; from > first && !o.turns(from) && !o.says(from, "topic"); from-- {
 		before := o.clause(from - 1)
 		mark, long := before[len(before)-1].mark, c-first > maxClauses
@@ -176,6 +179,18 @@ func (o *obeyed) meantBy(c int, request string) (from, to int) {
 		}
 	}
 	return from, to
+}
+
+// startOf returns the first clause of the sentence of the request in clause c if that is about the
+// sentence before it, or 0.
+func (o *obeyed) startOf(c int) int {
+	first := o.sentence(c).from
+	for k := first; k < c; k++ {
+		if len(o.clause(k)) > 1 && !o.says(k, "looksBack") {
+			return 0
+		}
+	}
+	return first
 }
 
 // opens reports whether clause c begins its sentence, but for words such as "so".
@@ -206,11 +221,20 @@ func (o *obeyed) trailing(c, to int) int {
 	if to > c+1 || to == len(o.v.clauses) || o.closes(c) {
 		return to
 	}
+	if o.classes(to)&troubles != 0 && o.says(c, "refers") {
+		return o.sentence(c).to // "leave that out, they are divorcing"
+	}
 	if o.says(to, "zhTrails") ||
 		o.closes(to) && o.says(to, "trails") && !slices.ContainsFunc(o.clause(to), isFigure) {
 		to++
 	}
 	return to
+}
+
+// asksToDo reports whether clause c tells what to do or to bring, and no trouble.
+func (o *obeyed) asksToDo(c int) bool {
+	set := o.classes(c)
+	return set&duties != 0 && set&troubles == 0
 }
 
 // releaseOther keeps what the model has left out before another topic, which the request in clause
@@ -251,6 +275,7 @@ var (
 	ofLesson = classSet("lesson praise duty homework notice")
 	retracts = classSet("retract")
 	troubles = classSet("trouble")
+	duties   = classSet("duty homework notice")
 )
 
 // tellsTrouble reports whether the words from i on that are left out tell of trouble.
@@ -340,6 +365,9 @@ func (o *obeyed) completeClause(from int) int {
 	if (last < from-1 || words[last].end == inside) && (proclitics[low] || expects[low]) ||
 		unfinishedAt[low] && c.to-c.from <= maxStart { // "Ben was, between you and me, he was a pain"
 		begin = c.from
+	}
+	if students[words[from].low] && c.to == from+1 && words[from].mark != "" {
+		begin = c.from // of 我报了她，这个别说 not only 她
 	}
 	if c := o.v.clauseOf(begin); c.from < begin && isHead(words[c.from:c.to], begin-c.from) {
 		begin = c.from

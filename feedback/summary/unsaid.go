@@ -52,19 +52,23 @@ func (v *view) firstUnsaid(i int) int {
 // said, how a character is written, as in 别写错, what may be left out of a composition, as in 可以删掉,
 // or what the student does, as in 他不太愿意写 and 我让她删掉.
 func (v *view) asksNothing(from, to int) bool {
-	c := v.clauseOf(from)
+	c, said := v.clauseOf(from), v.sentences[v.sentence[v.clause[from]]]
 	return v.quoted[from] || v.low(to-1) == "写" && manners[v.low(to)] ||
 		v.low(from) == "别" && v.low(from+1) == "让" && students[v.low(from+2)] &&
 			!strings.ContainsAny(textOf(v.words[c.from:c.to]), "知看听晓发") || // 别让她大声喊
 		v.low(from-2) == "可" && v.low(from-1) == "以" ||
 		from > 0 && v.words[from].wide && v.words[from-1].end == inside && students[v.words[from-1].low] &&
-			!wishes[v.low(from+1)]
+			!wishes[v.low(from+1)] ||
+		doing[v.low(from-1)] && v.low(from) == "not" && strings.HasSuffix(v.low(to-1), "ing") || // "she's not putting"
+		says(textOf(v.words[c.from:c.to]), "zhAdvises") ||
+		says(textOf(v.words[v.clauses[said.from].from:v.clauses[said.to-1].to]), "toFamily")
 }
 
 var (
 	students = wordSet("他 她")
 	wishes   = wordSet("让 想 希 准 许 要") // after 不, of what is to be written
 	manners  = wordSet("错 歪 反 得 太 满") // after 写
+	doing    = wordSet("he's she's they're is are was were")
 )
 
 var (
