@@ -62,20 +62,21 @@ func (v *view) repairStated(i int) *repair {
 }
 
 // repairAsked finds the repair of a figure of which the clause at i asks whether it is another one,
-// by the answer after that: 14号，14号还是15号来着，15号. Without such a figure the question goes.
+// by the answer after that: "at two, or is it three, it's three", 14号，14号还是15号来着，15号. Without
+// such a figure the question goes.
 func (v *view) repairAsked(i int) *repair {
 	c := v.clauseOf(i)
 	text := textOf(v.words[i:c.to])
-	if c.from != i || c.to == len(v.words) || !says(text, "zhWonders") {
+	if c.from != i || c.to == len(v.words) || !says(text, "wonders") {
 		return nil
 	}
-	end := v.clauseOf(c.to).to
+	to, end := v.afterIs(c.to), v.clauseOf(c.to).to
 	if i > 0 {
-		if r := v.repairFor(repair{from: i, term: i, to: c.to, end: end, cue: end, last: c.to}); r != nil {
+		if r := v.repairFor(repair{from: i, term: i, to: to, end: end, cue: end, last: to}); r != nil {
 			return r
 		}
 	}
-	if !strings.Contains(text, textOf(v.words[c.to:end])) {
+	if !v.words[i].wide || !strings.Contains(text, textOf(v.words[c.to:end])) {
 		return nil
 	}
 	return &repair{first: i, from: i, rest: c.to, term: c.to, to: c.to, end: end, cue: end, last: c.to}
@@ -130,6 +131,23 @@ func (v *view) beginOfThing(from, term, to, n int) int {
 		return from // "adult group"
 	}
 	return -1
+}
+
+// repairOne finds the repair of a thing by one of its kind: "the grey skirt, oh no, the navy one".
+func (v *view) repairOne(term, to int) *repair {
+	one, noun := v.clauseOf(to).to-1, term-1
+	if v.words[one].low != "one" || one > to+3 || one < to+2 || !v.has(v.classes[to], "det") ||
+		v.words[noun].end == inside || v.words[noun].kind != plain {
+		return nil
+	}
+	from := noun - 1
+	for from > v.clauseOf(noun).from && !v.has(v.classes[from], "det") {
+		from--
+	}
+	if from < max(0, noun-maxHead) || noun < from+2 || !v.has(v.classes[from], "det") {
+		return nil
+	}
+	return &repair{first: from, from: from, rest: noun, term: term, to: to, end: one, cue: one + 1, last: one + 1}
 }
 
 // sameIs finds the repair of what something is: 上的是大提琴，不对，是钢琴.

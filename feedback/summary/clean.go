@@ -157,6 +157,7 @@ func unwanted(words []word) []reason {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}
+	l.keepObjects(drop)
 	leaveOutFalseStarts(l.view, drop)
 	v := newView(words) // what ended in false starts ends no longer
 	obey(v, drop)
@@ -173,6 +174,26 @@ func unwanted(words []word) []reason {
 	endAtAsides(words, drop)
 	return drop
 }
+
+// keepObjects keeps what follows a character such as 给 in its clause, and what is left out with
+// that: 费用付给师傅，钥匙放门卫.
+func (v *view) keepObjects(drop []reason) {
+	for i := 1; i < len(drop); i++ {
+		before := v.words[i-1]
+		if drop[i] != filler || drop[i-1] != kept || !before.wide || before.end != inside || !gives[before.low] ||
+			v.classes[i]&meaningless != 0 {
+			continue
+		}
+		for ; i < len(drop) && drop[i] == filler; i++ {
+			drop[i] = kept
+		}
+	}
+}
+
+var (
+	gives       = wordSet("给 把 被 跟 和 与 从 向 对")
+	meaningless = classSet("filler hesitation")
+)
 
 // keepQuoted keeps what somebody said between quotes, but for what is corrected, and 原来这样啊; what
 // he or she said also with who said it.

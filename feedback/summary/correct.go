@@ -37,7 +37,7 @@ func correct(v *view, drop []reason) {
 				r, to = again, max(to, again.to)
 			}
 		}
-		if r != nil {
+		if r != nil && drop[r.from] != filler { // else what was said to others would stay
 			all = append(all, r)
 		}
 		from = max(from, to-1)
@@ -185,7 +185,8 @@ func (v *view) repairOf(from, last int) *repair {
 	if r := v.repairFor(repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
-	return cmp.Or(v.sameEnd(from, term, to, last), v.retracing(from, term, to, last), v.sameIs(from, term, to, last))
+	return cmp.Or(v.repairOne(term, to), v.sameEnd(from, term, to, last), v.retracing(from, term, to, last),
+		v.sameIs(from, term, to, last))
 }
 
 // isTime reports whether words[i] is a day, a number or one such as 今天.

@@ -9,6 +9,7 @@ const (
 	maxMeant   = 3 // clauses before a request that go with it, where there are no marks
 	maxClauses = 6 // clauses of a sentence: of a longer one no more go, either
 	maxHeads   = 8 // words of a clause that is otherwise left out
+	maxTime    = 3 // characters, such as 放学后, before what is left out of a clause
 )
 
 // obey leaves out what clauses ask not to write, such as "just between us", "his parents don't need
@@ -63,7 +64,11 @@ func (o *obeyed) leaveOut(from, to int) {
 func (o *obeyed) leaveOutAsking() {
 	for c, at := range o.v.clauses {
 		n := asking(o.clause(c), "restates", "zhRestates")
-		if n > 0 && !o.asksBefore(c) {
+		switch {
+		case n > 0 && c > 0 && o.says(c-1, "denies", "zhDenies"):
+			o.leaveOut(o.sentence(c).from, c) // "she's useless, no, put that she finds it hard"
+			mark(o.why(c), kept)
+		case n > 0 && !o.asksBefore(c):
 			n = 0
 		}
 		if n == 0 && !o.has(c, unsaid) && o.opens(c) {
@@ -368,6 +373,10 @@ func (o *obeyed) completeClause(from int) int {
 	}
 	if students[words[from].low] && c.to == from+1 && words[from].mark != "" {
 		begin = c.from // of 我报了她，这个别说 not only 她
+	}
+	if c := o.v.clauseOf(begin); c.from < begin && words[begin].wide && begin-c.from <= maxTime &&
+		words[c.to-1].mark != "" {
+		begin = c.from // of 课后他哭了，别跟他妈说 not only 课后 stays
 	}
 	if c := o.v.clauseOf(begin); c.from < begin && isHead(words[c.from:c.to], begin-c.from) {
 		begin = c.from
