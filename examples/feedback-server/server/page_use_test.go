@@ -160,10 +160,20 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	submit := func(field string) {
 		b.eval(fmt.Sprintf(`document.querySelector("[name=%s]").form.requestSubmit(); ""`, field))
 	}
+	// What another device saves meanwhile stays, unless the same field is changed here.
+	_, err = c.SaveDefaults(t.Context(), feedbackclient.Defaults{Grade: "Grade 8", Subject: "Music",
+		LessonDurationMinutes: 60, SummaryInstructions: "Be kind."})
+	require.NoError(t, err)
+	_, err = c.SaveWords(t.Context(), []string{"了教室", "雨桐", "池塘"})
+	require.NoError(t, err)
 	fill("lesson_duration_minutes", "45")
 	fill("grade", "Grade 9")
 	submit("grade")
 	b.waitText("Saved.")
+	defaults, err := c.Defaults(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, feedbackclient.Defaults{Grade: "Grade 9", Subject: "Music", LessonDurationMinutes: 45,
+		SummaryInstructions: "Be kind."}, defaults)
 	fill("message_template", "Dear {guardian},")
 	submit("message_template")
 	b.waitText("Please check: Message to the guardian.")
@@ -174,15 +184,15 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	submit("message_template")
 	b.until(`() => document.querySelector("[name=message_template]").form.innerText.includes("Saved.")`, "")
 	require.Empty(t, b.eval(`document.querySelector(".error")?.innerText ?? ""`))
-	defaults, err := c.Defaults(t.Context())
+	defaults, err = c.Defaults(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, feedbackclient.Defaults{Grade: "Grade 9", Subject: "Art", LessonDurationMinutes: 45,
+	require.Equal(t, feedbackclient.Defaults{Grade: "Grade 9", Subject: "Music", LessonDurationMinutes: 45,
 		MessageTemplate: "{name}: {text}", SummaryInstructions: "Be brief."}, defaults)
 	fill("words", "雨桐")
 	submit("words")
 	require.Eventually(t, func() bool {
 		words, err := c.Words(t.Context())
-		return err == nil && slices.Equal(words, []string{"雨桐"})
+		return err == nil && slices.Equal(words, []string{"雨桐", "池塘"})
 	}, timeout, 100*time.Millisecond)
 	b.visit(url + "/#/edit/")
 	b.waitText("Add a student")
@@ -199,6 +209,17 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	fill("end_time", "08:00")
 	b.clickButton("Save")
 	b.waitText("Please check: Lesson ends.")
+	id := strings.TrimPrefix(b.eval(`location.hash`), "#/edit/")
+	_, err = c.ReplaceProfile(t.Context(), id, feedbackclient.ProfileInput{Name: "Lena", GuardianTitle: "Ms Li"})
+	require.NoError(t, err)
+	fill("end_time", "10:00")
+	b.clickButton("Save")
+	b.waitText("Grade 9 · Music")
+	lena, err := c.Profile(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "Ms Li", lena.GuardianTitle, "from another device")
+	require.Equal(t, "10:00", lena.EndTime)
+	b.click(`a[href^="#/edit/"]`)
 	b.clickButton("Delete the student")
 	b.waitText("Delete Lena? The feedback records (0) and all lessons")
 	b.clickButton("Cancel")

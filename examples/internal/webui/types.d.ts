@@ -314,11 +314,11 @@ type CreateField = (label: string, control: HTMLElement) => HTMLElement;
 type CreateFields = (id: string, data?: any) => HTMLElement[];
 
 /**
- * Creates a form. Its action receives the fields by name, trimmed. What a Problem says of a field
- * is shown beside it.
+ * Creates a form. Its action receives the fields by name, trimmed, and those of them that the reader
+ * has changed since they were shown or saved. What a Problem says of a field is shown beside it.
  */
 type CreateForm = (
-	action: (values: Fields) => Promise<unknown>, props: Props, ...children: Child[]
+	action: (values: Fields, changed: Fields) => Promise<unknown>, props: Props, ...children: Child[]
 ) => HTMLFormElement;
 
 type Key = keyof typeof import("./page/i18n/en.json");

@@ -85,11 +85,18 @@ export const fields = (id, data = {}) => [.../** @type {any} */ (byId(id)).conte
 /** @type {CreateForm} */
 export function form(action, props, ...children) {
 	const f = h("form", props, ...children);
+	/** @returns {Fields} */
+	const read = () => Object.fromEntries([...new FormData(f)].map(([name, v]) => [name, String(v).trim()]));
+	let saved = read();
 	f.addEventListener("submit", (event) => {
 		event.preventDefault();
 		for (const old of f.querySelectorAll(".error")) old.remove();
-		const values = Object.fromEntries([...new FormData(f)].map(([name, v]) => [name, String(v).trim()]));
-		void once(f, () => action(values).catch((error) => {
+		const values = read();
+		const changed = Object.fromEntries(Object.entries(values).filter(([name, v]) => v !== saved[name]));
+		void once(f, () => action(values, changed).then((told) => {
+			saved = values;
+			return told;
+		}, (error) => {
 			for (const [name, message] of Object.entries(error.fields ?? {})) {
 				/** @type {any} */ (f.elements.namedItem(name))?.after(h("span.error", {}, message));
 			}

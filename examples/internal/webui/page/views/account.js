@@ -106,22 +106,32 @@ export function languageButton() {
 
 /** @type {View} */
 export async function settingsView(root) {
-	const [defaults, { words }, { items: sessions }] = await Promise.all(["profile-defaults", "words", "auth/sessions"].map(
-		async (path) => (await request("GET", path)).body));
-	/** @param {string} path @param {object} body */
-	const save = async (path, body) => {
-		await request("PUT", path, { body });
+	/** @param {string} path */
+	const get = async (path) => (await request("GET", path)).body;
+	const [defaults, { words }, { items: sessions }] = await Promise.all(["profile-defaults", "words", "auth/sessions"].map(get));
+	// What another device has changed meanwhile stays.
+	/** @param {Fields} _ @param {Fields} changed */
+	const saveDefaults = async (_, changed) => {
+		/** @type {Props} */
+		const body = { ...await get("profile-defaults"), ...changed };
+		body.lesson_duration_minutes = Number(body.lesson_duration_minutes);
+		await request("PUT", "profile-defaults", { body });
 		return t("saved");
 	};
-	/** @param {Fields} v */
-	const saveDefaults = (v) => save("profile-defaults",
-		{ ...defaults, ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes || defaults.lesson_duration_minutes) })
-		.then((told) => (Object.assign(defaults, v), told));
+	let shown = words;
+	/** @param {string} text */
+	const saveWords = async (text) => {
+		const typed = text.split(/\s*\n\s*/).filter(Boolean);
+		const now = (await get("words")).words.filter((/** @type {string} */ w) => typed.includes(w) || !shown.includes(w));
+		const added = typed.filter((w) => !shown.includes(w) && !now.includes(w));
+		await request("PUT", "words", { body: { words: [...now, ...added] } });
+		shown = typed;
+	};
 	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {},
 		form(saveDefaults, { class: "card" }, ...fields("defaults", defaults)),
-		form(async ({ words = "", language: spoken = "" }) => {
-			await saveDefaults({ language: spoken });
-			return save("words", { words: words.split(/\s*\n\s*/).filter(Boolean) });
+		form(async (_, { words: typed, ...spoken }) => {
+			if (typed !== undefined) await saveWords(typed);
+			return saveDefaults(_, spoken);
 		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) }))), h("div", {},
 		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
 		h("section.card", {}, h("h2", {}, t("account")), ...sessions.map(sessionRow), h("p.hint", {}, t("exportHint")),

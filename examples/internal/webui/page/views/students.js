@@ -175,11 +175,14 @@ const describe = (p) =>
 export async function editView(root, id = "") {
 	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
-	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (v) => {
+	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (_, changed) => {
+		// What another device has changed meanwhile stays.
+		const now = id ? (await request("GET", "profiles/" + id)).body : {};
 		/** @type {Props} */
-		const body = { ...v, academic_year: Number(v.academic_year) };
+		const body = { ...now, ...changed };
+		body.academic_year = Number(body.academic_year);
 		// What is left empty takes the teacher's default.
-		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!v[name]) delete body[name];
+		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!body[name]) delete body[name];
 		const answer = await request(id ? "PUT" : "POST", id ? "profiles/" + id : "profiles", { body });
 		location.hash = "#/student/" + answer.body.profile_id;
 	}, { class: "card" },
