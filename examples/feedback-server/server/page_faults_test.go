@@ -205,6 +205,48 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	b.waitText("was a very good lesson")
 }
 
+// While the server does not answer, a recording begins at once, and a student is left with a text
+// that is not saved.
+func TestTeacherWaitsForNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	b.visit(n.url + "/#sign-in=anna")
+	b.waitText("No recent record")
+	held := make(chan struct{})
+	var gaveUp atomic.Bool // on what the student's view needs
+	n.fail(func(_ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+			gaveUp.Store(gaveUp.Load() || strings.Contains(r.URL.Path, "/profiles/") ||
+				strings.Contains(r.URL.Path, "/feedback-sessions"))
+		}
+		return false
+	})
+	b.click(".start")
+	b.waitRecorded(2)
+	require.False(t, gaveUp.Load(), "it is still waited for")
+	b.screenshot("recording")
+	b.clickButton("Stop")
+	b.enter("textarea", "Mine.")
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("All students")
+	require.False(t, gaveUp.Load(), "it is still being saved")
+	close(held)
+	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
+	b.until(`() => document.querySelector("textarea")?.value.startsWith("Mine.")`, "")
+	b.waitText("Heard.")
+	storedParts(t, c, p.ID, 1)
+	require.Eventually(t, func() bool {
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		return strings.HasPrefix(s.FeedbackText, "Mine.")
+	}, timeout, 100*time.Millisecond)
+}
+
 // Saving ends the session: a recording that the server does not have yet would be in no lesson. One
 // that it refuses for good never gets there.
 func TestSavingWaitsForRecordings(t *testing.T) {

@@ -1,7 +1,7 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
 import { account } from "./api.js";
-import { announce, button, byId, explain, h, once, t, useLanguage } from "./dom.js";
+import { announce, button, byId, delay, explain, h, once, t, useLanguage } from "./dom.js";
 import { audio, nameOf, outbox, remove, retryNow, wake } from "./outbox.js";
 import { languageButton, languageKey, save, settingsView, signInByAddress, signInView, signInWays, signOut }
 	from "./views/account.js";
@@ -28,7 +28,7 @@ async function end() {
 async function show() {
 	const number = ++shown;
 	failed = false;
-	await end();
+	await Promise.race([end(), delay(1000)]); // the server may be slow: what it lacks is on this device
 	announce("");
 	const refused = await signInByAddress();
 	if (number !== shown) return;

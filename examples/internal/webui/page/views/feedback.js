@@ -59,7 +59,8 @@ export function feedbackSection(work, saved) {
 
 	function forgetDraft() {
 		dirty = conflict = false;
-		localStorage.removeItem(draft);
+		// One that was left while it was saved ends late: by now there may be another text.
+		if (JSON.parse(localStorage.getItem(draft) ?? "{}").text === editor.value) localStorage.removeItem(draft);
 	}
 
 	/** @param {number} ms */

@@ -54,7 +54,7 @@ export async function todayView(root) {
 			ofToday && h("span.when", {}, p.start_time, isNow && h("span.badge", {}, t("now"))),
 			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
 				h("span.hint", {}, [p.grade, p.subject].filter(Boolean).join(" · ")), state),
-			button(t("record"), () => recordAtOnce(p.profile_id), { class: "start", of: p.name }));
+			button(t("record"), () => recordAtOnce(p), { class: "start", of: p.name }));
 	}
 
 	const search = h("input", { type: "search", name: "query" });
@@ -94,19 +94,20 @@ export async function todayView(root) {
 	});
 }
 
-let recorded = ""; // the student whose recording begins with the view
+/** The student whose recording begins with the view. @type {Profile | null} */
+let recorded = null;
 
-/** Shows a student and begins to record. An address cannot: a foreign page may have written it. @param {string} id */
-function recordAtOnce(id) {
-	recorded = id;
-	location.hash = "#/student/" + id;
+/** Shows a student and begins to record. An address cannot: a foreign page may have written it. @param {Profile} p */
+function recordAtOnce(p) {
+	recorded = p;
+	location.hash = "#/student/" + p.profile_id;
 }
 
 /** @type {View} */
 export async function studentView(root, id = "") {
-	const begins = recorded === id;
-	recorded = "";
-	const profile = await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, async (error) => {
+	const begins = recorded?.profile_id === id && recorded;
+	recorded = null;
+	const profile = begins || await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, async (error) => {
 		const kept = error.code === "offline" && (await students()).find((p) => p.profile_id === id);
 		if (!kept) throw error;
 		return kept;
@@ -133,18 +134,24 @@ export async function studentView(root, id = "") {
 		work.end.abort();
 		await Promise.all([lessons.leave(), feedback.leave(), records.leave()]);
 	};
-	try {
+	const read = async () => {
 		await work.refresh();
 		await records.draw();
-	} catch (/** @type {any} */ error) {
-		if (error.code !== "offline") {
-			await end();
-			throw error;
-		}
+	};
+	const failed = (/** @type {Error} */ error) => {
 		records.element.append(h("p.hint", {}, explain(error)));
 		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
+	};
+	if (begins) { // which waits for no answer
+		lessons.record.click();
+		void read().catch(failed);
+		return end;
 	}
-	if (begins) lessons.record.click();
+	await read().catch(async (error) => {
+		if (error.code === "offline") return failed(error);
+		await end();
+		throw error;
+	});
 	return end;
 }
 
