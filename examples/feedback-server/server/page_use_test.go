@@ -299,6 +299,28 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	fill("[type=date]", "2026-02-27")
 	entries(3)
 
+	// Of several searches only the last is waited for, and none replaces what is being edited.
+	b.eval(`asked = 0; fetched = fetch; window.fetch = async (path, ...more) => {
+			if (!path.includes("feedback-records?")) return fetched(path, ...more);
+			asked++;
+			await new Promise((go) => { answer = go; });
+			return fetched(path, ...more);
+		};
+		document.querySelector(".entry summary").click(); ""`)
+	for _, words := range []string{"p", "pa", "pai"} {
+		fill("[type=search]", words)
+	}
+	b.clickButton("Edit")
+	b.until(`() => Boolean(document.querySelector(".entry textarea"))`, "")
+	b.eval(`answer(); fetched("api/v1/feedback-records").then(() => "")`)
+	b.enter(".entry textarea", "!")
+	require.Equal(t, "1", b.eval(`window.fetch = fetched; String(asked)`))
+	b.clickButton("Cancel")
+	fill("[type=search]", "painted on 2026-03-01")
+	entries(1)
+	fill("[type=search]", "")
+	entries(3)
+
 	b.letCopy()
 	b.eval(`window.print = () => {
 			const item = document.querySelector(".printed");
@@ -343,10 +365,23 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	now, _ := content()
 	require.Equal(t, "Painted on 2026-03-01, well", now)
 
+	// Each of several can be brought back for ten seconds, also after a search.
+	b.eval(`later = setTimeout; setTimeout = (f, ms) => later(f, ms === 10000 ? 1e6 : ms); ""`)
 	b.clickButton("Delete")
 	b.waitText("Deleted: Sun, Mar 1 · Ming.")
+	b.eval(`document.querySelector(".entry summary").click(); ""`)
+	b.clickButton("Delete")
+	b.waitText("Deleted: Sat, Feb 28 · Ming.")
+	fill("[type=search]", "painted on 2026-03-01")
+	entries(0)
+	b.screenshot("undo")
 	b.clickButton("Undo")
-	b.until(`() => document.querySelector(".entry .text")?.innerText === "Painted on 2026-03-01, well"`, "")
+	b.clickButton("Undo")
+	b.until(`() => [...document.querySelectorAll(".entry .text")].map((e) => e.innerText).sort().join("|") ===
+		"Painted on 2026-02-28|Painted on 2026-03-01, well"`, "")
+	fill("[type=search]", "")
+	entries(50)
+	b.eval(`document.querySelector(".entry summary").click(); ""`)
 	b.clickButton("Delete")
 	b.waitText("Deleted:")
 	b.eval(`location.hash = "#/"; ""`) // leaving carries it out

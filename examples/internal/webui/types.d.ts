@@ -331,6 +331,8 @@ type Child = string | Node | null | undefined | false;
 type RecordList = (query: Fields, name: (r: FeedbackRecord) => string, heading: "h2" | "h3") => {
 	element: HTMLElement, draw(): Promise<void>, leave(): Promise<void>,
 };
+/** What stands in place of a record that was taken out, and what deletes it. */
+type Removed = { undo: HTMLElement, deletes(): Promise<void> };
 type RemoveRecord = (item: HTMLElement, path: string, title: string) => Promise<void>;
 type EditRecord = (item: HTMLElement, path: string) => Promise<void>;
 type SavedCard = (record: FeedbackRecord) => HTMLElement;

@@ -1,7 +1,7 @@
 // Saved feedback: by month, found by student and words, sent, edited, printed.
 
 import { messageOf, request, students } from "../api.js";
-import { button, byId, copy, dayName, delay, explain, field, form, h, once, say, t } from "../dom.js";
+import { button, byId, copy, dayName, delay, explain, field, form, h, quiet, say, t } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** @type {View} */
@@ -16,11 +16,11 @@ export async function recordsView(root) {
 	/** @type {Fields} */
 	const query = {};
 	const list = recordList(query, (r) => names.get(r.profile_id) ?? "", "h2");
-	let reading = Promise.resolve();
 	const draw = () => {
 		Object.assign(query, { profile_id: student.value, query: search.value.trim(), from: from.value, to: to.value });
 		for (const name of Object.keys(query)) if (!query[name]) delete query[name];
-		reading = reading.then(() => once(list.element, list.draw));
+		quiet(list.element);
+		list.draw().catch((error) => say(explain(error), list.element, true));
 	};
 	for (const control of [student, from, to]) control.addEventListener("change", draw);
 	search.addEventListener("input", draw);
@@ -44,29 +44,43 @@ export async function recordsView(root) {
 
 const undoTime = 10_000; // ms
 
+/** @param {FeedbackRecord} r */
+const pathOf = (r) => "feedback-records/" + r.record_id;
+
 /** @type {RecordList} */
 export function recordList(query, name, heading) {
 	const element = h("div.records", {});
 	let cursor = "";
-	/** Deletes at once what can still be brought back. @type {() => Promise<void>} */
-	let settle = async () => {};
+	/** What was taken out of the list and can still be brought back, by its path. @type {Map<string, Removed>} */
+	const removed = new Map();
 	let month = "";
 	let list = h("ul.list", {});
 	const more = button(t("more"), () => read(cursor));
-	const hiding = () => void settle();
-	addEventListener("pagehide", hiding);
+	/** Deletes at once what can still be brought back. */
+	const settle = () => Promise.all([...removed.values()].map(({ deletes }) => deletes()));
+	addEventListener("pagehide", settle);
+	let turn = 0;
+	let reading = Promise.resolve();
+	// What is being read does not replace what was chosen from the list.
+	element.addEventListener("click", ({ target }) => {
+		if (/** @type {Element} */ (target).closest("summary, button")) turn++;
+	}, true);
 
-	async function draw() {
-		await settle();
-		await read("");
+	/** Reads the list, after the one that is being read, unless something else is wanted by then. */
+	function draw() {
+		const wanted = ++turn;
+		return reading = reading.catch(() => {}).then(() => wanted === turn ? read("") : undefined);
 	}
 
 	/** @param {string} from */
 	async function read(from) {
+		const wanted = turn;
 		const { body } = await request("GET", "feedback-records?" + new URLSearchParams({ ...query, cursor: from }));
+		if (wanted !== turn) return;
 		if (!from) {
 			month = "";
 			element.replaceChildren();
+			if (removed.size > 0) element.append(h("ul.list", {}, ...[...removed.values()].map(({ undo }) => undo)));
 		}
 		cursor = body.next_cursor ?? "";
 		for (const r of body.items) {
@@ -75,9 +89,9 @@ export function recordList(query, name, heading) {
 				list = h("ul.list", {});
 				element.append(h(heading, {}, dayName(r.feedback_date, { year: "numeric", month: "long" })), list);
 			}
-			list.append(entry(r));
+			list.append(removed.get(pathOf(r))?.undo ?? entry(r));
 		}
-		if (!element.firstChild) element.append(h("p.hint", {}, t("noRecords")));
+		if (!from && body.items.length === 0) element.append(h("p.hint", {}, t("noRecords")));
 		more.remove();
 		if (cursor) element.append(more);
 	}
@@ -85,7 +99,7 @@ export function recordList(query, name, heading) {
 	/** @param {FeedbackRecord} r @param {boolean} [open] */
 	function entry(r, open = false) {
 		const title = [dayName(r.feedback_date), name(r)].join(" · ");
-		const path = "feedback-records/" + r.record_id;
+		const path = pathOf(r);
 		const item = h("li.entry", {});
 		item.append(h("details", { open }, h("summary", {}, h("span.title", {}, title), h("span.text", {}, r.content))),
 			h("div.row", {}, sendButton(() => messageOf(path), title),
@@ -101,20 +115,18 @@ export function recordList(query, name, heading) {
 
 	/** Takes a record out of the list, and deletes it when it can no longer be brought back. @type {RemoveRecord} */
 	async function remove(item, path, title) {
-		await settle();
 		const undo = h("li.notice.row", { tabindex: -1 }, h("span.grow", {}, t("deletedRecord", { title })),
 			button(t("undo"), () => {
-				settle = async () => {};
+				removed.delete(path);
 				undo.replaceWith(item);
 				item.querySelector("summary")?.focus();
 			}));
 		const deletes = async () => {
-			if (settle !== deletes) return; // undone, or done
-			settle = async () => {};
+			if (removed.get(path)?.undo !== undo || undo.inert) return; // undone, or done
 			undo.inert = true;
-			const of = undo.parentElement;
 			await request("DELETE", path).then(() => {
 				if (undo.contains(document.activeElement)) byId("main").focus();
+				const of = undo.parentElement;
 				undo.remove();
 				if (of?.firstChild) return;
 				of?.previousElementSibling?.remove(); // the month
@@ -123,11 +135,12 @@ export function recordList(query, name, heading) {
 				undo.replaceWith(item);
 				say(explain(error), item, true);
 			});
+			removed.delete(path);
 		};
-		settle = deletes;
+		removed.set(path, { undo, deletes });
 		item.replaceWith(undo);
 		undo.querySelector("button")?.focus();
-		void delay(undoTime).then(() => deletes());
+		void delay(undoTime).then(deletes);
 	}
 
 	/** @type {EditRecord} */
@@ -167,7 +180,7 @@ export function recordList(query, name, heading) {
 	return {
 		element, draw,
 		async leave() {
-			removeEventListener("pagehide", hiding);
+			removeEventListener("pagehide", settle);
 			await settle();
 		},
 	};
