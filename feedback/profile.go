@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"time"
@@ -39,6 +40,10 @@ type ProfileInput struct {
 	GuardianTitle string
 	StartTime     string // HH:MM or ""
 	EndTime       *string
+
+	// IdempotencyKey, if not "", names the request to create a profile: for a day, a repeated
+	// request with the same key creates nothing. At most 255 visible ASCII characters.
+	IdempotencyKey string
 }
 
 // ProfileFilter selects profiles. All conditions must hold; "" is no condition.
@@ -110,7 +115,8 @@ func orDefault[T any](v *T, def T) T {
 	return *v
 }
 
-// CreateProfile creates a profile. Errors: [ErrInvalid].
+// CreateProfile creates a profile. A repeated idempotency key returns the profile of its first use.
+// Errors: [ErrInvalid], [ErrKeyReused].
 func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in ProfileInput) (Profile, error) {
 	p, err := s.profile(ctx, teacher, in)
 	if err != nil {
@@ -120,7 +126,13 @@ func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in Profi
 		return Profile{}, err
 	}
 	p.CreatedAt = p.UpdatedAt
-	return p, s.store.InsertProfile(ctx, p)
+	key := in.IdempotencyKey
+	in.IdempotencyKey = ""
+	asked, err := json.Marshal(in)
+	if err != nil {
+		return Profile{}, err
+	}
+	return s.store.InsertProfile(ctx, p, newKey(key, p.CreatedAt, "profile "+string(asked)))
 }
 
 // ReplaceProfile replaces all fields of a profile; the rules are those of CreateProfile. Errors:
@@ -145,6 +157,7 @@ func (s *Service) profile(ctx context.Context, teacher uuid.UUID, in ProfileInpu
 		return Profile{}, err
 	}
 	var v validator
+	v.key(in.IdempotencyKey)
 	year := orDefault(in.AcademicYear, s.cfg.Now().Year())
 	p := Profile{
 		TeacherID:     teacher,

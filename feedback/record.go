@@ -87,10 +87,7 @@ func (in RecordInput) validate() error {
 	var v validator
 	v.date("feedback_date", in.Date)
 	v.text("content", in.Content, 1, maxContentLength)
-	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
-	if len(in.IdempotencyKey) > maxKeyLength || strings.ContainsFunc(in.IdempotencyKey, hidden) {
-		v.fail("idempotency_key", "must be 1 to %d visible ASCII characters", maxKeyLength)
-	}
+	v.key(in.IdempotencyKey)
 	return v.err()
 }
 
@@ -107,14 +104,21 @@ type IdempotencyKey struct {
 	ExpiredAt   time.Time // uses up to this time are forgotten
 }
 
-// key returns the input's idempotency key, or nil.
-func (in RecordInput) key(now time.Time) *IdempotencyKey {
-	if in.IdempotencyKey == "" {
+func (v *validator) key(key string) {
+	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(key) > maxKeyLength || strings.ContainsFunc(key, hidden) {
+		v.fail("idempotency_key", "must be 1 to %d visible ASCII characters", maxKeyLength)
+	}
+}
+
+// newKey returns the key of a request for what is asked, or nil if there is none.
+func newKey(key string, now time.Time, asked string) *IdempotencyKey {
+	if key == "" {
 		return nil
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "record %s %s %s %s", in.ProfileID, in.SessionID.UUID, in.Date, in.Content))
+	sum := sha256.Sum256([]byte(asked))
 	return &IdempotencyKey{
-		Key: in.IdempotencyKey, Fingerprint: hex.EncodeToString(sum[:]), UsedAt: now, ExpiredAt: now.Add(-keyLifetime),
+		Key: key, Fingerprint: hex.EncodeToString(sum[:]), UsedAt: now, ExpiredAt: now.Add(-keyLifetime),
 	}
 }
 
@@ -138,8 +142,10 @@ func (s *Service) CreateRecord(
 		return Record{}, false, err
 	}
 	now := s.now()
+	asked := fmt.Sprintf("record %s %s %s %s", in.ProfileID, in.SessionID.UUID, in.Date, in.Content)
 	return s.store.InsertRecord(ctx, Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
-		Date: in.Date, Content: in.Content, SessionID: in.SessionID, CreatedAt: now}, in.key(now))
+		Date: in.Date, Content: in.Content, SessionID: in.SessionID, CreatedAt: now},
+		newKey(in.IdempotencyKey, now, asked))
 }
 
 // Record returns one record. Errors: [ErrNotFound].

@@ -39,7 +39,8 @@ type Store interface {
 	// Only the sums of one day are kept: what comes after the next day has begun counts for that.
 	AddUsage(ctx context.Context, teacher uuid.UUID, u Usage, at time.Time) (Usage, error)
 
-	InsertProfile(ctx context.Context, p Profile) error
+	// InsertProfile treats the key as InsertRecord does.
+	InsertProfile(ctx context.Context, p Profile, key *IdempotencyKey) (Profile, error)
 	// ReplaceProfile replaces everything but the identifiers and CreatedAt, and returns the result,
 	// or [ErrNotFound].
 	ReplaceProfile(ctx context.Context, p Profile) (Profile, error)

@@ -1,7 +1,9 @@
 package feedbackclient
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"iter"
 	"net/http"
 	"net/url"
@@ -35,6 +37,10 @@ type ProfileInput struct {
 	GuardianTitle string  `json:"guardian_title,omitempty"`
 	StartTime     string  `json:"start_time,omitempty"` // HH:MM or ""
 	EndTime       *string `json:"end_time,omitempty"`
+
+	// IdempotencyKey names the request to create a profile: however often it is sent within a day,
+	// it creates one. If "", the call has a key of its own.
+	IdempotencyKey string `json:"-"`
 }
 
 // ProfileFilter selects profiles. All conditions must hold; "" is no condition.
@@ -85,7 +91,10 @@ func (c Client) EnsureProfile(ctx context.Context, name string) (Profile, error)
 
 // CreateProfile creates a profile.
 func (c Client) CreateProfile(ctx context.Context, in ProfileInput) (p Profile, err error) {
-	return p, c.Call(ctx, http.MethodPost, path("/profiles"), in, &p)
+	r := jsonRequest(http.MethodPost, path("/profiles"), in)
+	r.header.Set("Idempotency-Key", cmp.Or(in.IdempotencyKey, rand.Text()))
+	r.repeatable = true
+	return p, c.decode(ctx, r, &p)
 }
 
 // Profile returns one profile.

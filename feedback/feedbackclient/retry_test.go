@@ -64,8 +64,8 @@ func TestRetries(t *testing.T) {
 		"not without Retry-After":      {readProfile, refusal{status: 503, body: `{}`}, 3, 1, 0},
 		"not for longer than a minute": {readProfile, refusal{status: 503, body: late}, 3, 1, 0},
 		"not after other refusals":     {readProfile, refusal{status: 507, body: busy}, 3, 1, 0},
-		"a POST that may have created": {createProfile, unavailable, 3, 1, 0},
-		"a POST that was not started":  {createProfile, tooMany, 3, 3, 14 * time.Second},
+		"a POST that may have created": {startLesson, unavailable, 3, 1, 0},
+		"a POST that was not started":  {startLesson, tooMany, 3, 3, 14 * time.Second},
 		"a record has a key":           {createRecord, unavailable, 3, 3, 14 * time.Second},
 		"a login code is spent once":   {login, tooMany, 3, 1, 0},
 		"a file is sent again":         {uploadFile, unavailable, 3, 3, 14 * time.Second},
@@ -75,8 +75,9 @@ func TestRetries(t *testing.T) {
 		"lost: closed without an answer":       {readProfile, refusal{err: io.EOF}, 3, 3, 3 * time.Second},
 		"lost: as often as is allowed":         {readProfile, lost, 1, 2, time.Second},
 		"lost: none by default":                {readProfile, lost, 0, 1, 0},
-		"lost: a POST that may have created":   {createProfile, lost, 3, 1, 0},
+		"lost: a POST that may have created":   {startLesson, lost, 3, 1, 0},
 		"lost: a record has a key":             {createRecord, lost, 3, 3, 3 * time.Second},
+		"lost: a student has a key":            {createProfile, lost, 3, 3, 3 * time.Second},
 		"lost: a login code is spent once":     {login, lost, 3, 1, 0},
 		"lost: a file is sent again":           {uploadFile, lost, 3, 3, 3 * time.Second},
 		"lost: a stream is read once":          {uploadStream, lost, 3, 1, 0},
@@ -187,6 +188,11 @@ func TestBaseURLsThatCannotWorkAreExplained(t *testing.T) {
 
 func readProfile(t *testing.T, c feedbackclient.Client) error {
 	_, err := c.Profile(t.Context(), "id")
+	return err
+}
+
+func startLesson(t *testing.T, c feedbackclient.Client) error {
+	_, err := c.StartLesson(t.Context(), "s")
 	return err
 }
 

@@ -72,11 +72,17 @@ func (s *server) registerProfiles(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/profiles", OperationID: "create-profile",
 		Tags: []string{profilesTag}, Summary: "Create a profile",
-		Description:   "Only the name is required.",
+		Description: "Only the name is required. A request that is repeated with the same Idempotency-Key is " +
+			"answered with the profile of the first one; another request with it is refused (409).",
 		DefaultStatus: http.StatusCreated,
-		Errors:        jsonBody,
-	}), func(ctx context.Context, in *struct{ Body wire.ProfileFields }) (*output[studentProfile], error) {
-		p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.Input())
+		Errors:        slices.Concat(jsonBody, []int{http.StatusConflict}),
+	}), func(ctx context.Context, in *struct {
+		Key  idempotencyKey `header:"Idempotency-Key" doc:"Names the request for a day: a UUID, for example."`
+		Body wire.ProfileFields
+	}) (*output[studentProfile], error) {
+		input := in.Body.Input()
+		input.IdempotencyKey = string(in.Key)
+		p, err := s.svc.CreateProfile(ctx, teacher(ctx), input)
 		annotate(ctx, "profile_id", p.ID)
 		return &output[studentProfile]{profileOut(p)}, problem("body", err)
 	})

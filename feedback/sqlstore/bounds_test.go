@@ -82,7 +82,8 @@ func pagesBounded(t *testing.T, f *fixture) {
 	p.Grade, p.Subject, p.Term, p.GuardianTitle = longest[:300], longest[:300], longest[:300], longest[:300]
 	for range 200 {
 		p.ID, p.Name = newID(), longest[:300]
-		require.NoError(t, f.Store.InsertProfile(t.Context(), p))
+		_, err := f.Store.InsertProfile(t.Context(), p, nil)
+		require.NoError(t, err)
 	}
 	profiles, more, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{}, nil, 200)
 	require.NoError(t, err)

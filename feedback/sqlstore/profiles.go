@@ -58,14 +58,36 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 }
 
 // InsertProfile implements [feedback.Store].
-func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
-	used := feedback.Usage{TextBytes: int64(textOfProfile(p)), TextRows: 1}
-	return s.storeText(ctx, "insert profile", p.TeacherID, used, p.CreatedAt, `
-		insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
-		db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time(p.CreatedAt), db.Time(p.UpdatedAt),
-		p.TeacherID, foldText(p.Name))
+func (s *Store) InsertProfile(
+	ctx context.Context, p feedback.Profile, key *feedback.IdempotencyKey,
+) (stored feedback.Profile, err error) {
+	err = s.once(ctx, "insert profile", func(ctx context.Context, tx *sql.Tx) error {
+		used, err := usedKey(ctx, tx, p.TeacherID, key)
+		if err != nil {
+			return err
+		}
+		if used != nil {
+			stored, err = one(ctx, tx, errProfile, scanProfile(p.TeacherID),
+				`select `+profileColumns+` from feedback_profiles where profile_id = $1`, used.id)
+			return err
+		}
+		stored = p
+		if _, err := tx.ExecContext(ctx, `
+			insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
+			db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time(p.CreatedAt), db.Time(p.UpdatedAt),
+			p.TeacherID, foldText(p.Name)); err != nil {
+			return err
+		}
+		if err := useKey(ctx, tx, p.TeacherID, key, keyUse{id: p.ID, created: true}, "profile_id"); err != nil {
+			return err
+		}
+		size := feedback.Usage{TextBytes: int64(textOfProfile(p)), TextRows: 1}
+		_, err = addUsage(ctx, tx, p.TeacherID, size, p.CreatedAt)
+		return err
+	})
+	return stored, err
 }
 
 // ReplaceProfile implements [feedback.Store].

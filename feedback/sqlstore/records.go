@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"time"
 
@@ -32,26 +31,21 @@ func scanRecord(teacher uuid.UUID, others ...any) func(row) (feedback.Record, er
 func (s *Store) InsertRecord(
 	ctx context.Context, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
-	for range 3 { // a concurrent call may use the key first
-		err = s.update(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) (err error) {
-			stored, created, err = insertOnce(ctx, tx, r, key)
-			if err != nil || stored.ID != r.ID {
-				return err
-			}
-			if err := s.indexRecord(ctx, tx, r); err != nil {
-				return err
-			}
-			if err := s.addLearn(ctx, tx, r); err != nil {
-				return err
-			}
-			used := feedback.Usage{TextBytes: int64(len(r.Content)), TextRows: 1}
-			_, err = addUsage(ctx, tx, r.TeacherID, used, r.CreatedAt)
+	err = s.once(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) (err error) {
+		stored, created, err = insertOnce(ctx, tx, r, key)
+		if err != nil || stored.ID != r.ID {
 			return err
-		})
-		if !errors.Is(err, errKeyTaken) {
-			break
 		}
-	}
+		if err := s.indexRecord(ctx, tx, r); err != nil {
+			return err
+		}
+		if err := s.addLearn(ctx, tx, r); err != nil {
+			return err
+		}
+		used := feedback.Usage{TextBytes: int64(len(r.Content)), TextRows: 1}
+		_, err = addUsage(ctx, tx, r.TeacherID, used, r.CreatedAt)
+		return err
+	})
 	return stored, created && err == nil, err
 }
 
@@ -65,29 +59,17 @@ func (s *Store) addLearn(ctx context.Context, tx *sql.Tx, r feedback.Record) err
 
 var errRecord = feedback.NotFound("record")
 
-var errKeyTaken = errors.New("the idempotency key was used concurrently")
-
 func insertOnce(
 	ctx context.Context, tx *sql.Tx, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
-	if key != nil {
-		var fingerprint string
-		answers, err := all(ctx, tx, scanRecord(r.TeacherID, &fingerprint, &created), `
-			select k.fingerprint, k.created, r.record_id, r.profile_id, r.feedback_date, r.content, r.session_id,
-				r.created_at, r.academic_year, r.term, r.version
-			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
-			where k.teacher_id = $1 and k.key = $2 and k.used_at > $3`,
-			r.TeacherID, key.Key, db.Time(key.ExpiredAt))
-		if err != nil {
-			return stored, false, err
-		}
-		if len(answers) > 0 { // there is one at most
-			if fingerprint != key.Fingerprint {
-				err = &feedback.Error{Kind: feedback.ErrKeyReused,
-					Message: "the idempotency key was used for another request; use a new key for each request"}
-			}
-			return answers[0], created, err
-		}
+	used, err := usedKey(ctx, tx, r.TeacherID, key)
+	if err != nil {
+		return stored, false, err
+	}
+	if used != nil {
+		stored, err = one(ctx, tx, errRecord, scanRecord(r.TeacherID),
+			`select `+recordColumns+` from feedback_records where record_id = $1`, used.id)
+		return stored, used.created, err
 	}
 	stored, created = r, true
 	if r.SessionID.Valid {
@@ -102,15 +84,8 @@ func insertOnce(
 	if created {
 		stored, err = insertRecord(ctx, tx, r)
 	}
-	if err == nil && key != nil {
-		err = execOne(ctx, tx, errKeyTaken, `
-			insert into feedback_idempotency_keys (teacher_id, key, fingerprint, record_id, created, used_at)
-			values ($1, $2, $3, $4, $5, $6)
-			on conflict (teacher_id, key) do update set fingerprint = excluded.fingerprint,
-				record_id = excluded.record_id, created = excluded.created, used_at = excluded.used_at
-			where feedback_idempotency_keys.used_at <= $7`,
-			r.TeacherID, key.Key, key.Fingerprint, stored.ID, created, db.Time(key.UsedAt),
-			db.Time(key.ExpiredAt))
+	if err == nil {
+		err = useKey(ctx, tx, r.TeacherID, key, keyUse{id: stored.ID, created: created}, "record_id")
 	}
 	return stored, created, err
 }
@@ -129,12 +104,6 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 		select `+recordColumns+` from feedback_records
 		where session_id = $1 and feedback_date = $2 and content = $3 order by record_id limit 1`,
 		r.SessionID, r.Date, r.Content)
-}
-
-// DeleteIdempotencyKeys implements [feedback.Store].
-func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
-	return s.exec(ctx, "delete idempotency keys", nil, `delete from feedback_idempotency_keys where used_at < $1`,
-		db.Time(before))
 }
 
 // insertRecord inserts a record with the year and the term of its student.

@@ -241,6 +241,22 @@ func idempotencyKeys(t *testing.T, f *fixture) {
 	repeated, _ = insert(record("x"), later)
 	require.NotEqual(t, expired.ID, repeated.ID)
 
+	mia, mei := p, p
+	mia.ID, mei.ID = newID(), newID()
+	of := feedback.IdempotencyKey{Key: "p", Fingerprint: "x", UsedAt: now, ExpiredAt: now.Add(-time.Hour)}
+	for _, p := range []feedback.Profile{mia, mei} {
+		got, err := f.Store.InsertProfile(t.Context(), p, &of)
+		require.NoError(t, err)
+		require.Equal(t, mia, got, "a profile is inserted once too")
+	}
+	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, mia.ID))
+	got, err := f.Store.InsertProfile(t.Context(), mei, &of)
+	require.NoError(t, err)
+	require.Equal(t, mei, got)
+	of.Fingerprint = "y"
+	_, err = f.Store.InsertProfile(t.Context(), mia, &of)
+	require.ErrorIs(t, err, feedback.ErrKeyReused)
+
 	stranger := record("x")
 	stranger.TeacherID = newID()
 	_, _, err = f.Store.InsertRecord(t.Context(), stranger, &later)

@@ -39,8 +39,9 @@ func TestColumnsHaveTypes(t *testing.T) {
 	databases(t, func(t *testing.T, opened *db.DB, store *sqlstore.Store) {
 		at := time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC)
 		p := feedback.Profile{ID: uuid.New(), TeacherID: uuid.New(), Name: "Ming", CreatedAt: at, UpdatedAt: at}
-		require.NoError(t, store.InsertProfile(t.Context(), p))
-		_, _, err := store.OpenSession(t.Context(), feedback.Session{ID: uuid.New(), TeacherID: p.TeacherID,
+		_, err := store.InsertProfile(t.Context(), p, nil)
+		require.NoError(t, err)
+		_, _, err = store.OpenSession(t.Context(), feedback.Session{ID: uuid.New(), TeacherID: p.TeacherID,
 			ProfileID: p.ID, Date: "2026-05-31", CreatedAt: at, UpdatedAt: at})
 		require.NoError(t, err)
 		for _, bad := range []string{
@@ -90,7 +91,7 @@ func TestReferencesHaveAnIndex(t *testing.T) {
 			n++
 		}
 		require.NoError(t, rows.Err())
-		require.Equal(t, 7, n)
+		require.Equal(t, 8, n)
 	})
 }
 

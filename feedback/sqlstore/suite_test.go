@@ -117,7 +117,8 @@ func (f *fixture) profile(name string) feedback.Profile {
 	p := feedback.Profile{ID: newID(), TeacherID: f.teacher, Name: name, Grade: "3", Subject: "Art",
 		AcademicYear: 2026, Term: "spring", GuardianTitle: "mother", StartTime: "09:00", EndTime: "10:30",
 		CreatedAt: at, UpdatedAt: at}
-	require.NoError(f.t, f.Store.InsertProfile(f.t.Context(), p))
+	_, err := f.Store.InsertProfile(f.t.Context(), p, nil)
+	require.NoError(f.t, err)
 	return p
 }
 

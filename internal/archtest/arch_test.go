@@ -305,8 +305,8 @@ func TestChangedMigrationsHaveNewNumbers(t *testing.T) {
 	for file, want := range map[string]string{
 		"auth/sqlstore/migrations/postgres/00100_auth.sql":         "6605cf629e72a565",
 		"auth/sqlstore/migrations/sqlite/00100_auth.sql":           "50ca14f395647026",
-		"feedback/sqlstore/migrations/postgres/00101_feedback.sql": "f5cfb098cec8db59",
-		"feedback/sqlstore/migrations/sqlite/00101_feedback.sql":   "7560bd85b08fdca1",
+		"feedback/sqlstore/migrations/postgres/00102_feedback.sql": "d2b2ac659a4f24f9",
+		"feedback/sqlstore/migrations/sqlite/00102_feedback.sql":   "17e4f770101c60c6",
 		"jobqueue/pgqueue/migrations/00101_jobqueue.sql":           "75a1d245a3e2c950",
 		"jobqueue/sqlitequeue/migrations/00100_jobqueue.sql":       "16c43961610652fe",
 	} {

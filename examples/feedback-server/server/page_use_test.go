@@ -199,8 +199,21 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	b.until(`() => Boolean(document.querySelector("[name=guardian_title]"))`, "")
 	fill("name", "Lena")
 	fill("start_time", "09:00")
+	b.eval(`fetched = fetch; window.fetch = async (...of) => { // loses the answer
+		const answer = await fetched(...of);
+		if (of[1].method !== "POST") return answer;
+		window.fetch = fetched;
+		throw new TypeError();
+	}; ""`)
+	b.clickButton("Save")
+	b.until(`() => document.querySelector("form .error")?.innerText === "The server cannot be reached."`, "")
 	b.clickButton("Save")
 	b.waitText("Grade 9")
+	lenas := 0
+	for range c.Profiles(t.Context(), feedbackclient.ProfileFilter{Query: "Lena"}) {
+		lenas++
+	}
+	require.Equal(t, 1, lenas)
 	b.waitText("09:00–09:45")
 
 	// A rule that the browser does not know names the field in the reader's words.

@@ -21,9 +21,9 @@ export async function contract(transport: Transport, fixture: Fixture): Promise<
   equal((await refusal(client.signIn(fixture.code))).code, "login_code_invalid"); // it was used
   equal((await client.me()).teacher_id, login.teacher_id);
 
-  const invalid = await refusal(client.createStudent({ name: "" }));
+  const invalid = await refusal(client.createStudent({ name: "" }, "none"));
   equal([invalid.status, invalid.code, invalid.permanent], [422, "invalid_fields", true]);
-  const student = await client.createStudent({ name: "小明 & Ming", start_time: "09:00" });
+  const student = await client.createStudent({ name: "小明 & Ming", start_time: "09:00" }, "student");
   equal(student.name, "小明 & Ming");
   equal((await client.students("明 &")).map((s) => s.profile_id), [student.profile_id]);
 

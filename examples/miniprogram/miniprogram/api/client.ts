@@ -89,7 +89,10 @@ export class Client {
     return { url: `${this.server}/api/v1/audio-segments/${id}/audio`, header: this.header() };
   }
 
-  createStudent(fields: ProfileFields): Promise<StudentProfile> { return this.call("POST", "/profiles", fields); }
+  /** Adds a student. With the same key it is added once. */
+  createStudent(fields: ProfileFields, key: string): Promise<StudentProfile> {
+    return this.call("POST", "/profiles", fields, { "Idempotency-Key": key });
+  }
 
   student(id: string): Promise<StudentProfile> { return this.call("GET", "/profiles/" + id); }
 

@@ -1575,6 +1575,12 @@ export type ListProfilesResponse = ListProfilesResponses[keyof ListProfilesRespo
 
 export type CreateProfileData = {
     body: ProfileFields;
+    headers?: {
+        /**
+         * Names the request for a day: a UUID, for example.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/profiles';
@@ -1593,6 +1599,10 @@ export type CreateProfileErrors = {
      * Request Timeout
      */
     408: Problem;
+    /**
+     * Conflict
+     */
+    409: Problem;
     /**
      * Request Entity Too Large
      */

@@ -1,7 +1,7 @@
 // Today: whose lesson is now, and what is done; below, all students. One student: lessons, their text, the feedback,
 // what was saved. And the form of a student.
 
-import { account, all, request, students } from "../api.js";
+import { account, all, request, requestKey, students } from "../api.js";
 import { announce, ask, button, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
 import { Work } from "../work.js";
 import { feedbackSection, warningsOf } from "./feedback.js";
@@ -182,6 +182,7 @@ const describe = (p) =>
 export async function editView(root, id = "") {
 	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
+	const key = requestKey();
 	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (_, changed) => {
 		// What another device has changed meanwhile stays.
 		const now = id ? (await request("GET", "profiles/" + id)).body : {};
@@ -190,7 +191,8 @@ export async function editView(root, id = "") {
 		body.academic_year = Number(body.academic_year);
 		// What is left empty takes the teacher's default.
 		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!body[name]) delete body[name];
-		const answer = await request(id ? "PUT" : "POST", id ? "profiles/" + id : "profiles", { body });
+		const answer = await (id ? request("PUT", "profiles/" + id, { body })
+			: request("POST", "profiles", { body, headers: { "Idempotency-Key": key } }));
 		location.hash = "#/student/" + answer.body.profile_id;
 	}, { class: "card" },
 	...fields("profile", p),

@@ -9,7 +9,7 @@ const names = Object.keys(none) as (keyof typeof none)[];
 
 // The form of a student: a new one, or the one in the address.
 Page({
-  data: { t: texts, fields: names.slice(0, 6), times: names.slice(6), id: "", p: none, ready: false, busy: false },
+  data: { t: texts, fields: names.slice(0, 6), times: names.slice(6), id: "", key: "", p: none, ready: false, busy: false },
 
   async onLoad(query: Record<string, string | undefined>) {
     const id = idOf(query["student"]);
@@ -18,7 +18,7 @@ Page({
       const p = { ...none };
       const known = id ? await client.student(id) : none;
       for (const name of names) p[name] = String(known[name]);
-      this.setData({ id, p, ready: true });
+      this.setData({ id, key: `${Date.now()}-${Math.random()}`, p, ready: true });
     } catch (error) {
       report(error);
     }
@@ -41,7 +41,7 @@ Page({
       for (const name of names) { // those that are left empty take the teacher's defaults
         if (p[name].trim()) Object.assign(fields, { [name]: name === "academic_year" ? Number(p[name]) : p[name] });
       }
-      await (id ? client.replaceStudent(id, fields) : client.createStudent(fields));
+      await (id ? client.replaceStudent(id, fields) : client.createStudent(fields, this.data.key));
       await readStudents().catch(keptStudents); // the other pages show those of the phone
       await wx.navigateBack();
     } catch (error) {

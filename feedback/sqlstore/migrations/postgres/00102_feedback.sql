@@ -108,12 +108,15 @@ create table feedback_idempotency_keys (
     teacher_id  uuid        not null,
     key         text        collate "C" not null,
     fingerprint text        not null,
-    record_id   uuid        not null references feedback_records (record_id) on delete cascade,
+    record_id   uuid        references feedback_records (record_id) on delete cascade,
+    profile_id  uuid        references feedback_profiles (profile_id) on delete cascade,
     created     boolean     not null,
     used_at     timestamptz not null,
-    primary key (teacher_id, key)
+    primary key (teacher_id, key),
+    check ((record_id is null) <> (profile_id is null))
 );
 create index feedback_idempotency_keys_by_record on feedback_idempotency_keys (record_id);
+create index feedback_idempotency_keys_by_profile on feedback_idempotency_keys (profile_id);
 create index feedback_idempotency_keys_by_time on feedback_idempotency_keys (used_at);
 comment on table feedback_idempotency_keys is
     'Requests that a client may repeat, by the Idempotency-Key header; kept for a day';

@@ -79,12 +79,15 @@ create table feedback_idempotency_keys (
     teacher_id  text    not null,
     key         text    not null,
     fingerprint text    not null,
-    record_id   text    not null references feedback_records (record_id) on delete cascade,
+    record_id   text    references feedback_records (record_id) on delete cascade,
+    profile_id  text    references feedback_profiles (profile_id) on delete cascade,
     created     integer not null check (created in (0, 1)),
     used_at     text    not null check (used_at like '____-__-__T__:__:__.______Z'),
-    primary key (teacher_id, key)
+    primary key (teacher_id, key),
+    check ((record_id is null) <> (profile_id is null))
 ) strict;
 create index feedback_idempotency_keys_by_record on feedback_idempotency_keys (record_id);
+create index feedback_idempotency_keys_by_profile on feedback_idempotency_keys (profile_id);
 create index feedback_idempotency_keys_by_time on feedback_idempotency_keys (used_at);
 
 create table feedback_lessons (
