@@ -28,11 +28,13 @@ const lately = 28; // days
 /** @type {View} */
 export async function todayView(root) {
 	const profiles = (await students()).sort((a, b) => collator.compare(a.name, b.name));
-	const now = new Date().toTimeString().slice(0, 5);
+	let now = "";
 	/** @param {Profile} p */
 	const isOver = (p) => (p.end_time || p.start_time) <= now;
 	const order = (/** @type {Profile} */ p) => Number(isOver(p)) + p.start_time;
-	const timed = profiles.filter((p) => p.start_time).sort((a, b) => order(a) < order(b) ? -1 : 1);
+	const timed = profiles.filter((p) => p.start_time);
+	/** @param {Profile} p */
+	const isNow = (p) => p.start_time <= now && !isOver(p);
 	/** The day of the last record, by student. @type {Map<string, string> | null} */
 	let last = null;
 	/** What is written when the days are known. @type {(() => void)[]} */
@@ -40,7 +42,6 @@ export async function todayView(root) {
 
 	/** @param {Profile} p @param {boolean} ofToday */
 	function row(p, ofToday) {
-		const isNow = ofToday && p.start_time <= now && !isOver(p);
 		const state = h("span.hint.state", {});
 		const draw = () => {
 			if (!last) return;
@@ -50,8 +51,8 @@ export async function todayView(root) {
 		};
 		states.push(draw);
 		draw();
-		return h(isNow ? "li.now" : "li", {},
-			ofToday && h("span.when", {}, p.start_time, isNow && h("span.badge", {}, t("now"))),
+		return h(ofToday && isNow(p) ? "li.now" : "li", {},
+			ofToday && h("span.when", {}, p.start_time, isNow(p) && h("span.badge", {}, t("now"))),
 			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
 				h("span.hint", {}, [p.grade, p.subject].filter(Boolean).join(" · ")), state),
 			button(t("record"), () => recordAtOnce(p), { class: "start", of: p.name }));
@@ -75,16 +76,33 @@ export async function todayView(root) {
 	}
 	search.addEventListener("input", draw);
 
+	const day = h("span.hint", {});
+	const times = h("div", {});
+	let drawn = "";
+	/** Draws the lessons by the clock, if anything has changed. */
+	function drawTimes() {
+		now = new Date().toTimeString().slice(0, 5);
+		const wanted = [today(), ...timed.map((p) => Number(isNow(p)) + order(p)).sort()].join();
+		if (drawn === wanted) return;
+		drawn = wanted;
+		timed.sort((a, b) => order(a) < order(b) ? -1 : 1);
+		write(day, dayName(today()));
+		times.replaceChildren(
+			...timed.length === 0 ? [] : [h("ul.list.times", {}, ...timed.slice(0, shownAtOnce).map((p) => row(p, true)))],
+			...timed.length <= shownAtOnce ? [] : [h("details", {},
+				h("summary", {}, t("otherTimes", { n: timed.length - shownAtOnce })),
+				h("ul.list.times", {}, ...timed.slice(shownAtOnce).map((p) => row(p, true))))]);
+		for (const state of states) state();
+	}
+
 	root.append(
-		h("div.row", {}, h("h1.grow", {}, t("today") + " ", h("span.hint", {}, dayName(today()))),
+		h("div.row", {}, h("h1.grow", {}, t("today") + " ", day),
 			h(profiles.length === 0 ? "a.button.primary" : "a.button", { href: "#/edit/" }, t("addStudent"))),
-		...timed.length === 0 ? [] : [h("ul.list.times", {}, ...timed.slice(0, shownAtOnce).map((p) => row(p, true)))],
-		...timed.length <= shownAtOnce ? [] : [h("details", {},
-			h("summary", {}, t("otherTimes", { n: timed.length - shownAtOnce })),
-			h("ul.list.times", {}, ...timed.slice(shownAtOnce).map((p) => row(p, true))))],
+		times,
 		h("section", { "aria-labelledby": "all" },
 			h(timed.length > 0 ? "h2" : "h2.hidden", { id: "all" }, t("allStudents")),
 			profiles.length > 0 && field(t("search"), search), count, found));
+	drawTimes();
 	draw();
 	if (profiles.length === 0) return;
 	if (!account.offline) void once(count, async () => {
@@ -92,6 +110,8 @@ export async function todayView(root) {
 		last = new Map(records.reverse().map((r) => [r.profile_id, r.feedback_date])); // the newest are first
 		for (const state of states) state();
 	});
+	const clock = setInterval(drawTimes, 5000); // the page may stay open for days
+	return async () => clearInterval(clock);
 }
 
 /** The student whose recording begins with the view. @type {Profile | null} */
