@@ -164,8 +164,6 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	_, err = c.SaveDefaults(t.Context(), feedbackclient.Defaults{Grade: "Grade 8", Subject: "Music",
 		LessonDurationMinutes: 60, SummaryInstructions: "Be kind."})
 	require.NoError(t, err)
-	_, err = c.SaveWords(t.Context(), []string{"了教室", "雨桐", "池塘"})
-	require.NoError(t, err)
 	fill("lesson_duration_minutes", "45")
 	fill("grade", "Grade 9")
 	submit("grade")
@@ -181,11 +179,20 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 		.test(document.querySelector("textarea + .error")?.innerText)`, "")
 	fill("message_template", "{name}: {text}")
 	fill("summary_instructions", "Be brief.")
+	b.eval(`location.hash = "#/"; ""`) // what is not saved stays here
+	b.waitText("All students")
+	b.eval(`location.hash = "#/settings"; ""`)
+	b.waitText("Not saved yet")
+	require.Equal(t, "{name}: {text}", b.eval(`document.querySelector("[name=message_template]").value`))
+	b.screenshot("unsaved")
+	_, err = c.SaveWords(t.Context(), []string{"了教室", "雨桐", "池塘"})
+	require.NoError(t, err)
 	submit("message_template")
 	b.until(`() => document.querySelector("[name=message_template]").form.innerText.includes("Saved.")`, "")
 	require.Empty(t, b.eval(`document.querySelector(".error")?.innerText ?? ""`))
 	defaults, err = c.Defaults(t.Context())
 	require.NoError(t, err)
+	require.NotContains(t, b.eval(`document.body.innerText`), "Not saved yet")
 	require.Equal(t, feedbackclient.Defaults{Grade: "Grade 9", Subject: "Music", LessonDurationMinutes: 45,
 		MessageTemplate: "{name}: {text}", SummaryInstructions: "Be brief."}, defaults)
 	fill("words", "雨桐")
@@ -354,13 +361,18 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	// What is typed survives leaving; what another device saved is shown before it is replaced.
 	b.clickButton("Edit")
 	b.enter(".entry textarea", ", well")
-	b.eval(`location.hash = "#/"; ""`)
+	b.eval(`document.querySelector(".entry [type=date]").value = "2026-03-02";
+		document.querySelector(".entry textarea").dispatchEvent(new Event("input", { bubbles: true }));
+		location.hash = "#/"; ""`)
 	b.waitText("All students")
 	b.eval(`location.hash = "#/records"; ""`)
 	entries(50)
+	b.waitText("Not saved yet")
 	b.eval(`document.querySelector(".entry summary").click(); ""`)
 	b.clickButton("Edit")
-	b.until(`() => document.querySelector(".entry textarea")?.value === "Painted on 2026-03-01, well"`, "")
+	b.until(`() => document.querySelector(".entry textarea")?.value === "Painted on 2026-03-01, well"
+		&& document.querySelector(".entry [type=date]").value === "2026-03-02"`, "")
+	b.eval(`document.querySelector(".entry [type=date]").value = "2026-03-01"; ""`)
 	content := func() (content, id string) {
 		for record, err := range c.Records(t.Context(), p.ID) {
 			require.NoError(t, err)

@@ -315,7 +315,8 @@ type CreateFields = (id: string, data?: any) => HTMLElement[];
 
 /**
  * Creates a form. Its action receives the fields by name, trimmed, and those of them that the reader
- * has changed since they were shown or saved. What a Problem says of a field is shown beside it.
+ * has changed since they were shown or saved. What a Problem says of a field is shown beside it. Under
+ * the property "draft" the device keeps what is not saved.
  */
 type CreateForm = (
 	action: (values: Fields, changed: Fields) => Promise<unknown>, props: Props, ...children: Child[]

@@ -83,18 +83,31 @@ export const fields = (id, data = {}) => [.../** @type {any} */ (byId(id)).conte
 });
 
 /** @type {CreateForm} */
-export function form(action, props, ...children) {
+export function form(action, { draft, ...props }, ...children) {
 	const f = h("form", props, ...children);
 	/** @returns {Fields} */
 	const read = () => Object.fromEntries([...new FormData(f)].map(([name, v]) => [name, String(v).trim()]));
 	let saved = read();
+	const changes = (values = read()) => Object.fromEntries(Object.entries(values).filter(([name, v]) => v !== saved[name]));
+	const unsaved = h("p.hint", {}, t("unsaved"));
+	function keep() {
+		if (!draft) return;
+		const typed = JSON.stringify(changes());
+		if (typed !== "{}") return localStorage.setItem(draft, typed);
+		localStorage.removeItem(draft);
+		unsaved.remove();
+	}
+	const kept = Object.entries(JSON.parse(draft && localStorage.getItem(draft) || "{}"));
+	for (const [name, v] of kept) /** @type {any} */ (f.elements.namedItem(name)).value = v;
+	if (kept.length > 0) f.append(unsaved);
+	f.addEventListener("input", keep);
 	f.addEventListener("submit", (event) => {
 		event.preventDefault();
 		for (const old of f.querySelectorAll(".error")) old.remove();
 		const values = read();
-		const changed = Object.fromEntries(Object.entries(values).filter(([name, v]) => v !== saved[name]));
-		void once(f, () => action(values, changed).then((told) => {
+		void once(f, () => action(values, changes(values)).then((told) => {
 			saved = values;
+			keep();
 			return told;
 		}, (error) => {
 			for (const [name, message] of Object.entries(error.fields ?? {})) {

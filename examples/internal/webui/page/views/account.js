@@ -3,7 +3,7 @@
 
 import { account, request, signOutKey } from "../api.js";
 import { ask, button, byId, delay, explain, fields, form, h, language, t, today, useLanguage, write } from "../dom.js";
-import { draftKeys, own, remove } from "../outbox.js";
+import { draftKey, draftKeys, own, remove } from "../outbox.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
@@ -128,12 +128,12 @@ export async function settingsView(root) {
 		shown = typed;
 	};
 	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {},
-		form(saveDefaults, { class: "card" }, ...fields("defaults", defaults)),
+		form(saveDefaults, { class: "card", draft: draftKey("defaults") }, ...fields("defaults", defaults)),
 		form(async (_, { words: typed, ...spoken }) => {
 			if (typed !== undefined) await saveWords(typed);
 			return saveDefaults(_, spoken);
-		}, { class: "card" }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) }))), h("div", {},
-		form(saveDefaults, { class: "card" }, ...fields("texts", defaults)),
+		}, { class: "card", draft: draftKey("words") }, ...fields("words", { words: words.join("\n"), language: languages(t("anyLanguage"), defaults.language) }))), h("div", {},
+		form(saveDefaults, { class: "card", draft: draftKey("texts") }, ...fields("texts", defaults)),
 		h("section.card", {}, h("h2", {}, t("account")), ...sessions.map(sessionRow), h("p.hint", {}, t("exportHint")),
 			h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" }))))));
 }

@@ -101,7 +101,8 @@ export function recordList(query, name, heading) {
 		const title = [dayName(r.feedback_date), name(r)].join(" · ");
 		const path = pathOf(r);
 		const item = h("li.entry", {});
-		item.append(h("details", { open }, h("summary", {}, h("span.title", {}, title), h("span.text", {}, r.content))),
+		item.append(h("details", { open }, h("summary", {}, h("span.title", {}, title),
+			localStorage.getItem(draftKey(r.record_id)) && h("span.hint", {}, t("unsaved")), h("span.text", {}, r.content))),
 			h("div.row", {}, sendButton(() => messageOf(path), title),
 				button(t("edit"), () => edit(item, path), { of: title }),
 				button(t("print"), () => {
@@ -148,12 +149,10 @@ export function recordList(query, name, heading) {
 		const { body: record, etag } = await request("GET", path);
 		const key = draftKey(record.record_id);
 		/** What was typed before and not saved. */
-		const draft = { etag, content: record.content, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
+		const draft = { etag, ...record, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
 		const content = h("textarea", { name: "content", rows: 8, maxlength: 20000, required: true, lang: "" });
 		content.value = draft.content;
-		const date = h("input", { name: "feedback_date", type: "date", required: true, value: record.feedback_date });
-		content.addEventListener("input", () =>
-			localStorage.setItem(key, JSON.stringify({ etag: draft.etag, content: content.value })));
+		const date = h("input", { name: "feedback_date", type: "date", required: true, value: draft.feedback_date });
 		const changing = form(async (values) => {
 			/** @type {Answer} */
 			const { body } = await request("PUT", path, { body: values, headers: { "If-Match": draft.etag } })
@@ -166,6 +165,8 @@ export function recordList(query, name, heading) {
 			close(body);
 		}, {}, field(t("feedbackText"), content), field(t("date"), date), h("div.row", {},
 			h("button.primary", {}, t("save")), button(t("cancel"), () => close(record))));
+		changing.addEventListener("input", () => localStorage.setItem(key,
+			JSON.stringify({ etag: draft.etag, content: content.value, feedback_date: date.value })));
 		/** @param {FeedbackRecord} r */
 		const close = (r) => {
 			localStorage.removeItem(key);

@@ -3,6 +3,7 @@
 
 import { account, all, request, requestKey, students } from "../api.js";
 import { announce, ask, button, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
+import { draftKey } from "../outbox.js";
 import { Work } from "../work.js";
 import { feedbackSection, warningsOf } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
@@ -178,13 +179,18 @@ export async function studentView(root, id = "") {
 /** A text over the records of a term, changed before it is sent. @param {Profile} p */
 function termReport({ profile_id, academic_year, term }) {
 	const text = h("textarea", { rows: 10, lang: "", "aria-label": t("report") });
+	const draft = draftKey("report-" + profile_id); // what was rewritten
+	text.value = localStorage.getItem(draft) ?? "";
+	text.addEventListener("input", () => localStorage.setItem(draft, text.value));
 	const unsaid = h("p.text.error", {});
-	const result = h("div.feedback", { hidden: true }, text, unsaid,
+	const result = h("div.feedback", { hidden: !text.value }, text, unsaid,
 		h("div.row", {}, sendButton(async () => text.value, t("report"))));
 	return h("div", {}, button(t("report"), async () => {
+		if (localStorage.getItem(draft) && !await ask(t("replaceQuestion"), t("replace"))) return;
 		const { body } = await request("POST", `profiles/${profile_id}/report`,
 			{ body: { academic_year, ...(term && { term }) }, seconds: 180 });
 		text.value = body.text;
+		localStorage.removeItem(draft);
 		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported).map((/** @type {Source} */ s) => s.text);
 		write(unsaid, [warningsOf(body), those.length > 0 && t("unsaid", { n: those.length }), ...those]
 			.filter(Boolean).join("\n"));
@@ -203,6 +209,9 @@ export async function editView(root, id = "") {
 	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
 	const key = requestKey();
+	const draft = draftKey("edit-" + id);
+	const cancel = h("a.button", { href: id ? "#/student/" + id : "#/" }, t("cancel"));
+	cancel.addEventListener("click", () => localStorage.removeItem(draft));
 	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (_, changed) => {
 		// What another device has changed meanwhile stays.
 		const now = id ? (await request("GET", "profiles/" + id)).body : {};
@@ -214,10 +223,7 @@ export async function editView(root, id = "") {
 		const answer = await (id ? request("PUT", "profiles/" + id, { body })
 			: request("POST", "profiles", { body, headers: { "Idempotency-Key": key } }));
 		location.hash = "#/student/" + answer.body.profile_id;
-	}, { class: "card" },
-	...fields("profile", p),
-	h("div.row", {}, h("button.primary", {}, t("save")),
-		h("a.button", { href: id ? "#/student/" + id : "#/" }, t("cancel")))));
+	}, { class: "card", draft }, ...fields("profile", p), h("div.row", {}, h("button.primary", {}, t("save")), cancel)));
 	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));
 }
 
@@ -226,6 +232,7 @@ async function remove({ profile_id, name }) {
 	const records = await all("feedback-records", { profile_id });
 	if (!await ask(t("deleteStudentQuestion", { name, n: records.length }), t("delete"))) return;
 	await request("DELETE", "profiles/" + profile_id);
+	for (const of of ["edit-", "report-"]) localStorage.removeItem(draftKey(of + profile_id));
 	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
 	location.hash = "#/";
 }
