@@ -241,12 +241,19 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	require.Equal(t, "10:00", lena.EndTime)
 	b.click(`a[href^="#/edit/"]`)
 	b.clickButton("Delete the student")
-	b.waitText("Delete Lena? The feedback records (0) and all lessons")
+	b.waitText("Delete Lena · Grade 9 · Music? The feedback records (0) and all lessons")
 	b.clickButton("Cancel")
 	b.until(`() => !document.querySelector("dialog")`, "")
 	b.clickButton("Delete the student")
 	b.click("dialog .danger")
 	shown("Mia,Ming,陈晨")
+
+	// Where records are, students of one name are told apart.
+	_, err = c.CreateProfile(t.Context(), feedbackclient.ProfileInput{Name: "Mia"})
+	require.NoError(t, err)
+	b.eval(`location.hash = "#/records"; ""`)
+	b.until(`() => [...document.querySelectorAll("option")].map((e) => e.textContent).sort().join() ===
+		"All,Mia · Grade 2 · Art,Mia · Grade 9 · Music,Ming,陈晨"`, "")
 }
 
 // What the guardian gets is copied from the text that is being written and from the record. A

@@ -4,12 +4,16 @@ import { messageOf, request, students } from "../api.js";
 import { button, byId, copy, dayName, delay, explain, field, form, h, quiet, say, t } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
+/** A student's name, with what tells apart those of one name. @param {Profile} p */
+export const fullName = (p) => [p.name, p.grade, p.subject].filter(Boolean).join(" · ");
+
 /** @type {View} */
 export async function recordsView(root) {
 	const profiles = await students();
-	const names = new Map(profiles.map((p) => [p.profile_id, p.name]));
+	const names = new Map(profiles.map((p) => [p.profile_id,
+		profiles.some((other) => other !== p && other.name === p.name) ? fullName(p) : p.name]));
 	const student = h("select", {}, h("option", { value: "" }, t("any")),
-		...profiles.map((p) => h("option", { value: p.profile_id }, p.name)));
+		...profiles.map((p) => h("option", { value: p.profile_id }, names.get(p.profile_id))));
 	const search = h("input", { type: "search", maxlength: 100 });
 	const from = h("input", { type: "date" });
 	const to = h("input", { type: "date" });

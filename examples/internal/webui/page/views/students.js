@@ -7,7 +7,7 @@ import { draftKey } from "../outbox.js";
 import { Work } from "../work.js";
 import { feedbackSection, warningsOf } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
-import { recordList, savedCard, sendButton } from "./records.js";
+import { fullName, recordList, savedCard, sendButton } from "./records.js";
 
 const collator = new Intl.Collator("zh-u-co-pinyin");
 
@@ -228,9 +228,10 @@ export async function editView(root, id = "") {
 }
 
 /** @param {Profile} p */
-async function remove({ profile_id, name }) {
+async function remove(p) {
+	const { profile_id } = p;
 	const records = await all("feedback-records", { profile_id });
-	if (!await ask(t("deleteStudentQuestion", { name, n: records.length }), t("delete"))) return;
+	if (!await ask(t("deleteStudentQuestion", { name: fullName(p), n: records.length }), t("delete"))) return;
 	await request("DELETE", "profiles/" + profile_id);
 	for (const of of ["edit-", "report-"]) localStorage.removeItem(draftKey(of + profile_id));
 	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
