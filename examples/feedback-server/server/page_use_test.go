@@ -443,7 +443,11 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.clickButton("Replace")
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 	b.enter("textarea", "More.")
-	b.clickButton("Regenerate")
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.eval(`document.querySelector("textarea").focus(); ""`)
+	b.waitText("There is text already.") // the text arrives while the teacher types
+	b.do(chromedp.KeyEvent(" and more"))
+	b.until(`() => document.querySelector("textarea").value.endsWith("More. and more")`, "")
 	b.waitText("There is text already.")
 	b.clickButton("Save")
 	b.waitText("The record is saved")

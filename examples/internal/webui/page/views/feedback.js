@@ -130,7 +130,7 @@ export function feedbackSection(work, saved) {
 		choice.replaceChildren(h("p", {}, question), h("p.text", {}, text),
 			h("div.row", {}, ...buttons));
 		choice.hidden = false;
-		buttons[0]?.focus();
+		announce(question);
 	}
 
 	/** @param {boolean} byItself because what was said has become text */
@@ -149,6 +149,7 @@ export function feedbackSection(work, saved) {
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
 			button(t("cancel"), () => { choice.hidden = true; }));
+		if (!byItself && document.activeElement === generate) choice.querySelector("button")?.focus(); // not while typing
 	}
 
 	/** Each sentence of a generated text leads to its sound, or is marked if nobody said it. @param {Source[]} sentences */
