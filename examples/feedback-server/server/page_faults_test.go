@@ -412,6 +412,8 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b.waitText("The text was changed on another device")
 	b.waitText("Theirs")
 	b.screenshot("changed elsewhere")
+	b.clickButton("Save") // does not choose
+	b.waitText("Choose first what happens with the other text.")
 	b.clickButton("Keep mine")
 	b.waitText("Saved.")
 	require.Eventually(t, func() bool {

@@ -450,8 +450,49 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.until(`() => document.querySelector("textarea").value.endsWith("More. and more")`, "")
 	b.waitText("There is text already.")
 	b.clickButton("Save")
+	b.waitText("Choose first what happens with the other text.")
+	for range c.Records(t.Context(), p.ID) {
+		t.Fatal("a record was saved")
+	}
+	b.clickButton("Cancel")
+	b.clickButton("Save")
 	b.waitText("The record is saved")
-	require.NotContains(t, b.eval(`document.body.innerText`), "There is text already.")
+}
+
+// A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
+func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	url := development(t, saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+		return false
+	}))
+	c, p := withStudent(t, url, "anna")
+	b := newBrowser(t)
+	b.showStudent(url, p.ID)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("waiting to become text")
+	b.enter("textarea", "Mine.")
+	b.clickButton("Save")
+	b.waitText("A recording is still becoming text.")
+	b.screenshot("question")
+	b.clickButton("Wait")
+	b.until(`() => !document.querySelector("dialog")`, "")
+	for range c.Records(t.Context(), p.ID) {
+		t.Fatal("a record was saved")
+	}
+	b.clickButton("Save")
+	b.clickButton("Save without it")
+	b.waitText("The record is saved")
+	b.until(`() => document.querySelector("textarea").value === ""`, "")
+	close(held)
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.clickButton("Save")
+	b.until(`() => document.querySelectorAll(".entry").length === 2`, "")
+	b.waitText("Recording starts lesson 1") // of a new session
 }
 
 func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {

@@ -1,8 +1,9 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
 import { account, messageOf, request, requestKey } from "../api.js";
-import { announce, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
+import { announce, ask, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
 import { draftKey, own } from "../outbox.js";
+import { isWaiting } from "../work.js";
 
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
 const timers = {};
@@ -175,16 +176,33 @@ export function feedbackSection(work, saved) {
 		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), save, true);
 		if ((await own().catch(() => [])).some((r) => !r.refused && work.has(r))) return say(t("lessonNotSent"), save, true);
 		clearTimeout(timers[draft]);
+		await work.refresh();
+		if (work.session && work.session.feedback_text !== editor.value) dirty = true; // here, or elsewhere
+		await (saving = saving.then(autosave));
+		if (!choice.hidden) {
+			choice.scrollIntoView({ block: "nearest" });
+			return say(t("chooseFirst"), save, true);
+		}
+		if (!editor.value.trim()) return; // it was saved elsewhere
+		const { session } = work;
+		const lessons = session?.lessons ?? [];
+		const waits = (/** @type {Lesson} */ l) => l.segments.some(isWaiting);
+		const isEarly = lessons.some(waits);
+		if (isEarly && !await ask(t("lessonNotText"), t("saveWithout"), t("wait"))) return;
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
-		const { body: record } = await saving.then(() => request("POST", "feedback-records", {
+		const { body: record } = await request("POST", "feedback-records", {
 			headers: { "Idempotency-Key": key },
 			body: {
 				profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
-				feedback_session_id: work.session?.session_id ?? null,
+				feedback_session_id: isEarly ? null : session?.session_id ?? null,
 			},
-		})).finally(() => { editor.readOnly = date.readOnly = false; });
+		}).finally(() => { editor.readOnly = date.readOnly = false; });
 		forgetDraft();
-		work.completed();
+		if (isEarly) { // the session stays, for what becomes text later
+			for (const l of lessons) if (!waits(l)) await request("POST", `feedback-lessons/${l.lesson_id}/mark-applied`);
+			work.dispatchEvent(new Event("replaced"));
+			edited();
+		} else work.completed();
 		await saved(record);
 	}
 
