@@ -56,9 +56,14 @@ func TestRecordsAreTakenAlongWithTheirTranscripts(t *testing.T) {
 	require.Equal(t, "# Ming \\*the\\* #1, 31 May 2026\n\nWell done.  \n\n## Lesson 1, 31 May 2026\n\n"+
 		"Today Siobhan painted.  \nShe \\<b\\>mixed\\</b\\> greens.  \n", e.recordText(whole, true))
 
+	session, _, err = e.OpenSession(t.Context(), e.teacher, feedback.SessionInput{ProfileID: p.ID})
+	require.NoError(t, err)
+	first, err = e.StartLesson(t.Context(), e.teacher, session.ID)
+	require.NoError(t, err)
 	for range 5 { // beyond what is read with a session
 		e.say(first, strings.Repeat("word ", feedback.MaxPageText/15))
 	}
+	whole = e.record(first, "Well done.")
 	long := e.recordText(whole, true)
 	require.Equal(t, 5*(feedback.MaxPageText/15), strings.Count(long, "word"))
 	require.Equal(t, 1, strings.Count(long, "## "))

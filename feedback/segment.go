@@ -167,7 +167,7 @@ func (c *SegmentCounts) add(d SegmentCounts) {
 // same recording is there already, AddSegment returns that segment and created false, so that a
 // client can repeat an upload whose answer it has missed. Errors: [ErrNotFound], [ErrInvalid],
 // [ErrLimit], [ErrStorageFull], [ErrAudioEmpty], [ErrAudioTooLarge], [ErrAudioType], [ErrUpload],
-// [ErrStorage], [ErrSequenceTaken].
+// [ErrStorage], [ErrSequenceTaken], [ErrSessionCompleted].
 func (s *Service) AddSegment(
 	ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader, in SegmentInput,
 ) (_ Segment, created bool, err error) {

@@ -117,6 +117,7 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 			Kept, After               int
 		}
 		Other, Text, Theirs, Begun, Stays string
+		NextText                          string
 		Lessons, Parts, Questions, Toasts []string
 		Left                              []string
 		Stored                            []any
@@ -131,7 +132,8 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, 2, result.Others.After)
 	require.Equal(t, []string{result.Begun}, result.Lessons, "one lesson, with that of the other device")
 	require.Len(t, result.Parts, 2)
-	require.Equal(t, 4, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, 6, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, result.Text, result.NextText)
 	require.Equal(t, "Typed elsewhere.", result.Other)
 	require.Equal(t, result.Other, result.Theirs)
 	require.Equal(t, "Typed without a network.", result.Text)

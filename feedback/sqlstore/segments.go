@@ -59,6 +59,9 @@ func (s *Store) InsertSegment(
 			stored = same[0]
 			return nil
 		}
+		if err := checkActive(session); err != nil {
+			return err
+		}
 		stored = n
 		if next {
 			if stored.Sequence, err = nextSequence(ctx, tx, n.LessonID); err != nil {

@@ -38,11 +38,18 @@ func lockSession(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time
 // lockActive is lockSession for changes that are not possible in a completed session.
 func lockActive(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time.Time) (feedback.Session, error) {
 	f, err := lockSession(ctx, tx, teacher, id, at)
-	if err == nil && f.State == feedback.SessionCompleted {
-		err = &feedback.Error{Kind: feedback.ErrSessionCompleted,
-			Message: "the session is completed and can no longer be changed"}
+	if err == nil {
+		err = checkActive(f)
 	}
 	return f, err
+}
+
+func checkActive(f feedback.Session) error {
+	if f.State != feedback.SessionCompleted {
+		return nil
+	}
+	return &feedback.Error{Kind: feedback.ErrSessionCompleted,
+		Message: "the session is completed and can no longer be changed"}
 }
 
 // withLessons returns f with its lessons and their segments.

@@ -81,6 +81,7 @@ func sessionsCompleted(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
 	s := f.session(p)
 	l := f.lesson(s)
+	early := f.segment(l, 0)
 	require.NoError(t, f.insert(f.newRecord(p, "x", s.ID)))
 	text := "late"
 	_, err := f.Store.EditSession(t.Context(), f.teacher, s.ID, feedback.SessionEdit{FeedbackText: &text}, f.tick())
@@ -93,8 +94,13 @@ func sessionsCompleted(t *testing.T, f *fixture) {
 	require.Empty(t, got.FeedbackText)
 	require.Empty(t, got.GeneratedText)
 
-	// Uploads and the end of a lesson still arrive.
-	f.segment(l, 0)
+	// The record has no place for another recording. One that is there may be sent again, and the end of
+	// a lesson still arrives.
+	_, _, err = f.Store.InsertSegment(t.Context(), f.newSegment(l, 1, "late"), false)
+	require.ErrorIs(t, err, feedback.ErrSessionCompleted)
+	_, created, err := f.Store.InsertSegment(t.Context(), f.newSegment(l, 0, early.SHA256), false)
+	require.NoError(t, err)
+	require.False(t, created)
 	l, err = f.Store.EditLesson(t.Context(), f.teacher, l.ID, feedback.LessonEdit{Finish: true}, f.tick())
 	require.NoError(t, err)
 	require.Equal(t, feedback.LessonFinished, l.State)

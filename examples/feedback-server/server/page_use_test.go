@@ -550,7 +550,6 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 	}{
 		{http.StatusRequestEntityTooLarge, "audio_too_large", "It is larger than the server allows."},
 		{http.StatusUnsupportedMediaType, "not_audio", "It is not audio that can be recognised."},
-		{http.StatusConflict, "sequence_taken", "The server has another recording in this place of the lesson."},
 	} {
 		n.fail(uploads(refusal.status, `{"code":"`+refusal.code+`"}`, &count))
 		b.addFiles(sample(t, "lesson1-segment0.mp3"))
@@ -560,7 +559,7 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 		b.clickButton("Discard")
 		b.until(`() => !document.body.innerText.includes("did not accept")`, "")
 	}
-	require.Equal(t, int32(3), count.Load(), "a refusal is final")
+	require.Equal(t, int32(2), count.Load(), "a refusal is final")
 	// A server that is overloaded or out of space takes it later.
 	for _, status := range []int{http.StatusInternalServerError, http.StatusInsufficientStorage} {
 		n.fail(uploads(status, `{"code":"storage_full","retry_after_seconds":60}`, &count))
@@ -579,6 +578,43 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 	b.waitText("The server did not accept it")
 	b.until(`() => import("/page/outbox.js").then(({ outbox }) => outbox.state.problem === null)`, "")
 	storedParts(t, c, p.ID, 2)
+}
+
+// A recording of a page whose session was saved elsewhere begins the next session, with what was typed
+// there and not saved.
+func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	saveElsewhere := func() {
+		t.Helper()
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		_, err = c.SaveRecord(t.Context(), p.ID, s.ID, "2026-05-31", "Saved elsewhere.")
+		require.NoError(t, err)
+	}
+	b.showStudent(url, p.ID)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.waitText("Saved.")
+	saveElsewhere()
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.waitText("The record was saved elsewhere. This is the next one.")
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 1
+		&& /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.waitText("Saved.")
+	storedParts(t, c, p.ID, 1)
+
+	saveElsewhere()
+	b.enter("textarea", " And mine.")
+	b.until(`() => document.querySelectorAll(".entry").length === 2`, "")
+	require.Contains(t, b.eval(`document.querySelector("textarea").value`), " And mine.")
+	b.waitText("Saved.")
+	saveElsewhere()
+	b.clickButton("Save")
+	b.until(`() => document.querySelectorAll(".entry").length === 3`, "")
+	require.Empty(t, b.eval(`document.querySelector("textarea").value`))
 }
 
 // A recording whose student was deleted meanwhile has no lesson to be shown with.

@@ -36,6 +36,7 @@ interface Lesson {
 
 interface Session {
 	session_id: string;
+	state: "active" | "completed";
 	feedback_date: string;
 	feedback_text: string;
 	generated_text: string;
@@ -120,7 +121,7 @@ interface SessionEvent {
 
 /** A recording that waits on the device. */
 interface Recording {
-	/** The lesson's identifier, or what newLesson returns. */
+	/** What newLesson returns; of earlier pages also the lesson's identifier. */
 	lesson: string;
 	sequence: number;
 	teacher: string;
@@ -132,7 +133,7 @@ interface Recording {
 	refused: any;
 	/** Of a file, or "". */
 	name: string;
-	/** Its place at the server, if it began without a lesson and has one now. */
+	/** Its place at the server, if that is known. */
 	to?: { lesson: string, sequence: number };
 }
 

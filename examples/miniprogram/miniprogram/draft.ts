@@ -64,8 +64,14 @@ export class Draft {
 
   /** Saves once more, when the page is left. What that does not save is there when the page is opened again. */
   close(): void {
-    this.isClosed = true;
+    this.stop();
     void this.save();
+  }
+
+  /** Saves nothing more. */
+  stop(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
   }
 
   private keep(typed: Version | undefined): void {

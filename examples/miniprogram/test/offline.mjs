@@ -60,6 +60,17 @@ export default async function offline(phone, _, recordings) {
     await lesson((data) => data.other !== "" && data.lessons[0].parts.every((p) => p.text));
   const theirs = (await api(token, "GET", "feedback-sessions/" + session)).feedback_text;
 
+  // The other device saves the record: what is recorded and typed here begins the next.
+  await api(token, "POST", "feedback-records",
+    { profile_id: student, feedback_session_id: session, feedback_date: "2026-05-31", content: theirs });
+  phone.sounds = [recordings[0]];
+  phone.tap("record");
+  await lesson((data) => data.recording);
+  phone.tap("stop");
+  await lesson((data) => data.session !== session && data.lessons[0]?.parts.length === 1 && data.lessons[0].parts[0].text);
+  await lesson((data) => data.state === "Saved.");
+  const nextText = phone.page.data.text;
+
   // Signing out asks, because the text is not saved, and forgets it.
   phone.back();
   await phone.until("/pages/student/student");
@@ -82,7 +93,7 @@ export default async function offline(phone, _, recordings) {
   await phone.tap("signOut");
   await phone.until("/pages/signin/signin");
   return {
-    others, other, whose, text, theirs, begun, lessons: lessons.map((l) => l.id),
+    others, other, whose, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
     parts: lessons[0].parts.map((p) => p.text),
     uploads: phone.uploads, questions: phone.questions, stays, toasts: phone.toasts, left: phone.outbox(),
     stored: Object.entries(phone.storage).filter(([, value]) => value !== ""),

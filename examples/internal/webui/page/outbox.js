@@ -49,6 +49,7 @@ export async function create({ ...recording }, data) {
 		keys.onsuccess = () => {
 			const taken = /** @type {[string, number][]} */ (keys.result).map(([, sequence]) => sequence + 1);
 			recording.sequence = Math.max(recording.sequence, ...taken);
+			if (recording.to) recording.to.sequence = recording.sequence;
 			recordings.add(recording);
 			if (data) chunks.add({ lesson, sequence: recording.sequence, n: 0, data });
 		};
@@ -86,7 +87,7 @@ export const draftKeys = () => Object.keys(localStorage).filter((key) => key.sta
 /** @returns {Promise<Recording[]>} */
 export const list = () => transact("readonly", (recordings) => recordings.getAll());
 
-/** The lesson of a student's recordings that the server will begin, as they are sent. @param {string} student @param {string} day */
+/** The lesson of a student's recordings, until they have a place at the server. @param {string} student @param {string} day */
 export const newLesson = (student, day) => `new ${student} ${day}`;
 
 /** Those of the teacher. */
@@ -192,7 +193,7 @@ async function drain() {
 		} catch (error) {
 			const { temporary = true, retryAfter = 0, code, status, message, fields = {} } = /** @type {any} */ (error);
 			if (account.teacher !== next.teacher) return; // signed out: it is gone
-			if (code === "sequence_taken" && next.to) { // by another device
+			if ((code === "sequence_taken" || code === "session_completed") && next.to) { // by another device
 				await put({ ...next, to: undefined });
 				continue;
 			}

@@ -48,6 +48,10 @@ export class Work extends EventTarget {
 			lesson.segments = complete ? known : await all(`feedback-lessons/${lesson.lesson_id}/segments`);
 		}
 		if (end.signal.aborted) return; // completed meanwhile
+		if (session?.state === "completed") { // elsewhere
+			this.completed();
+			return this.refresh();
+		}
 		if (changes !== this.changes) return this.refresh(); // the answer may be older than an event
 		const isNew = !this.session;
 		this.session = session;
@@ -69,7 +73,7 @@ export class Work extends EventTarget {
 
 	/** Whether a recording of this device belongs to the session, or will. @param {Recording} r */
 	has(r) {
-		return this.lesson((r.to ?? r).lesson) || r.lesson.startsWith(newLesson(this.profile.profile_id, ""));
+		return r.lesson.startsWith(newLesson(this.profile.profile_id, ""));
 	}
 
 	/** Takes a segment as it is now, and reports whether it is known. @param {Segment} segment */

@@ -1,7 +1,7 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
 import { account, messageOf, request, requestKey } from "../api.js";
-import { announce, ask, button, copy, explain, field, h, once, say, t, today, words, write } from "../dom.js";
+import { announce, ask, button, copy, explain, field, h, once, quiet, say, t, today, words, write } from "../dom.js";
 import { draftKey, own } from "../outbox.js";
 import { isWaiting } from "../work.js";
 
@@ -39,7 +39,7 @@ export function feedbackSection(work, saved) {
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
 	let saving = Promise.resolve();
-	const kept = JSON.parse(localStorage.getItem(draft) ?? "null");
+	let kept = JSON.parse(localStorage.getItem(draft) ?? "null");
 
 	editor.addEventListener("input", edited);
 	date.addEventListener("change", () => {
@@ -88,7 +88,8 @@ export function feedbackSection(work, saved) {
 			state.textContent = t("saved");
 		} catch (error) {
 			dirty = true;
-			const { status, temporary, retryAfter } = /** @type {any} */ (error);
+			const { code, status, temporary, retryAfter } = /** @type {any} */ (error);
+			if (code === "session_completed") return work.refresh().catch(() => schedule(5000));
 			state.textContent = t("notSaved") + (status === 412 ? "" : " " + explain(error));
 			if (status === 412) await resolveConflict().catch(() => schedule(5000));
 			else if (temporary) schedule(1000 * (retryAfter || 5));
@@ -203,6 +204,7 @@ export function feedbackSection(work, saved) {
 			work.dispatchEvent(new Event("replaced"));
 			edited();
 		} else work.completed();
+		quiet(state); // it was saved here
 		await saved(record);
 	}
 
@@ -220,26 +222,26 @@ export function feedbackSection(work, saved) {
 		[work.etag, editor.value] = [kept.etag, kept.text];
 		edited();
 	}
-	work.addEventListener("session", () => {
-		const mine = editor.value;
-		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
-		made = work.session?.generated_text.trim() ?? "";
-		if (!dirty || mine === editor.value) return;
+	work.addEventListener("opened", () => {
+		if (!work.session) return;
+		const { feedback_text, feedback_date, generated_text } = work.session;
+		made = generated_text.trim();
+		if (!dirty) return show(feedback_text, feedback_date);
+		if (!chosen) date.value = feedback_date;
 		// The draft's version tells of changes elsewhere. One that was begun without the server has
 		// none: a conflict.
-		work.etag = kept?.etag || (work.session?.feedback_text ? '"-1"' : work.etag);
-		editor.value = mine;
-		edited();
-	}, { once: true });
-	work.addEventListener("opened", () => {
-		if (!chosen && work.session) date.value = work.session.feedback_date;
+		if (!kept?.etag && feedback_text && feedback_text !== editor.value) work.etag = '"-1"';
 	});
 	work.addEventListener("session", () => { generate.hidden = !work.session?.lessons.length; });
 	work.addEventListener("heard", () => choice.hidden && once(generate, () => generateText(true)));
 	work.addEventListener("replaced", () => {
 		made = "";
+		kept = null;
 		key = requestKey();
-		show("", today());
+		conflict = false;
+		show(dirty ? editor.value : "", today()); // what is not saved begins the next record
+		if (dirty) edited();
+		say(t("savedElsewhere"), state);
 	});
 
 	return {

@@ -40,9 +40,8 @@ export function lessonsSection(work) {
 
 	const student = work.profile.profile_id;
 
-	/** Where the next recording belongs. It waits for no answer, and follows those that have no lesson yet. */
-	const nextLesson = () => !unsent.some((r) => r.lesson.startsWith(newLesson(student, ""))) && work.openLesson()?.lesson_id
-		|| newLesson(student, today());
+	/** Where the next recording belongs, if that is known: it waits for no answer, and follows those that have no place yet. */
+	const place = () => unsent.some((r) => work.has(r) && !r.to) ? undefined : work.openLesson();
 
 	async function start() {
 		const check = () => end.signal.throwIfAborted(); // the page shows something else by now
@@ -88,13 +87,15 @@ export function lessonsSection(work) {
 
 	/** @type {AddPart} */
 	const add = (type, name = "", data) => keep(async () => {
-		const lesson = nextLesson();
-		const sent = work.lesson(lesson)?.segments.map((s) => s.sequence) ?? [];
-		const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
+		const lesson = newLesson(student, today());
+		const open = place();
+		const to = open && { lesson: open.lesson_id, sequence: 0 };
+		const sent = open?.segments.map((s) => s.sequence) ?? [];
+		const sequence = Math.max(last.get(open?.lesson_id ?? lesson) ?? -1, ...sent) + 1;
 		const { teacher } = account;
 		const created = await create(
-			{ lesson, sequence, type, name, teacher, duration: 0, complete: !!data, refused: null }, data);
-		last.set(lesson, created.sequence);
+			{ lesson, sequence, to, type, name, teacher, duration: 0, complete: !!data, refused: null }, data);
+		last.set(open?.lesson_id ?? lesson, created.sequence);
 		awaited.add(lesson + " " + created.sequence);
 		void changed();
 		return created;
@@ -219,6 +220,7 @@ export function lessonsSection(work) {
 		if (awaited.delete(recording.lesson + " " + recording.sequence)) awaited.add(lesson + " " + sequence);
 		void refresh();
 	});
+	on(document, "visibilitychange", () => document.hidden || refresh()); // it may be saved elsewhere
 	on(document, "keydown", (event) => {
 		if (event.code !== "Space" || event.repeat
 			|| event.target.closest("button, a, input, select, textarea, audio, summary, dialog")) return;

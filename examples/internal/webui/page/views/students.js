@@ -140,8 +140,8 @@ export async function studentView(root, id = "") {
 	const feedback = feedbackSection(work, async (record) => {
 		saved.replaceChildren(savedCard(record));
 		saved.scrollIntoView({ block: "nearest" });
-		await once(records.element, records.draw);
 	});
+	work.addEventListener("replaced", () => once(records.element, records.draw));
 	for (const next of ["opened", "recording"]) work.addEventListener(next, () => saved.replaceChildren());
 	root.append(
 		h("div.row", {},

@@ -25,7 +25,7 @@ export function transcript(work) {
 		const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 8;
 		const lessons = [...work.session?.lessons ?? []];
 		/** The lesson of a recording, "" for one that the server does not have yet. @param {Recording} r */
-		const lessonOf = (r) => r.to?.lesson ?? (r.lesson.startsWith("new ") ? work.openLesson()?.lesson_id ?? "" : r.lesson);
+		const lessonOf = (r) => r.to?.lesson ?? work.openLesson()?.lesson_id ?? "";
 		const mine = unsent.filter((r) => work.has(r));
 		if (mine.some((r) => !work.lesson(lessonOf(r)))) {
 			lessons.push({ lesson_id: "", number: lessons.length + 1, state: "recording", applied: false, truncated: false, segments: [] });
@@ -53,7 +53,7 @@ export function transcript(work) {
 			more.hidden = !segments.some((s) => s.state === "transcribed");
 			const sent = new Set(segments.map((s) => s.sequence));
 			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
-				...kept.filter((r) => r.refused || !sent.has((r.to ?? r).sequence) || r.lesson.startsWith("new ") && !r.to)
+				...kept.filter((r) => r.refused || !r.to || !sent.has(r.to.sequence))
 					.map((r) => show(`${r.lesson} ${r.sequence}`, keptView, r))]);
 			return section;
 		};

@@ -58,7 +58,11 @@ Page({
       read: async () => versionOf(await client.session(this.data.session)),
       write: async (text, etag) => {
         const { session, date } = this.data;
-        return versionOf(await client.saveSession(session, { feedback_text: text, feedback_date: date }, etag));
+        const edit = { feedback_text: text, feedback_date: date };
+        return versionOf(await client.saveSession(session, edit, etag).catch((error) => {
+          if (error.code === "session_completed") void this.refresh();
+          throw error;
+        }));
       },
     }, tell);
     this.made = "";
@@ -114,6 +118,11 @@ Page({
       const session = await (id ? client.session(id) : client.activeSession(student));
       const lessons = await Promise.all((session?.lessons ?? []).map(lessonOf));
       if (asked !== this.asked || this.data.saved) return; // a later answer counts
+      if (session?.state === "completed") { // elsewhere: what is not saved begins the next record
+        this.draft.stop();
+        this.begin();
+        return await this.refresh();
+      }
       if (session) this.take(session);
       const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
       this.setData({ lessons, isHeard, offline: false });
