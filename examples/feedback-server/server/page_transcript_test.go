@@ -135,6 +135,18 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	b.clickButton("As recognised")
 	b.until(noEditor, "")
 	require.Nil(t, segment().EditedText)
+	// The text that nobody has touched is made anew; of another, the page tells.
+	b.until(`() => !document.querySelector("textarea").value.includes("painted")`, "")
+	b.enter(".feedback textarea", " And mine.")
+	edit()
+	typed(" Corrected.")
+	b.clickButton("Done")
+	b.waitText("Your correction is not in this text.")
+	b.screenshot("not mended")
+	require.Contains(t, b.eval(`document.querySelector(".feedback textarea").value`), " And mine.")
+	edit()
+	b.clickButton("As recognised")
+	b.until(noEditor, "")
 	b.eval(`document.querySelector(".transcript summary").click();
 		document.querySelector(".transcript details select").value = "fr"; ""`)
 	b.clickButton("Recognise again")

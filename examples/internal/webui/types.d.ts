@@ -225,6 +225,7 @@ type AddPart = (type: string, name?: string, data?: ArrayBuffer) => Promise<Reco
  * "recording" when a recording begins,
  * "listen" to hear a segment, at a text if it is found,
  * "heard" when all that was recorded here has become text,
+ * "mended" when the teacher has changed what was heard,
  * "replaced" when it is another.
  */
 type Work = import("./page/work.js").Work;

@@ -234,6 +234,10 @@ export function feedbackSection(work, saved) {
 	});
 	work.addEventListener("session", () => { generate.hidden = !work.session?.lessons.length; });
 	work.addEventListener("heard", () => choice.hidden && once(generate, () => generateText(true)));
+	work.addEventListener("mended", () => {
+		if (made && editor.value.trim() === made) void once(generate, () => generateText(true));
+		else if (made && editor.value.trim()) say(t("notMended"), generate);
+	});
 	work.addEventListener("replaced", () => {
 		made = "";
 		kept = null;

@@ -156,7 +156,8 @@ export function transcript(work) {
 		const key = draftKey(id);
 		let { etag, body } = await request("GET", path);
 		/** What was typed before and not saved, with the version that it is of. */
-		const kept = { etag, text: body.edited_text ?? body.text, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
+		const before = body.edited_text ?? body.text;
+		const kept = { etag, text: before, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
 		etag = kept.etag;
 		const keep = () => localStorage.setItem(key, JSON.stringify({ etag, text: editor.value }));
 		const editor = h("textarea", { rows: 4, maxlength: 100000, lang: "", "aria-label": label });
@@ -193,6 +194,7 @@ export function transcript(work) {
 				if (localStorage.getItem(key) !== null) return;
 				box.remove();
 				resolve();
+				if ((body.edited_text ?? body.text) !== before) work.dispatchEvent(new Event("mended"));
 			};
 			const box = h("div", {}, editor, state, h("div.row", {}, button(t("done"), () => done(editor.value), { class: "primary" }),
 				button(t("asRecognised"), () => done(null))));
