@@ -521,7 +521,13 @@ func TestRecordingsDoNotDisturbOneAnother(t *testing.T) {
 	b := newBrowser(t, listening(t)...)
 	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
+	s, err := c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	before := "2026-05-31" // in the session, which was left
+	_, err = c.SaveSession(t.Context(), s.ID, feedbackclient.SessionEdit{FeedbackDate: &before})
+	require.NoError(t, err)
 	b.showStudent(url, p.ID)
+	b.until(`(day) => document.querySelector("input[type=date]").value === day`, before)
 	b.eval(`navigator.locks.request("lessonkit-recording", () => new Promise((end) => { other = end; })); ""`)
 	b.clickButton("Record")
 	b.waitText("Another tab is recording. Stop it there first.")
@@ -532,6 +538,10 @@ func TestRecordingsDoNotDisturbOneAnother(t *testing.T) {
 	b.waitText("Heard.")
 	b.clickButton("Stop")
 	storedParts(t, c, p.ID, 2)
+	require.Eventually(t, func() bool { // what was recorded today is of today
+		s, err := c.Session(t.Context(), s.ID)
+		return err == nil && s.FeedbackDate == time.Now().Format(time.DateOnly)
+	}, timeout, 100*time.Millisecond)
 }
 
 // What the server refuses for good is kept, with the reason, until the teacher discards it.

@@ -35,6 +35,7 @@ export function feedbackSection(work, saved) {
 	const { teacher } = account;
 	let dirty = false; // not saved
 	let chosen = false; // the date
+	let recorded = false; // something, today
 	let conflict = false;
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
@@ -56,6 +57,13 @@ export function feedbackSection(work, saved) {
 		localStorage.setItem(draft, JSON.stringify({ text: editor.value, etag: work.etag }));
 		state.textContent = t("unsaved");
 		schedule(800);
+	}
+
+	/** Gives what was recorded today the date of today, also in a session of before. */
+	function redate() {
+		if (!recorded || chosen || date.value >= today()) return;
+		date.value = today();
+		if (work.session) edited();
 	}
 
 	function forgetDraft() {
@@ -226,11 +234,18 @@ export function feedbackSection(work, saved) {
 		if (!work.session) return;
 		const { feedback_text, feedback_date, generated_text } = work.session;
 		made = generated_text.trim();
-		if (!dirty) return show(feedback_text, feedback_date);
-		if (!chosen) date.value = feedback_date;
+		if (!dirty) {
+			show(feedback_text, feedback_date);
+			return redate();
+		}
+		if (!chosen) date.value = recorded ? today() : feedback_date;
 		// The draft's version tells of changes elsewhere. One that was begun without the server has
 		// none: a conflict.
 		if (!kept?.etag && feedback_text && feedback_text !== editor.value) work.etag = '"-1"';
+	});
+	work.addEventListener("recording", () => {
+		recorded = true;
+		redate();
 	});
 	work.addEventListener("session", () => { generate.hidden = !work.session?.lessons.length; });
 	work.addEventListener("heard", () => choice.hidden && once(generate, () => generateText(true)));
@@ -241,6 +256,7 @@ export function feedbackSection(work, saved) {
 	work.addEventListener("replaced", () => {
 		made = "";
 		kept = null;
+		recorded = false;
 		key = requestKey();
 		conflict = false;
 		show(dirty ? editor.value : "", today()); // what is not saved begins the next record
