@@ -341,6 +341,6 @@ type EditRecord = (item: HTMLElement, path: string) => Promise<void>;
 type SavedCard = (record: FeedbackRecord) => HTMLElement;
 type SendButton = (read: () => Promise<string>, of: string) => HTMLButtonElement;
 
-/** Fills main. The function that it returns ends it. */
+/** Fills main. The function that it returns ends it, and may return what to tell. */
 type View = (main: HTMLElement, student?: string) => Promise<Leave>;
-type Leave = void | (() => Promise<void>);
+type Leave = void | (() => Promise<string | null | void>);

@@ -22,13 +22,14 @@ const address = /^#\/(records|settings|student(?=\/.)|edit(?=\/))\/?([\da-f]{8}(
 async function end() {
 	const ending = leave;
 	leave = undefined;
-	await ending?.();
+	return ending?.();
 }
 
 async function show() {
 	const number = ++shown;
 	failed = false;
-	await Promise.race([end(), delay(1000)]); // the server may be slow: what it lacks is on this device
+	const stopped = end();
+	await Promise.race([stopped, delay(1000)]); // the server may be slow: what it lacks is on this device
 	announce("");
 	const refused = await signInByAddress();
 	if (number !== shown) return;
@@ -49,6 +50,7 @@ async function show() {
 	if (number !== shown) return;
 	main.replaceChildren(root);
 	if (refused) announce(refused, true);
+	else void stopped.then((told) => { if (told && number === shown) announce(told, true); });
 	document.title = (root.querySelector("h1")?.textContent ?? "") + " – " + t("title");
 	if (document.activeElement === document.body) main.focus({ preventScroll: true });
 }

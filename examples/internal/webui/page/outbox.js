@@ -82,6 +82,9 @@ export const nameOf = (r) => r.name || t("part", { n: r.sequence + 1 });
 /** The key of a student's text that the server does not have yet. @param {string} student */
 export const draftKey = (student) => `lessonkit-draft-${account.teacher}-${student}`;
 
+/** The key of a student's work that is in no record yet: "said" until a text is made of what was recorded here. @param {string} student */
+export const openKey = (student) => `lessonkit-open-${account.teacher}-${student}`;
+
 export const draftKeys = () => Object.keys(localStorage).filter((key) => key.startsWith(draftKey("")));
 
 /** @returns {Promise<Recording[]>} */

@@ -3,7 +3,7 @@
 
 import { account, request, signOutKey } from "../api.js";
 import { ask, button, byId, delay, explain, fields, form, h, language, t, today, useLanguage, write } from "../dom.js";
-import { draftKey, draftKeys, own, remove } from "../outbox.js";
+import { draftKey, draftKeys, openKey, own, remove } from "../outbox.js";
 
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
@@ -179,6 +179,7 @@ const recordings = () => own().catch(() => []);
 async function forget() {
 	// What is incomplete now is being recorded by another tab.
 	for (const recording of await recordings()) if (recording.complete) await remove(recording);
+	for (const key of Object.keys(localStorage)) if (key.startsWith(openKey(""))) localStorage.removeItem(key);
 	for (const key of draftKeys()) localStorage.removeItem(key);
 	account.forget();
 }

@@ -2,7 +2,7 @@
 
 import { account, messageOf, request, requestKey } from "../api.js";
 import { announce, ask, button, copy, explain, field, h, once, quiet, say, t, today, words, write } from "../dom.js";
-import { draftKey, own } from "../outbox.js";
+import { draftKey, openKey, own } from "../outbox.js";
 import { isWaiting } from "../work.js";
 
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
@@ -32,6 +32,7 @@ export function feedbackSection(work, saved) {
 
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
+	const open = openKey(work.profile.profile_id);
 	const { teacher } = account;
 	let dirty = false; // not saved
 	let chosen = false; // the date
@@ -55,6 +56,7 @@ export function feedbackSection(work, saved) {
 		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
 		key = requestKey();
 		localStorage.setItem(draft, JSON.stringify({ text: editor.value, etag: work.etag }));
+		localStorage[open] ??= "text";
 		state.textContent = t("unsaved");
 		schedule(800);
 	}
@@ -207,9 +209,11 @@ export function feedbackSection(work, saved) {
 			},
 		}).finally(() => { editor.readOnly = date.readOnly = false; });
 		forgetDraft();
+		localStorage.removeItem(open);
 		if (isEarly) { // the session stays, for what becomes text later
 			for (const l of lessons) if (!waits(l)) await request("POST", `feedback-lessons/${l.lesson_id}/mark-applied`);
 			work.dispatchEvent(new Event("replaced"));
+			localStorage.setItem(open, "said");
 			edited();
 		} else work.completed();
 		quiet(state); // it was saved here
@@ -257,6 +261,7 @@ export function feedbackSection(work, saved) {
 		made = "";
 		kept = null;
 		recorded = false;
+		if (localStorage.getItem(open) === "text") localStorage.removeItem(open);
 		key = requestKey();
 		conflict = false;
 		show(dirty ? editor.value : "", today()); // what is not saved begins the next record

@@ -2,7 +2,7 @@
 
 import { account, Problem, request } from "../api.js";
 import { announce, button, delay, duration, explain, h, minutes, once, say, t, today, write } from "../dom.js";
-import { append, changed, create, hold, newLesson, outbox, own, put, wake } from "../outbox.js";
+import { append, changed, create, draftKey, hold, newLesson, openKey, outbox, own, put, wake } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
 import { isWaiting } from "../work.js";
 import { transcript } from "./transcript.js";
@@ -37,6 +37,8 @@ export function lessonsSection(work) {
 	const last = new Map();
 	/** What was recorded here and is no text yet, as lesson and sequence. @type {Set<string>} */
 	const awaited = new Set();
+	/** What an earlier visit left open. @type {string | null} */
+	let left = null;
 
 	const student = work.profile.profile_id;
 
@@ -97,6 +99,7 @@ export function lessonsSection(work) {
 			{ lesson, sequence, to, type, name, teacher, duration: 0, complete: !!data, refused: null }, data);
 		last.set(open?.lesson_id ?? lesson, created.sequence);
 		awaited.add(lesson + " " + created.sequence);
+		localStorage.setItem(openKey(student), "said");
 		void changed();
 		return created;
 	});
@@ -176,25 +179,31 @@ export function lessonsSection(work) {
 		record.classList.toggle("on", !!recorder);
 		levels.hidden = !recorder;
 		finish.hidden = !open;
-		hear(lessons);
 		text.draw(unsent);
 		// How much waits, and how long.
-		const left = lessons.flatMap((l) => l.segments).filter(isWaiting);
-		const ahead = Math.min(...left.map((s) => s.ahead ?? 0));
-		const wait = Math.max(...left.map((s) => s.estimated_wait_seconds ?? 0));
-		isWaited = left.length > 0;
-		write(note, isWaited ? [t("waiting", { n: left.length }), ahead > 0 && t("ahead", { n: ahead }),
+		const queue = lessons.flatMap((l) => l.segments).filter(isWaiting);
+		const ahead = Math.min(...queue.map((s) => s.ahead ?? 0));
+		const wait = Math.max(...queue.map((s) => s.estimated_wait_seconds ?? 0));
+		isWaited = queue.length > 0;
+		hear(lessons);
+		write(note, isWaited ? [t("waiting", { n: queue.length }), ahead > 0 && t("ahead", { n: ahead }),
 			wait > 0 && t("estimate", { time: duration(wait) })].filter(Boolean).join(" ")
 			: t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext", { n: open?.number ?? lessons.length + 1 }));
 	}
 
 	/** Tells when all that was recorded here has become text. @param {Lesson[]} lessons */
 	function hear(lessons) {
-		if (recorder || awaited.size === 0) return;
+		if (left && work.isKnown && !work.session && !awaited.size && !localStorage.getItem(draftKey(student))) { // saved elsewhere
+			localStorage.removeItem(openKey(student));
+			left = null;
+		}
+		if (recorder || !awaited.size && !(left === "said" && work.session && !isWaited)) return;
 		const settled = [...unsent.filter((r) => r.refused),
 			...lessons.flatMap((l) => l.segments.filter((s) => !isWaiting(s)).map((s) => ({ ...s, lesson: l.lesson_id })))];
 		for (const { lesson, sequence } of settled) awaited.delete(lesson + " " + sequence);
 		if (awaited.size > 0 || !lessons.some((l) => !l.applied && l.segments.some((s) => s.text))) return;
+		left = null;
+		localStorage.setItem(openKey(student), "text");
 		work.dispatchEvent(new Event("heard"));
 	}
 
@@ -228,7 +237,11 @@ export function lessonsSection(work) {
 		record.click();
 	});
 	on(files, "change", addFiles);
-	void readOutbox();
+	void readOutbox().then(() => {
+		left = localStorage.getItem(openKey(student));
+		for (const r of unsent) if (left === "said" && work.has(r)) awaited.add(r.lesson + " " + r.sequence);
+		draw();
+	});
 
 	return {
 		element, levels, behind, record,
@@ -236,7 +249,9 @@ export function lessonsSection(work) {
 			end.abort();
 			clearInterval(progress);
 			text.silence();
+			const told = recorder && t("recordingStopped");
 			await stop();
+			return told;
 		},
 	};
 }

@@ -3,7 +3,7 @@
 
 import { account, all, request, requestKey, students } from "../api.js";
 import { announce, ask, button, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
-import { draftKey } from "../outbox.js";
+import { draftKey, openKey } from "../outbox.js";
 import { Work } from "../work.js";
 import { feedbackSection, warningsOf } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
@@ -45,6 +45,9 @@ export async function todayView(root) {
 	function row(p, ofToday) {
 		const state = h("span.hint.state", {});
 		const draw = () => {
+			const isOpen = localStorage.getItem(openKey(p.profile_id)) !== null;
+			state.classList.toggle("open", isOpen);
+			if (isOpen) return write(state, t("unsaved"));
 			if (!last) return;
 			const day = last.get(p.profile_id);
 			state.classList.toggle("done", day === today());
@@ -153,7 +156,7 @@ export async function studentView(root, id = "") {
 		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), termReport(profile), records.element));
 	const end = async () => {
 		work.end.abort();
-		await Promise.all([lessons.leave(), feedback.leave(), records.leave()]);
+		return (await Promise.all([lessons.leave(), feedback.leave(), records.leave()]))[0];
 	};
 	const read = async () => {
 		await work.refresh();

@@ -1,0 +1,155 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// A new text is appended to the teacher's own, or replaces it. The offer ends with the text that it
+// is about.
+func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b := newBrowser(t)
+	b.showStudent(url, p.ID)
+	b.waitText("Heard.")
+	b.enter("textarea", "Mine.")
+	b.waitText("Saved.")
+	b.clickButton("Regenerate")
+	b.waitText("There is text already.")
+	b.clickButton("Append")
+	b.until(`() => /^Mine\.\n\n.*heard/is.test(document.querySelector("textarea").value)`, "")
+	b.clickButton("Regenerate")
+	b.clickButton("Replace")
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.enter("textarea", "More.")
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.eval(`document.querySelector("textarea").focus(); ""`)
+	b.waitText("There is text already.") // the text arrives while the teacher types
+	b.do(chromedp.KeyEvent(" and more"))
+	b.until(`() => document.querySelector("textarea").value.endsWith("More. and more")`, "")
+	b.waitText("There is text already.")
+	b.clickButton("Save")
+	b.waitText("Choose first what happens with the other text.")
+	for range c.Records(t.Context(), p.ID) {
+		t.Fatal("a record was saved")
+	}
+	b.clickButton("Cancel")
+	b.clickButton("Save")
+	b.waitText("The record is saved")
+}
+
+// A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
+func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	url := development(t, saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+		return false
+	}))
+	c, p := withStudent(t, url, "anna")
+	b := newBrowser(t)
+	b.showStudent(url, p.ID)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("waiting to become text")
+	b.enter("textarea", "Mine.")
+	b.clickButton("Save")
+	b.waitText("A recording is still becoming text.")
+	b.screenshot("question")
+	b.clickButton("Wait")
+	b.until(`() => !document.querySelector("dialog")`, "")
+	for range c.Records(t.Context(), p.ID) {
+		t.Fatal("a record was saved")
+	}
+	b.clickButton("Save")
+	b.clickButton("Save without it")
+	b.waitText("The record is saved")
+	b.until(`() => document.querySelector("textarea").value === ""`, "")
+	close(held)
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.clickButton("Save")
+	b.until(`() => document.querySelectorAll(".entry").length === 2`, "")
+	b.waitText("Recording starts lesson 1") // of a new session
+}
+
+// A recording of a page whose session was saved elsewhere begins the next session, with what was typed
+// there and not saved.
+func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	saveElsewhere := func() {
+		t.Helper()
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		_, err = c.SaveRecord(t.Context(), p.ID, s.ID, "2026-05-31", "Saved elsewhere.")
+		require.NoError(t, err)
+	}
+	b.showStudent(url, p.ID)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.waitText("Saved.")
+	saveElsewhere()
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.waitText("The record was saved elsewhere. This is the next one.")
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 1
+		&& /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.waitText("Saved.")
+	storedParts(t, c, p.ID, 1)
+
+	saveElsewhere()
+	b.enter("textarea", " And mine.")
+	b.until(`() => document.querySelectorAll(".entry").length === 2`, "")
+	require.Contains(t, b.eval(`document.querySelector("textarea").value`), " And mine.")
+	b.waitText("Saved.")
+	saveElsewhere()
+	b.clickButton("Save")
+	b.until(`() => document.querySelectorAll(".entry").length === 3`, "")
+	require.Empty(t, b.eval(`document.querySelector("textarea").value`))
+}
+
+// A teacher who leaves a student is told that the recording has stopped, sees where something waits,
+// and finds its text on return.
+func TestWorkOnAStudentIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	held := make(chan struct{})
+	url := development(t, saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+		return false
+	}))
+	c, p := withStudent(t, url, "anna")
+	b.showStudent(url, p.ID)
+	b.clickButton("Record")
+	b.waitRecorded(1)
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("Recording has stopped.")
+	b.until(`() => document.querySelector(".state")?.innerText === "Not saved yet"`, "")
+	b.screenshot("left")
+	storedParts(t, c, p.ID, 1)
+	close(held)
+	require.Eventually(t, func() bool {
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		return err == nil && s.Lessons[0].Segments[0].Text != ""
+	}, timeout, 100*time.Millisecond)
+	b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
+	b.until(`() => /^heard/i.test(document.querySelector("textarea")?.value)`, "")
+	b.clickButton("Save")
+	b.waitText("The record is saved")
+	b.eval(`location.hash = "#/"; ""`)
+	b.until(`() => document.querySelector(".state")?.innerText === "Done today"`, "")
+}
