@@ -31,7 +31,7 @@ const (
 		"Please get in touch if you have any questions."
 )
 
-// template validates a message template. The text may occur once, which limits the message.
+// template validates a message template. The text occurs once, which limits the message.
 func (v *validator) template(field, s string) {
 	v.text(field, s, 0, maxTemplateLength)
 	texts := 0
@@ -54,6 +54,9 @@ func (v *validator) template(field, s string) {
 			continue
 		}
 		return
+	}
+	if texts == 0 && strings.TrimSpace(s) != "" {
+		v.fail(field, "lacks {text}, in the place of the feedback")
 	}
 }
 

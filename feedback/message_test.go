@@ -102,6 +102,7 @@ func TestTemplatesAreValidated(t *testing.T) {
 		"Dear {guardian_title},\n你好 {parent}": "unknown placeholder in line 2 at character 4",
 		"{}":                      "line 1 at character 1",
 		"{text} {text}":           "{text} again in line 1 at character 8",
+		"Dear {guardian_title}":   "lacks {text}",
 		"{name":                   "brace that is not closed in line 1 at character 1",
 		"｛Name｝":                  "{guardian_title}, {name}, {date}, {subject}, {grade}, {term}, {text}",
 		strings.Repeat("字", 2001): "has 2001 characters",
@@ -117,5 +118,5 @@ func TestTemplatesAreValidated(t *testing.T) {
 		feedback.Defaults{LessonDurationMinutes: 1, SummaryInstructions: strings.Repeat("字", 2001)})
 	require.ErrorContains(t, err, "summary_instructions has 2001 characters")
 	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher, feedback.Defaults{LessonDurationMinutes: 1,
-		MessageTemplate: strings.Repeat("字", 2000), SummaryInstructions: strings.Repeat("字", 2000)}))
+		MessageTemplate: strings.Repeat("字", 1994) + "{text}", SummaryInstructions: strings.Repeat("字", 2000)}))
 }

@@ -64,7 +64,7 @@ type Defaults struct {
 	Language string
 
 	// MessageTemplate is the message to the guardian around a feedback text, of at most 2000
-	// characters: {text}, which may occur once, {guardian_title}, {name}, {date}, {subject},
+	// characters: {text}, which occurs once, and {guardian_title}, {name}, {date}, {subject},
 	// {grade} and {term} are filled in, and what an empty one would leave over, such as a comma or
 	// a line, is left out. If the template is empty, the message is a letter in the language of
 	// the text, Chinese or English.

@@ -145,9 +145,10 @@ type profileDefaults struct {
 // TransformSchema implements [huma.SchemaTransformer].
 func (profileDefaults) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return wire.Describe(s, map[string]string{
-		"message_template": "The message around a feedback text, for the guardian. It may contain {guardian_title}, " +
-			"{name}, {date}, {subject}, {grade}, {term} and, once, {text}; what an empty one would leave over, such " +
-			"as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.",
+		"message_template": "The message around a feedback text, for the guardian. It contains {text}, once, and " +
+			"may contain {guardian_title}, {name}, {date}, {subject}, {grade} and {term}; what an empty one would " +
+			"leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, " +
+			"Chinese or English.",
 		"summary_instructions": "What generated texts should be like, in tone and form, where the server uses a " +
 			"language model for them.",
 	})

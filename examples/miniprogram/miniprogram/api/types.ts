@@ -460,7 +460,7 @@ export type ProfileDefaults = {
     language?: string;
     lesson_duration_minutes: number;
     /**
-     * The message around a feedback text, for the guardian. It may contain {guardian_title}, {name}, {date}, {subject}, {grade}, {term} and, once, {text}; what an empty one would leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.
+     * The message around a feedback text, for the guardian. It contains {text}, once, and may contain {guardian_title}, {name}, {date}, {subject}, {grade} and {term}; what an empty one would leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.
      */
     message_template?: string;
     subject: string;
