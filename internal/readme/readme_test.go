@@ -149,7 +149,7 @@ func TestCommandsAreRun(t *testing.T) {
 			command, _, _ := strings.Cut(line, "#")
 			command = strings.TrimSpace(command)
 			if command == "cp .env.example .env" {
-				environment, err := server.Environment(nil, filepath.Join(root, ".env.example"))
+				environment, _, err := server.Environment(nil, filepath.Join(root, ".env.example"))
 				require.NoError(t, err)
 				_, err = server.ParseConfig(environment)
 				require.NoError(t, err)

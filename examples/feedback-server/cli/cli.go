@@ -57,11 +57,7 @@ func migrate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := server.Migrate(ctx, config, log); err != nil {
-		return err
-	}
-	log.Info("the database is up to date")
-	return nil
+	return server.Migrate(ctx, config, log)
 }
 
 func version(args []string) error {
@@ -74,10 +70,14 @@ func version(args []string) error {
 }
 
 func configure(parse func(map[string]string) (server.Config, error)) (server.Config, *slog.Logger, error) {
-	environment, err := server.Environment(os.Environ(), ".env")
+	environment, unknown, err := server.Environment(os.Environ(), ".env")
 	if err != nil {
 		return server.Config{}, nil, err
 	}
 	config, err := parse(environment)
-	return config, config.Logger(os.Stderr), err
+	log := config.Logger(os.Stderr)
+	if err == nil && len(unknown) > 0 {
+		log.Warn("variables with these names are not known and have no effect", "names", unknown)
+	}
+	return config, log, err
 }

@@ -28,7 +28,7 @@ func runDemo(ctx context.Context, args []string) error {
 	}
 	o.Audio = append(o.Audio, flags.Args()...)
 	var err error
-	if o.Environment, err = server.Environment(os.Environ(), ".env"); err != nil {
+	if o.Environment, _, err = server.Environment(os.Environ(), ".env"); err != nil {
 		return err
 	}
 	return demo.Run(ctx, o)

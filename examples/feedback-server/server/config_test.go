@@ -169,21 +169,45 @@ func TestEnvironmentOverridesTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), ".env")
 	const content = "# a comment\nHTTP_ADDR=:1\nLOCAL_ASR_URL=\"http://file/\"\nASR_PROVIDER=\n"
 	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-	environment, err := server.Environment([]string{"HTTP_ADDR=:2", "LOG_LEVEL="}, file)
+	environment, unknown, err := server.Environment([]string{"HTTP_ADDR=:2", "LOG_LEVEL="}, file)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"HTTP_ADDR": ":2", "LOCAL_ASR_URL": "http://file/"}, environment)
 
-	_, err = server.Environment(nil, filepath.Join(t.TempDir(), "none"))
+	require.Empty(t, unknown)
+
+	_, _, err = server.Environment(nil, filepath.Join(t.TempDir(), "none"))
 	require.NoError(t, err)
 
-	require.NoError(t, os.WriteFile(file, []byte("SECRET KEY without sense\n"), 0o600))
-	_, err = server.Environment(nil, file)
-	require.ErrorContains(t, err, "NAME=value")
-	require.NotContains(t, err.Error(), "SECRET")
-
-	_, err = server.Environment(nil, t.TempDir())
+	_, _, err = server.Environment(nil, t.TempDir())
 	require.ErrorContains(t, err, "is a directory")
 	require.NotContains(t, err.Error(), "NAME=value")
+}
+
+func TestMistakesInTheFileHaveLines(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), ".env")
+	for text, want := range map[string]string{
+		"SECRET KEY without sense":                            "line 1 is not NAME=value",
+		"# a comment\n\nHTTP_ADDR=:1\nSECRET\nLOG_LEVEL=info": "line 4 is not NAME=value",
+		"A='two\nlines'\nB=\"SECRET\nC=3\n":                   "line 3 has a quote that is not closed",
+		"A=1\nB=\"SECRET\nC=\"3\"\n":                          "line 2 has a quote that is not closed",
+		"A=1\r\nB=2\r\nSECRET-KEY=1\r\n":                      "line 3 is not NAME=value",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, _, err := server.Environment(nil, file)
+		require.EqualError(t, err, file+": "+want)
+	}
+}
+
+// A misspelt name is told, and neither a value nor a name that is somebody else's.
+func TestUnknownVariables(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), ".env")
+	require.NoError(t, os.WriteFile(file, []byte("LOCAL_ASR_URI=x\nHTTP_ADR=\nLOG_LEVEL=info\nc2VjcmV0==\n"), 0o600))
+	_, unknown, err := server.Environment([]string{"AUDIO_RETENTION_DAY=3", "HTTP_PROXY=x", "LOCAL_ASR_URI=y",
+		"LOCAL_ASR_URL=http://localhost", "AWS_REGION=x"}, file)
+	require.NoError(t, err)
+	require.Equal(t, []string{"AUDIO_RETENTION_DAY", "HTTP_ADR", "LOCAL_ASR_URI"}, unknown)
 }
 
 func TestSecretsAreNotSentUnencrypted(t *testing.T) {

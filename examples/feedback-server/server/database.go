@@ -23,6 +23,7 @@ import (
 // database is one database with the stores of all packages.
 type database struct {
 	engine   string  // "postgres" or "sqlite"
+	name     string  // for the log: the file, or the host and the name
 	read     *sql.DB // on PostgreSQL also for writing
 	accounts *authstore.Store
 	lessons  *feedbackstore.Store
@@ -66,6 +67,7 @@ func openSQLite(path string, traces *tracing) (*database, error) {
 	write, read := jobs.DB()
 	return &database{
 		engine:   "sqlite",
+		name:     path,
 		read:     read,
 		accounts: authstore.NewSQLite(write, read),
 		lessons:  feedbackstore.NewSQLite(write, read, outbox(jobs.EnqueueTx)),
@@ -81,6 +83,7 @@ func openPostgres(ctx context.Context, address string, traces *tracing, log *slo
 	if err != nil {
 		return nil, err
 	}
+	d.name = config.ConnConfig.Host + "/" + config.ConnConfig.Database
 	config.ConnConfig.Tracer = multitracer.New(config.ConnConfig.Tracer,
 		postgresTracer{trace: traces.statements("postgresql"), poolerMisused: &d.poolerMisused, log: log})
 	pool, err := pgxpool.NewWithConfig(ctx, config)

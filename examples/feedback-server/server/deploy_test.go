@@ -313,7 +313,7 @@ func requireConfiguration(t *testing.T, environment map[string]string) {
 		})
 		environ = append(environ, name+"="+value)
 	}
-	all, err := server.Environment(environ, filepath.Join(t.TempDir(), ".env"))
+	all, _, err := server.Environment(environ, filepath.Join(t.TempDir(), ".env"))
 	require.NoError(t, err)
 	config, err := server.ParseConfig(all)
 	require.NoError(t, err)

@@ -66,13 +66,14 @@ func TestCountsOfJobsTellTheirAge(t *testing.T) {
 // A server whose tables nobody has made yet says so, and not that the database is away.
 func TestServerWaitsForMigrate(t *testing.T) {
 	t.Parallel()
-	s, log := newUnmigrated(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-	})
+	file := filepath.Join(t.TempDir(), "x.db")
+	s, log := newUnmigrated(t, server.RoleAll, map[string]string{"DATABASE_URL": "sqlite:" + file})
+	require.Len(t, log.grep("no recogniser is configured"), 1)
 	serve(t, s)
 	require.Eventually(t, func() bool { return len(log.grep("waiting for the database")) > 0 }, timeout,
 		10*time.Millisecond)
 	line := log.grep("waiting for the database")[0]
 	require.Contains(t, line["msg"], "run `migrate`")
+	require.Equal(t, file, line["database"])
 	require.NotContains(t, line, "error")
 }

@@ -30,6 +30,7 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 		})
 	}
 	if c.LocalASRURL == "" {
+		log.Warn("recordings wait: " + noRecognizerReason)
 		return noRecognizer{}, nil
 	}
 	r, err := local.New(local.Config{

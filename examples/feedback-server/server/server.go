@@ -237,7 +237,11 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.migrate(ctx), db.Close())
+	if err := errors.Join(db.migrate(ctx), db.Close()); err != nil {
+		return err
+	}
+	log.Info("the database is up to date", "database", db.name)
+	return nil
 }
 
 // Handler returns the handler of all requests, except those to Config.OpsAddr.
@@ -315,9 +319,10 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 		if !warned && ctx.Err() == nil {
 			warned = true
 			if err != nil {
-				s.log.Warn("waiting for the database", "error", err)
+				s.log.Warn("waiting for the database", "database", s.db.name, "error", err)
 			} else {
-				s.log.Warn("waiting for the database, which lacks tables of this version: run `migrate`")
+				s.log.Warn("waiting for the database, which lacks tables of this version: run `migrate`",
+					"database", s.db.name)
 			}
 		}
 		select {
