@@ -18,8 +18,8 @@ type Progress struct {
 	Ahead int
 	// Wait is an estimate of the time until the text is there, from the speed of the last
 	// transcriptions, in whichever process. It is 0 if that is unknown: nothing was transcribed
-	// yet, 1000 recordings are ahead, or the last attempt has failed, so that the next one is
-	// delayed.
+	// yet, 1000 recordings are ahead, transcription is paused, or the last attempt has failed, so
+	// that the next one is delayed.
 	Wait time.Duration
 }
 
@@ -51,6 +51,7 @@ func (s *Service) withProgress(ctx context.Context, segments ...*Segment) error 
 			progress[u.ID] = Progress{Ahead: i, Wait: wait}
 		}
 	}
+	paused := s.cfg.Paused != nil && s.cfg.Paused(ctx)
 	for _, g := range segments {
 		p, ok := progress[g.ID]
 		switch {
@@ -59,7 +60,7 @@ func (s *Service) withProgress(ctx context.Context, segments ...*Segment) error 
 		case !ok:
 			continue // finished since it was read
 		}
-		if g.State == SegmentQueued && g.Error != "" {
+		if g.State == SegmentQueued && (paused || g.Error != "") {
 			p.Wait = 0
 		}
 		g.Progress = &p

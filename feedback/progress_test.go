@@ -95,6 +95,9 @@ func TestEstimateFollowsDurationAndRecentSpeed(t *testing.T) {
 	wait := e.get(seg).Progress.Wait
 	require.Greater(t, wait, 50*time.Minute, "the recogniser has become slower")
 	require.LessOrEqual(t, wait, time.Hour)
+
+	e.Service = e.service(func(c *feedback.Config) { c.Paused = func(context.Context) bool { return true } })
+	require.Equal(t, &feedback.Progress{}, e.get(seg).Progress)
 }
 
 // With very many recordings ahead, neither their number nor the wait is counted to the end.

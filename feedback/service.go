@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -24,6 +25,10 @@ type Config struct {
 	// the last one repeats. See [Service.RetryDelay]. Defaults to 1, 5 and 30 minutes, 2 and 8
 	// hours.
 	RetryDelays []time.Duration
+
+	// Paused reports whether recordings wait because somebody has paused transcription: how long is
+	// then unknown. If nil, that is never so.
+	Paused func(ctx context.Context) bool
 
 	// Defaults apply to teachers who have saved none. Defaults to an art class of 90 minutes, in
 	// English or as [WithChinese] says.

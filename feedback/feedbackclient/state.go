@@ -26,6 +26,8 @@ type Health struct {
 		Waiting int `json:"waiting"`
 		Running int `json:"running"`
 		Failed  int `json:"failed"`
+		// Paused are the queues whose jobs wait until an operator resumes them.
+		Paused []string `json:"paused"`
 		// AgeSeconds is how long ago the jobs were counted.
 		AgeSeconds float64 `json:"age_seconds"`
 	} `json:"queue"`

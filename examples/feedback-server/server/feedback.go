@@ -22,7 +22,7 @@ import (
 // newFeedback returns the service of lessons, recordings and feedback records.
 func newFeedback(
 	c Config, store feedback.Store, audio feedback.AudioStore, recognizer measuredRecognizer,
-	traces *tracing, log *slog.Logger,
+	paused func(context.Context) bool, traces *tracing, log *slog.Logger,
 ) (*feedback.Service, error) {
 	summarizer, err := newSummarizer(c, traces, log)
 	if err != nil {
@@ -33,6 +33,7 @@ func newFeedback(
 		Audio:         audio,
 		Transcriber:   transcriber{recognizer},
 		Summarizer:    traces.summarizer(summarizer),
+		Paused:        paused,
 		MaxAudioBytes: c.AudioMaxBytes,
 		Limits: feedback.Limits{
 			Bytes: c.LimitBytes, Segments: c.LimitSegments, Sessions: c.LimitSessions, Summaries: c.LimitSummaries,

@@ -20,7 +20,7 @@ import (
 // Report is the body of GET /health. Everybody gets the flags; only operators get the details, such
 // as names of hosts, sizes and counts, which are empty for others.
 type Report struct {
-	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data, uploads and recognition work."`
+	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data, uploads, recognition and queues work."`
 	Version  string         `json:"version,omitempty" doc:"For operators."`
 	Database DatabaseReport `json:"database"`
 	Speech   SpeechReport   `json:"speech"`
@@ -60,6 +60,8 @@ type QueueReport struct {
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`
 	Failed  int `json:"failed"`
+
+	Paused []string `json:"paused,omitempty" doc:"Queues whose jobs wait until an operator resumes them."`
 
 	AgeSeconds float64 `json:"age_seconds" doc:"How long ago they were counted: long if the database is slow or away."`
 }
@@ -148,7 +150,7 @@ func (h *health) report(ctx context.Context) Report {
 	}
 	r.StorageAvailable = state.storage
 	r.MiniappAuthConfigured = h.accounts.LoginConfigured()
-	if state.migrated && state.storage && speech.Available && !r.Database.PoolerMisused {
+	if broken(r) == "" {
 		r.Status = "ok"
 	}
 	return r
@@ -228,8 +230,19 @@ func (h *health) queueReport(ctx context.Context) *QueueReport {
 		r.Waiting += q.Waiting + q.Scheduled
 		r.Running += q.Running
 		r.Failed += q.Failed
+		if isPaused(q) {
+			r.Paused = append(r.Paused, q.Queue)
+		}
 	}
 	return &r
+}
+
+func isPaused(q jobqueue.QueueStats) bool { return time.Now().Before(q.PausedUntil) }
+
+// speechPaused reports whether recordings wait for an operator.
+func (h *health) speechPaused(ctx context.Context) bool {
+	stats, _ := h.jobs(ctx)
+	return isPaused(stats.Queue(speechQueue))
 }
 
 // jobs returns the last counts of the queue and when they were counted, the zero time if never. It

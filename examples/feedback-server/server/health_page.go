@@ -13,6 +13,7 @@ var healthHTML string
 
 var healthTemplate = template.Must(template.New("health").Funcs(template.FuncMap{
 	"broken":    broken,
+	"join":      strings.Join,
 	"gigabytes": func(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/1e9) },
 }).Parse(healthHTML))
 
@@ -27,6 +28,9 @@ func broken(r Report) string {
 	}
 	if !r.SpeechAvailable {
 		parts = append(parts, "recognition")
+	}
+	if r.Queue != nil && len(r.Queue.Paused) > 0 {
+		parts = append(parts, "jobs")
 	}
 	return strings.Join(parts, ", ")
 }

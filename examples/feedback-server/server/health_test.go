@@ -38,6 +38,34 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, get(h, "/admin/health").Code)
 }
 
+// A paused queue is not "everything works", and the teacher is promised no time.
+func TestPausedQueueIsTold(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.db")
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"OPERATOR_PASSWORD": operatorPassword,
+	})
+	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer queue.Close()
+	require.NoError(t, jobqueue.NewClient(queue).Pause(t.Context(), "speech", time.Time{}))
+	require.Equal(t, []string{"speech"}, health(t, s.Handler()).Queue.Paused)
+	page := get(s.Handler(), "/admin/health", basic("operator", operatorPassword)).Body.String()
+	require.Contains(t, page, "Does not work: recognition, jobs")
+	require.Contains(t, page, "paused, so that its jobs wait: speech")
+	require.Contains(t, get(s.Handler(), "/metrics").Body.String(), `jobqueue_paused{queue="speech"} 1`)
+}
+
+func TestHealthPageOfAServerWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, server.RoleAll, map[string]string{"OPERATOR_PASSWORD": operatorPassword})
+	w := get(s.Handler(), "/admin/health", basic("operator", operatorPassword))
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), "not configured: set DATABASE_URL")
+	require.Contains(t, w.Body.String(), "</html>")
+}
+
 // When jobs cannot be counted, the last counts get old: they are neither zero nor missing.
 func TestCountsOfJobsTellTheirAge(t *testing.T) {
 	t.Parallel()

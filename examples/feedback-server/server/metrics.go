@@ -109,6 +109,8 @@ var (
 		"Free space below which uploads are refused.", nil, nil)
 	queueAge = prometheus.NewDesc("jobqueue_counts_age_seconds",
 		"Time since the jobs were counted: the other metrics of the queue are as old.", nil, nil)
+	queuePaused = prometheus.NewDesc("jobqueue_paused",
+		"1 while the jobs of the queue wait until an operator resumes it.", []string{"queue"}, nil)
 	queueOldest = prometheus.NewDesc("jobqueue_oldest_seconds",
 		"Time that the oldest waiting job of the database has been due. "+
 			"Every process reports the same.", []string{"queue"}, nil)
@@ -148,6 +150,7 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(queueJobs, float64(q.Scheduled), q.Queue, "scheduled")
 		gauge(queueJobs, float64(q.Running), q.Queue, "running")
 		gauge(queueJobs, float64(q.Failed), q.Queue, "failed")
+		gauge(queuePaused, oneIf(isPaused(q)), q.Queue)
 		gauge(queueOldest, q.Oldest.Seconds(), q.Queue)
 	}
 }

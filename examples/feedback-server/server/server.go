@@ -122,6 +122,8 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		return nil, err
 	}
 	measured := newMeasuredRecognizer(traces.recognizer(recognizer, c.ASRProvider), c.ASRProvider)
+	stopping := new(atomic.Bool)
+	health := &health{config: c, version: o.Version, db: db, recognizer: recognizer, stopping: stopping}
 	var accounts *auth.Service
 	var audio feedback.AudioStore
 	var lessons *feedback.Service
@@ -132,20 +134,16 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		if audio, err = newAudio(c); err != nil {
 			return nil, err
 		}
-		if lessons, err = newFeedback(c, db.lessons, audio, measured, traces, log); err != nil {
+		if lessons, err = newFeedback(c, db.lessons, audio, measured, health.speechPaused, traces, log); err != nil {
 			return nil, err
 		}
+		health.accounts, health.audio = accounts, audio
 	}
 	oauthService, oauthPage, err := newOAuth(c, db, log)
 	if err != nil {
 		return nil, err
 	}
-	stopping := new(atomic.Bool)
 	serving, stop := context.WithCancel(context.Background())
-	health := &health{
-		config: c, version: o.Version, db: db, audio: audio, accounts: accounts, recognizer: recognizer,
-		stopping: stopping,
-	}
 	metrics := newMetrics(health)
 	metrics.registry.MustRegister(measured.collectors()...)
 
@@ -191,9 +189,12 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	}
 	registerOperator := func(mux *http.ServeMux, path string) {
 		mux.Handle("GET /metrics", metrics.handler())
-		if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
+		if o.Role == RoleWorker || c.OperatorPassword == "" {
+			return
+		}
+		mux.Handle("GET /admin/health", operator.require(http.HandlerFunc(health.page)))
+		if db != nil {
 			registerQueue(mux, path, db.client, operator, log)
-			mux.Handle("GET /admin/health", operator.require(http.HandlerFunc(health.page)))
 		}
 	}
 	var ops http.Handler

@@ -47,7 +47,7 @@ const zh = {
     recording_deleted: "录音已到期删除，无法重新识别。", not_audio: "这不是可以识别的音频。", audio_empty: "录音是空的。",
     audio_too_large: "录音超过服务器允许的大小。",
     daily_limit_reached: "已达到服务器的每日限额。", too_many_requests: "请求过多，请稍后再试。",
-    storage_full: "服务器暂时没有空间保存录音。", summary_failed: "摘要服务出错，请稍后再试。",
+    storage_full: "服务器存储空间已满，暂时无法保存新内容。", summary_failed: "摘要服务出错，请稍后再试。",
     transcription_interrupted: "识别被中断，可以重试。", transcription_cancelled: "识别已取消，可以重试。",
     transcription_timeout: "识别时间过长。", recording_missing: "录音已不存在。", audio_unusable: "录音无法使用。",
     recogniser_failed: "识别程序出错。", recogniser_unavailable: "识别程序暂时不可用。", recogniser_lost: "识别中断。",

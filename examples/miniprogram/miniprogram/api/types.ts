@@ -39,7 +39,7 @@ export type AudioSegment = {
      */
     error_code: 'transcription_interrupted' | 'transcription_cancelled' | 'transcription_timeout' | 'recording_missing' | 'audio_unusable' | 'recogniser_failed' | 'recogniser_unavailable' | 'recogniser_lost' | 'recogniser_misconfigured' | 'recogniser_account_refused' | 'language_unknown' | null;
     /**
-     * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown, and after a failed attempt.
+     * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown or recognition paused, and after a failed attempt.
      */
     estimated_wait_seconds: number | null;
     segment_id: string;
@@ -560,6 +560,10 @@ export type QueueReport = {
      */
     age_seconds: number;
     failed: number;
+    /**
+     * Queues whose jobs wait until an operator resumes them.
+     */
+    paused?: Array<string> | null;
     running: number;
     waiting: number;
 };
@@ -647,7 +651,7 @@ export type Report = {
      */
     speech_available: boolean;
     /**
-     * ok if data, uploads and recognition work.
+     * ok if data, uploads, recognition and queues work.
      */
     status: 'ok' | 'degraded';
     /**
@@ -757,7 +761,7 @@ export type SegmentWithSentences = {
      */
     error_code: 'transcription_interrupted' | 'transcription_cancelled' | 'transcription_timeout' | 'recording_missing' | 'audio_unusable' | 'recogniser_failed' | 'recogniser_unavailable' | 'recogniser_lost' | 'recogniser_misconfigured' | 'recogniser_account_refused' | 'language_unknown' | null;
     /**
-     * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown, and after a failed attempt.
+     * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown or recognition paused, and after a failed attempt.
      */
     estimated_wait_seconds: number | null;
     segment_id: string;

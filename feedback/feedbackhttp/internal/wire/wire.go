@@ -182,7 +182,8 @@ func (AudioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +
 			"null unless the segment is queued or transcribing, and in answers to changes.",
 		"estimated_wait_seconds": "About how long it takes until the text is there, from the recogniser's recent " +
-			"speed. null where ahead is, while the speed is unknown, and after a failed attempt.",
+			"speed. null where ahead is, while the speed is unknown or recognition paused, and after a failed " +
+			"attempt.",
 	})
 }
 
