@@ -74,6 +74,12 @@ type Error struct {
 type FieldError struct {
 	Field   string // in snake_case, as in "start_time"
 	Message string
+
+	// Code is a stable word for what people often get wrong: too_long, too_many, not_after_start,
+	// unknown_placeholder, brace_not_closed, text_missing or text_repeated. Otherwise it is empty.
+	Code  string
+	Limit int // with too_long and too_many
+	Line  int // of a text or a list, from 1; 0 if it is the whole field
 }
 
 // Error returns the message (or the kind, if there is none), the fields and the cause.

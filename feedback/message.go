@@ -42,21 +42,24 @@ func (v *validator) template(field, s string) {
 		if name == "text" {
 			texts++
 		}
+		code, what, rule := "", "", ""
 		switch {
 		case at[4] == at[5]:
-			v.fail(field, "has a brace that is not closed in line %d at character %d", line, character)
+			code, what = "brace_not_closed", "a brace that is not closed"
 		case !slices.Contains(placeholders, name):
-			v.fail(field, "has an unknown placeholder in line %d at character %d; there are {%s}", line, character,
-				strings.Join(placeholders, "}, {"))
+			code, what = "unknown_placeholder", "an unknown placeholder"
+			rule = "; there are {" + strings.Join(placeholders, "}, {") + "}"
 		case texts > 1:
-			v.fail(field, "has {text} again in line %d at character %d; once is allowed", line, character)
+			code, what, rule = "text_repeated", "{text} again", "; once is allowed"
 		default:
 			continue
 		}
+		e := v.fail(field, "has %s in line %d at character %d%s", what, line, character, rule)
+		e.Code, e.Line = code, line
 		return
 	}
 	if texts == 0 && strings.TrimSpace(s) != "" {
-		v.fail(field, "lacks {text}, in the place of the feedback")
+		v.fail(field, "lacks {text}, in the place of the feedback").Code = "text_missing"
 	}
 }
 

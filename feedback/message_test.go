@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -113,6 +114,8 @@ func TestTemplatesAreValidated(t *testing.T) {
 		require.ErrorIs(t, err, feedback.ErrInvalid)
 		require.ErrorContains(t, err, "message_template ")
 		require.ErrorContains(t, err, want)
+		invalid, _ := errors.AsType[*feedback.Error](err)
+		require.Equal(t, template == "\x00", invalid.Fields[0].Code == "", template)
 	}
 	err := e.SaveDefaults(t.Context(), e.teacher,
 		feedback.Defaults{LessonDurationMinutes: 1, SummaryInstructions: strings.Repeat("字", 2001)})

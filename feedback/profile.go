@@ -173,7 +173,7 @@ func (s *Service) profile(ctx context.Context, teacher uuid.UUID, in ProfileInpu
 	if in.EndTime != nil {
 		p.EndTime = v.timeOfDay("end_time", *in.EndTime)
 		if p.StartTime != "" && p.EndTime != "" && p.EndTime <= p.StartTime {
-			v.fail("end_time", "must be after start_time (%s)", p.StartTime)
+			v.fail("end_time", "must be after start_time (%s)", p.StartTime).Code = "not_after_start"
 		}
 	} else {
 		p.EndTime = addMinutes(p.StartTime, d.LessonDurationMinutes)

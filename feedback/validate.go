@@ -18,8 +18,14 @@ const (
 // validator collects all invalid fields, so that a client can correct them at once.
 type validator struct{ fields []FieldError }
 
-func (v *validator) fail(field, format string, args ...any) {
-	v.fields = append(v.fields, FieldError{field, fmt.Sprintf(format, args...)})
+func (v *validator) fail(field, format string, args ...any) *FieldError {
+	v.fields = append(v.fields, FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+	return &v.fields[len(v.fields)-1]
+}
+
+func (v *validator) tooLong(field string, limit int, format string, args ...any) {
+	e := v.fail(field, format, args...)
+	e.Code, e.Limit = "too_long", limit
 }
 
 func (v *validator) err() error {
@@ -54,7 +60,7 @@ func isVisible(r rune) bool {
 // line validates a short text of one line.
 func (v *validator) line(field, s string) string {
 	if n := utf8.RuneCountInString(s); n > maxStringLength {
-		v.fail(field, "has %d characters; at most %d are allowed", n, maxStringLength)
+		v.tooLong(field, maxStringLength, "has %d characters; at most %d are allowed", n, maxStringLength)
 	}
 	v.characters(field, s, "")
 	if i := strings.IndexFunc(s, breaksLine); i >= 0 {
@@ -72,7 +78,10 @@ func breaksLine(r rune) bool {
 
 // text validates a long text of any number of lines.
 func (v *validator) text(field, s string, minLength, maxLength int) {
-	if n := utf8.RuneCountInString(s); n < minLength || n > maxLength {
+	switch n := utf8.RuneCountInString(s); {
+	case n > maxLength:
+		v.tooLong(field, maxLength, "has %d characters; %d to %d are allowed", n, minLength, maxLength)
+	case n < minLength:
 		v.fail(field, "has %d characters; %d to %d are allowed", n, minLength, maxLength)
 	}
 	v.characters(field, s, "\n\r\t")

@@ -27,7 +27,12 @@ func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []stri
 	v.between("words", len(words), 0, MaxWords)
 	saved := []string{}
 	for i, word := range words {
-		if word = v.name(fmt.Sprintf("words[%d]", i), word); !slices.Contains(saved, word) {
+		valid := len(v.fields)
+		word = v.name(fmt.Sprintf("words[%d]", i), word)
+		for ; valid < len(v.fields); valid++ {
+			v.fields[valid].Line = i + 1
+		}
+		if !slices.Contains(saved, word) {
 			saved = append(saved, word)
 		}
 	}

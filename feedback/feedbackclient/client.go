@@ -85,6 +85,9 @@ type Problem struct {
 type FieldError struct {
 	Location string `json:"location"` // such as "body.name"
 	Message  string `json:"message"`
+	Code     string `json:"code"`  // for a program: a stable word, such as "too_long", or ""
+	Limit    int    `json:"limit"` // with too_long and too_many
+	Line     int    `json:"line"`  // of a text, or item of a list, from 1; 0 for the whole field
 }
 
 // Error returns the status, the code, the detail and the invalid fields.

@@ -58,7 +58,8 @@ func problem(in string, err error) error {
 		message := cmp.Or(e.Message, "some fields are invalid")
 		p := httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", message)
 		for _, f := range e.Fields {
-			p.WithField(in+"."+f.Field, f.Message)
+			p.Errors = append(p.Errors, httpapi.FieldError{Location: in + "." + f.Field, Message: f.Message,
+				Code: f.Code, Limit: f.Limit, Line: f.Line})
 		}
 		return p
 	case errors.Is(err, feedback.ErrAudioEmpty):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/danielgtaylor/huma/v2/validation"
 )
 
 // Options are the APIOptions of package feedbackhttp, which describes them.
@@ -70,11 +71,23 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 			}
 			if d != nil { // without d.Value, which is what the client sent
 				p.WithField(cut(d.Location), cut(d.Message))
+				p.Errors[len(p.Errors)-1].classify()
 			}
 		}
 		return p.forRequest(ctx.Context()), nil
 	}
 	return v, nil
+}
+
+// classify sets the code of those of Huma's messages that people meet.
+func (e *FieldError) classify() {
+	for format, code := range map[string]string{
+		validation.MsgExpectedMaxLength: "too_long", validation.MsgExpectedMaxItems: "too_many",
+	} {
+		if n, _ := fmt.Sscanf(e.Message, format, &e.Limit); n == 1 {
+			e.Code = code
+		}
+	}
 }
 
 const (

@@ -32,6 +32,10 @@ type Problem struct {
 type FieldError struct {
 	Location string `json:"location" example:"body.name" doc:"Where the field is."`
 	Message  string `json:"message" example:"expected length >= 1" doc:"What is wrong with it."`
+
+	Code  string `json:"code,omitempty" example:"too_long" doc:"What is wrong, for a program: a stable word, if any."`
+	Limit int    `json:"limit,omitempty" doc:"The greatest length or number, with too_long and too_many."`
+	Line  int    `json:"line,omitempty" doc:"Which line of a text, or item of a list, from 1."`
 }
 
 // Error returns a problem with a status, a stable code and a sentence for people, which may be

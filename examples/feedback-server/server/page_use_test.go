@@ -175,8 +175,17 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	fill("message_template", "Dear {guardian},")
 	submit("message_template")
 	b.waitText("Please check: Message to the guardian.")
-	b.until(`() => /unknown placeholder in line 1 at character 6/
-		.test(document.querySelector("textarea + .error")?.innerText)`, "")
+	said := func(text string) {
+		t.Helper()
+		b.until(fmt.Sprintf(`() => document.querySelector("textarea + .error")?.innerText === %q`, text), "")
+	}
+	said("Line 1: In braces, only the names below are known.")
+	fill("message_template", "Dear {guardian_title}, all is well.")
+	submit("message_template")
+	said("{text} is missing: the message would be without the feedback.")
+	fill("message_template", strings.Repeat("{text", 401))
+	submit("message_template")
+	said("At most 2000 characters are allowed.")
 	fill("message_template", "{name}: {text}")
 	fill("summary_instructions", "Be brief.")
 	b.eval(`location.hash = "#/"; ""`) // what is not saved stays here
@@ -195,6 +204,10 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	require.NotContains(t, b.eval(`document.body.innerText`), "Not saved yet")
 	require.Equal(t, feedbackclient.Defaults{Grade: "Grade 9", Subject: "Music", LessonDurationMinutes: 45,
 		MessageTemplate: "{name}: {text}", SummaryInstructions: "Be brief."}, defaults)
+	fill("words", "雨桐\n"+strings.Repeat("字", 101))
+	submit("words")
+	b.until(`() => document.querySelector("[name=words] + .error")?.innerText
+		=== "Line 2: At most 100 characters are allowed."`, "")
 	fill("words", "雨桐")
 	submit("words")
 	require.Eventually(t, func() bool {
@@ -229,6 +242,7 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	fill("end_time", "08:00")
 	b.clickButton("Save")
 	b.waitText("Please check: Lesson ends.")
+	b.waitText("The lesson must end after it starts.")
 	id := strings.TrimPrefix(b.eval(`location.hash`), "#/edit/")
 	_, err = c.ReplaceProfile(t.Context(), id, feedbackclient.ProfileInput{Name: "Lena", GuardianTitle: "Ms Li"})
 	require.NoError(t, err)

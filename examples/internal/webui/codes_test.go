@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,16 @@ func TestEveryCodeHasWordsInBothLanguages(t *testing.T) {
 	for _, code := range append(documentedCodes(t, "warning_code"), documentedCodes(t, "warning_codes")...) {
 		wanted["warning_"+code] = true
 	}
+	codes := 0
+	for _, source := range []string{"validate", "profile", "message"} {
+		text, err := os.ReadFile("../../../feedback/" + source + ".go")
+		require.NoError(t, err)
+		for _, found := range fieldCode.FindAllStringSubmatch(string(text), -1) {
+			wanted["error_"+found[1]] = true
+			codes++
+		}
+	}
+	require.Equal(t, 6, codes, "the search finds the codes of fields")
 	for _, texts := range files(t, ".json") {
 		var have map[string]string
 		require.NoError(t, json.Unmarshal([]byte(texts), &have))
@@ -44,6 +55,9 @@ func TestEveryCodeHasWordsInBothLanguages(t *testing.T) {
 		}
 	}
 }
+
+// fieldCode matches the assignment of a code to a field that is not valid.
+var fieldCode = regexp.MustCompile(`\b[cC]ode.* = "(\w+)"`)
 
 // documentedCodes returns the values of a field of the interface's document.
 func documentedCodes(t *testing.T, field string) []string {

@@ -86,7 +86,7 @@ interface ProblemBody {
 	detail?: string;
 	title?: string;
 	retry_after_seconds?: number;
-	errors?: { location: string; message: string }[];
+	errors?: { location: string; message: string; code?: string; limit?: number; line?: number }[];
 }
 
 interface RequestOptions {

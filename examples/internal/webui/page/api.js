@@ -8,7 +8,7 @@ export class Problem extends Error {
 	constructor(status, body, retryAfter = 0) {
 		super(body.detail || body.title || "HTTP " + status);
 		/** What is wrong with fields, by name. */
-		this.fields = Object.fromEntries((body.errors ?? []).map((e) => [e.location.replace(/^\w+\.|\W.*/g, ""), e.message]));
+		this.fields = Object.fromEntries((body.errors ?? []).map((e) => [e.location.replace(/^\w+\.|\W.*/g, ""), e]));
 		this.status = status;
 		/** Whether the same request may succeed later. */
 		this.temporary = [0, 401, 408, 425, 429].includes(status) || status >= 500;

@@ -110,8 +110,10 @@ export function form(action, { draft, ...props }, ...children) {
 			keep();
 			return told;
 		}, (error) => {
-			for (const [name, message] of Object.entries(error.fields ?? {})) {
-				/** @type {any} */ (f.elements.namedItem(name))?.after(h("span.error", {}, message));
+			for (const [name, { code, limit, line, message }] of Object.entries(error.fields ?? {})) {
+				const key = /** @type {Key} */ ("error_" + code);
+				const what = key in texts ? t(key, { limit }) : message;
+				/** @type {any} */ (f.elements.namedItem(name))?.after(h("span.error", {}, line ? t("atLine", { line, what }) : what));
 			}
 			throw error;
 		}));

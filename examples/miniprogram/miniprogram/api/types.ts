@@ -219,6 +219,18 @@ export type FeedbackSession = {
 
 export type FieldError = {
     /**
+     * What is wrong, for a program: a stable word, if any.
+     */
+    code?: string;
+    /**
+     * The greatest length or number, with too_long and too_many.
+     */
+    limit?: number;
+    /**
+     * Which line of a text, or item of a list, from 1.
+     */
+    line?: number;
+    /**
      * Where the field is.
      */
     location: string;
