@@ -42,6 +42,7 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 		t.Fatal("a record was saved")
 	}
 	b.clickButton("Cancel")
+	b.until(`() => !document.body.innerText.includes("Choose first")`, "")
 	b.clickButton("Save")
 	b.waitText("The record is saved")
 }

@@ -128,7 +128,7 @@ export function feedbackSection(work, saved) {
 		const choose = (mine) => {
 			forgetDraft();
 			work.etag = etag;
-			choice.hidden = true;
+			chose();
 			if (mine) edited();
 			else show(body.feedback_text, body.feedback_date);
 			editor.focus();
@@ -143,6 +143,11 @@ export function feedbackSection(work, saved) {
 			h("div.row", {}, ...buttons));
 		choice.hidden = false;
 		announce(question);
+	}
+
+	function chose() {
+		choice.hidden = true;
+		quiet(save); // may have asked to choose
 	}
 
 	/** @param {boolean} byItself because what was said has become text */
@@ -160,7 +165,7 @@ export function feedbackSection(work, saved) {
 		if (untouched) return use(body.text, byItself);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
-			button(t("cancel"), () => { choice.hidden = true; }));
+			button(t("cancel"), chose));
 		if (!byItself && document.activeElement === generate) choice.querySelector("button")?.focus(); // not while typing
 	}
 
@@ -177,7 +182,7 @@ export function feedbackSection(work, saved) {
 
 	/** @param {string} text */
 	function use(text, byItself = false) {
-		choice.hidden = true;
+		chose();
 		editor.value = text;
 		edited();
 		if (!byItself) editor.focus();
