@@ -92,8 +92,10 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, []string{"Theirs.", "Theirs.", "Mine.", "Mine.", "", "Heard in ." + recognised}, result.Conflict)
 	en, zh := "Heard in en."+recognised, "Heard in zh."+recognised
 	require.Equal(t, []string{"Heard in ." + recognised, "Heard in ." + recognised, en, zh, zh}, result.Again)
-	require.Equal(t, []string{"录音已到期删除，无法重新识别。", "这段时间没有反馈记录。", invalid}, result.Toasts,
-		"in the teacher's words")
+	require.Equal(t, []string{
+		"还有录音正在转成文字，现在保存会漏掉它。请稍候。",
+		"录音已到期删除，无法重新识别。", "这段时间没有反馈记录。", invalid,
+	}, result.Toasts, "in the teacher's words")
 
 	require.Contains(t, result.Along, "She mixed her own greens.")
 	require.Contains(t, result.Along, zh)

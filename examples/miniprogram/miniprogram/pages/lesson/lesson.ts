@@ -207,6 +207,7 @@ Page({
   },
 
   edit(event: WechatMiniprogram.TouchEvent) {
+    this.awaited ||= this.made !== ""; // what is corrected belongs into the text that was made of it
     void wx.navigateTo({ url: "/pages/edit/edit?segment=" + event.currentTarget.dataset["id"] });
   },
 
@@ -252,6 +253,8 @@ Page({
       if ((await outbox.recordings()).some((r) => !r.refused && r.student === this.data.student)) {
         throw new Error(texts.onPhone);
       }
+      await this.refresh();
+      if (isBusy(this.data.lessons)) throw new Error(texts.notTextYet);
       if (!(await this.draft.save(true))) throw new Error(this.data.state);
       const session = await this.ensure();
       const { student, date, text } = this.data;
