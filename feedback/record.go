@@ -58,7 +58,7 @@ func (e RecordEdit) validate() error {
 // RecordFilter selects records. All conditions must hold; a zero field is no condition.
 type RecordFilter struct {
 	ProfileID    uuid.NullUUID // of one student
-	Query        string        // is part of the content, ignoring case and width; at most 100 characters
+	Query        string        // its words are parts of the content, ignoring case and width; at most 100 characters
 	From, To     string        // the first and the last day, YYYY-MM-DD
 	AcademicYear int           // equals exactly; 1900 to 2200
 	Term         string        // equals exactly

@@ -41,7 +41,7 @@ type RecordEdit struct {
 // RecordFilter selects records. All conditions must hold; a zero field is no condition.
 type RecordFilter struct {
 	ProfileID    string
-	Query        string // part of the content, ignoring case and width
+	Query        string // words or parts of them, all in the content, ignoring case and width
 	From, To     string // the first and the last day, YYYY-MM-DD
 	AcademicYear int
 	Term         string

@@ -80,7 +80,7 @@ func (s *server) registerRecords(api huma.API) {
 	}), func(ctx context.Context, in *struct {
 		wire.Page
 		ProfileID    wire.OptionalID `query:"profile_id" doc:"Only of this student."`
-		Query        string          `query:"query" maxLength:"100" doc:"Part of the content, in any case and width."`
+		Query        string          `query:"query" maxLength:"100" doc:"Words, or parts of them, in the content."`
 		From         string          `query:"from" doc:"The first day, such as 2026-05-31."`
 		To           string          `query:"to" doc:"The last day, such as 2026-05-31."`
 		AcademicYear int             `query:"academic_year" minimum:"1900" maximum:"2200" doc:"Only of this year."`

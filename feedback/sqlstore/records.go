@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,7 +134,7 @@ func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Rec
 func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (_ []feedback.Record, more bool, err error) {
-	if f.Query != "" {
+	if strings.TrimSpace(f.Query) != "" {
 		items, more, err := s.search(ctx, teacher, f, after, limit)
 		return items, more, wrap("search records", err)
 	}

@@ -63,6 +63,8 @@ func recordsAreEdited(t *testing.T, f *fixture) {
 		found  bool
 	}{
 		"its new text, in another case and width": {feedback.RecordFilter{Query: "won THE 5,000"}, true},
+		"words apart":        {feedback.RecordFilter{Query: "5,000 won"}, true},
+		"a word too many":    {feedback.RecordFilter{Query: "won pencil"}, false},
 		"its old text":       {feedback.RecordFilter{Query: r.Content}, false},
 		"a mark of patterns": {feedback.RecordFilter{Query: "%"}, false},
 		"from its day":       {feedback.RecordFilter{From: "2026-06-01", To: "2026-06-01"}, true},

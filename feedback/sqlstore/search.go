@@ -56,23 +56,38 @@ func amongNewest(a *args, teacher uuid.UUID, f feedback.RecordFilter, after *fee
 		select record_id, feedback_date, created_at, content_folded
 		from feedback_records where ` + recordsWhere(a, teacher, f) + recordsAfter(a, after) +
 		newestFirst + ` limit ` + a.add(newest) + `) n
-		where ` + contains(a, "content_folded", f.Query)
+		where ` + containsAll(a, f.Query)
 }
 
-// byPairs finds the records that have every pair of characters of the query, which few have without
-// having the query.
+// containsAll returns the condition that the content of a record contains all words of a query.
+func containsAll(a *args, query string) string {
+	var conditions []string
+	for _, word := range strings.Fields(foldText(query)) {
+		conditions = append(conditions, contains(a, "content_folded", word))
+	}
+	return strings.Join(conditions, " and ")
+}
+
+// byPairs finds the records that have every pair of characters of each word of the query, which few
+// have without having the words.
 func (s *Store) byPairs(a *args, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey) string {
-	folded := foldText(f.Query)
-	single := utf8.RuneCountInString(folded) == 1
-	query := `select record_id from feedback_records where feedback_pairs(teacher_id, content_folded, true)
-		@> feedback_pairs(` + a.add(teacher) + `, ` + a.add(folded) + `, ` + a.add(single) + `) and `
+	query := `select record_id from feedback_records where `
+	hashes := ""
+	for _, word := range strings.Fields(foldText(f.Query)) {
+		single := utf8.RuneCountInString(word) == 1
+		if s.db.Engine == db.SQLite {
+			hashes += hashPairs(teacher, word, single)
+			continue
+		}
+		query += `feedback_pairs(teacher_id, content_folded, true)
+			@> feedback_pairs(` + a.add(teacher) + `, ` + a.add(word) + `, ` + a.add(single) + `) and `
+	}
 	if s.db.Engine == db.SQLite {
 		query = `select record_id from feedback_record_pairs cross join feedback_records
 			on number = feedback_record_pairs.rowid
-			where feedback_record_pairs match ` + a.add(hashPairs(teacher, folded, single)) + ` and `
+			where feedback_record_pairs match ` + a.add(hashes) + ` and `
 	}
-	return query + recordsWhere(a, teacher, f) + recordsAfter(a, after) + ` and ` +
-		contains(a, "content_folded", f.Query)
+	return query + recordsWhere(a, teacher, f) + recordsAfter(a, after) + ` and ` + containsAll(a, f.Query)
 }
 
 // hashPairs returns the pairs of the characters of a text, and the characters if singles, each as

@@ -3190,7 +3190,7 @@ export type ListRecordsData = {
          */
         profile_id?: string;
         /**
-         * Part of the content, in any case and width.
+         * Words, or parts of them, in the content.
          */
         query?: string;
         /**

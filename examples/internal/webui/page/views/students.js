@@ -15,11 +15,14 @@ const collator = new Intl.Collator("zh-u-co-pinyin");
 const letters = "ABCDEFGHJKLMNOPQRSTWXYZ";
 const firsts = [..."阿八嚓哒妸发旮哈讥咔垃痳拏噢妑七呥扨它穵夕丫帀"];
 
+/** Surnames that are read otherwise than the character mostly is. @type {Fields} */
+const surnames = { 曾: "Z", 单: "S", 解: "X", 仇: "Q", 查: "Z", 区: "O", 翟: "Z", 乐: "Y" };
+
 /** The letter under which a name is listed, of a Chinese one that of its pinyin. @param {string} name */
 export function letterOf(name) {
 	const [first = ""] = name.normalize("NFKD").toUpperCase();
 	if (!/\p{Script=Han}/u.test(first)) return /[A-Z]/.test(first) ? first : "#";
-	return letters[Math.max(firsts.filter((f) => collator.compare(f, first) <= 0).length - 1, 0)] ?? "#";
+	return surnames[first] ?? letters[Math.max(firsts.filter((f) => collator.compare(f, first) <= 0).length - 1, 0)] ?? "#";
 }
 
 const shownAtOnce = 8; // students of today
