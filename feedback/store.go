@@ -137,8 +137,8 @@ type Store interface {
 	// [TaskTranscribe], in one transaction. If next is set, the sequence is one more than the
 	// lesson's greatest. If the same audio (by SHA-256) is there under the same sequence, or with
 	// next anywhere in the lesson, it returns that segment and created false; if other audio is
-	// there under the sequence, it fails with [ErrSequenceTaken]. A completed session takes no other
-	// audio: [ErrSessionCompleted].
+	// there under the sequence, it fails with [ErrSequenceTaken]. A completed session takes no
+	// other audio: [ErrSessionCompleted].
 	InsertSegment(ctx context.Context, s Segment, next bool) (_ Segment, created bool, err error)
 	// Segments returns up to limit segments of a lesson by sequence, after a sequence (negative:
 	// from the first), and whether there are more. It returns fewer, but at least one, if they have

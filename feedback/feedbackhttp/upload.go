@@ -97,7 +97,8 @@ func (s *server) registerUpload(api huma.API) {
 			"The answer is sent as soon as the recording and its " +
 			"transcription task are durable. The same recording again (same sequence, or no sequence) is answered " +
 			"with the existing segment: 200. Another recording for a completed session is refused (409, " +
-			"session_completed), as it would be in no record: open the next session for it. The segments and bytes of a day are limited (429); 507 means that the " +
+			"session_completed), as it would be in no record: open the next session for it. " +
+			"The segments and bytes of a day are limited (429); 507 means that the " +
 			"server has no space. Both are answered before the recording is read. An upload of which " +
 			"less than 60 KiB arrive in a minute ends with 408.",
 		DefaultStatus: http.StatusAccepted,

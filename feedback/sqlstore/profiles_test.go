@@ -153,7 +153,8 @@ func profileDeletionRaces(t *testing.T, f *fixture) {
 			}
 			return err
 		}) {
-			if i > 0 && err != nil && !errors.Is(err, feedback.ErrInvalid) && !errors.Is(err, feedback.ErrSessionCompleted) {
+			isRule := errors.Is(err, feedback.ErrInvalid) || errors.Is(err, feedback.ErrSessionCompleted)
+			if i > 0 && err != nil && !isRule {
 				require.ErrorIs(t, err, feedback.ErrNotFound, "call %d", i)
 			}
 			if i == 0 {

@@ -94,8 +94,8 @@ func sessionsCompleted(t *testing.T, f *fixture) {
 	require.Empty(t, got.FeedbackText)
 	require.Empty(t, got.GeneratedText)
 
-	// The record has no place for another recording. One that is there may be sent again, and the end of
-	// a lesson still arrives.
+	// The record has no place for another recording. One that is there may be sent again, and the
+	// end of a lesson still arrives.
 	_, _, err = f.Store.InsertSegment(t.Context(), f.newSegment(l, 1, "late"), false)
 	require.ErrorIs(t, err, feedback.ErrSessionCompleted)
 	_, created, err := f.Store.InsertSegment(t.Context(), f.newSegment(l, 0, early.SHA256), false)

@@ -83,8 +83,8 @@ func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	b.waitText("Recording starts lesson 1") // of a new session
 }
 
-// A recording of a page whose session was saved elsewhere begins the next session, with what was typed
-// there and not saved.
+// A recording of a page whose session was saved elsewhere begins the next session, with what was
+// typed there and not saved.
 func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -120,8 +120,8 @@ func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
 	require.Empty(t, b.eval(`document.querySelector("textarea").value`))
 }
 
-// A teacher who leaves a student is told that the recording has stopped, sees where something waits,
-// and finds its text on return.
+// A teacher who leaves a student is told that the recording has stopped, sees where something
+// waits, and finds its text on return.
 func TestWorkOnAStudentIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)

@@ -200,7 +200,10 @@ func requireFits(t *testing.T, b tab, axe, view string) {
 		name := fmt.Sprintf("%s %d %s", view, s.width, s.scheme)
 		b.screenshot(name)
 		require.Empty(t, violations(b, axe), name)
-		require.Equal(t, "true", b.eval(`String(document.documentElement.scrollWidth <= innerWidth)`), name)
+		for _, size := range []string{"200%", ""} { // of text
+			b.eval(`document.documentElement.style.fontSize = "` + size + `"; ""`)
+			require.Equal(t, "true", b.eval(`String(document.documentElement.scrollWidth <= innerWidth)`), name+size)
+		}
 		require.Equal(t, "1", b.eval(`(() => {
 			const range = document.createRange();
 			range.selectNodeContents(document.querySelector("h1").firstChild);

@@ -133,6 +133,8 @@ interface Recording {
 	refused: any;
 	/** Of a file, or "". */
 	name: string;
+	/** The name, for the teacher. */
+	student?: string;
 	/** Its place at the server, if that is known. */
 	to?: { lesson: string, sequence: number };
 }

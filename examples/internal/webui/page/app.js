@@ -98,7 +98,7 @@ function drawBanner() {
 
 /** What to do with a recording, whose student may have been deleted. @param {Recording} r */
 function refusedRow(r) {
-	const of = nameOf(r);
+	const of = [r.student, nameOf(r)].filter(Boolean).join(" · ");
 	return h("div.row", {}, h("p", {}, of + " – " + explain(r.refused)), h("span.row", {},
 		button(t("download"), async () => save(await audio(r), r.name || "recording." + r.type.split("/")[1]), { of }),
 		button(t("discard"), () => remove(r), { class: "danger", of })));

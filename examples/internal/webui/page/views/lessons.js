@@ -95,8 +95,9 @@ export function lessonsSection(work) {
 		const sent = open?.segments.map((s) => s.sequence) ?? [];
 		const sequence = Math.max(last.get(open?.lesson_id ?? lesson) ?? -1, ...sent) + 1;
 		const { teacher } = account;
-		const created = await create(
-			{ lesson, sequence, to, type, name, teacher, duration: 0, complete: !!data, refused: null }, data);
+		const created = await create({
+			lesson, sequence, to, type, name, student: work.profile.name, teacher, duration: 0, complete: !!data, refused: null,
+		}, data);
 		last.set(open?.lesson_id ?? lesson, created.sequence);
 		awaited.add(lesson + " " + created.sequence);
 		localStorage.setItem(openKey(student), "said");
