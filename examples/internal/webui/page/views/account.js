@@ -122,9 +122,11 @@ export async function settingsView(root) {
 	/** @param {string} text */
 	const saveWords = async (text) => {
 		const typed = text.split(/\s*\n\s*/).filter(Boolean);
-		const now = (await get("words")).words.filter((/** @type {string} */ w) => typed.includes(w) || !shown.includes(w));
-		const added = typed.filter((w) => !shown.includes(w) && !now.includes(w));
-		await request("PUT", "words", { body: { words: [...now, ...added] } });
+		/** @type {string[]} */
+		const now = (await get("words")).words;
+		const kept = typed.filter((w) => now.includes(w) || !shown.includes(w)); // first, as a problem tells the line
+		const others = now.filter((w) => !typed.includes(w) && !shown.includes(w));
+		await request("PUT", "words", { body: { words: [...kept, ...others] } });
 		shown = typed;
 	};
 	root.append(h("h1", {}, t("settings")), h("div.columns", {}, h("div", {},
