@@ -98,7 +98,7 @@ export function form(action, { draft, ...props }, ...children) {
 		unsaved.remove();
 	}
 	const kept = Object.entries(JSON.parse(draft && localStorage.getItem(draft) || "{}"));
-	for (const [name, v] of kept) /** @type {any} */ (f.elements.namedItem(name)).value = v;
+	for (const [name, v] of kept) Object.assign(f.elements.namedItem(name) ?? {}, { value: v }); // a field may be gone
 	if (kept.length > 0) f.append(unsaved);
 	f.addEventListener("input", keep);
 	f.addEventListener("submit", (event) => {
