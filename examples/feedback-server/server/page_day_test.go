@@ -16,7 +16,7 @@ import (
 func clock(at time.Time) string {
 	return fmt.Sprintf(`window.ahead = %d;
 		window.Date = class Dated extends Date {
-			static now() { return super.now() + ahead; }
+			static now() { return super.now() + window.ahead; }
 			constructor(...at) { super(...(at.length > 0 ? at : [Dated.now()])); }
 		};`, time.Until(at).Milliseconds())
 }

@@ -86,13 +86,13 @@ func noteTakesThreeTaps(t *testing.T, b tab) {
 	b.until(`() => document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("No recent record")
 		|| document.querySelector(".times li:nth-child(2) .state").innerText.startsWith("Last:")`, "")
 	// The page may stay open: an hour later the lesson is over, a day later nothing is done.
-	b.eval(`ahead += 36e5; ""`)
+	b.eval(`window.ahead += 36e5; ""`)
 	b.until(`(name) => document.querySelector(".times li.now strong")?.innerText === name`, students[29].Name)
-	b.eval(`ahead += 23 * 36e5; ""`)
+	b.eval(`window.ahead += 23 * 36e5; ""`)
 	b.until(`(name) => document.querySelector(".times li.now strong")?.innerText === name
 		&& !document.querySelector(".state.done")`, students[25].Name)
 	require.Equal(t, at.AddDate(0, 0, 1).Format("Mon, Jan 2"), b.eval(`document.querySelector("h1 .hint").innerText`))
-	b.eval(`ahead -= 24 * 36e5; ""`)
+	b.eval(`window.ahead -= 24 * 36e5; ""`)
 	b.until(`() => Boolean(document.querySelector(".state.done"))`, "")
 	taps = 0
 	tap(`nav a[href="#/records"]`)

@@ -341,10 +341,10 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	entries(3)
 
 	// Of several searches only the last is waited for, and none replaces what is being edited.
-	b.eval(`asked = 0; fetched = fetch; window.fetch = async (path, ...more) => {
+	b.eval(`window.asked = 0; window.fetched = fetch; window.fetch = async (path, ...more) => {
 			if (!path.includes("feedback-records?")) return fetched(path, ...more);
-			asked++;
-			await new Promise((go) => { answer = go; });
+			window.asked++;
+			await new Promise((go) => { window.answer = go; });
 			return fetched(path, ...more);
 		};
 		document.querySelector(".entry summary").click(); ""`)
