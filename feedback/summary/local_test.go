@@ -3,6 +3,7 @@ package summary
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -219,6 +220,15 @@ func TestRequestsInLongLessons(t *testing.T) {
 		require.NotContains(t, textOf(words), "splitting", sentences)
 		require.Contains(t, textOf(words), "an apple", sentences)
 	}
+}
+
+// A sentence that is longer than what is looked at as a whole is cut, also after a request.
+func TestRequestBeforeACut(t *testing.T) {
+	t.Parallel()
+	words := parse("她哭了，这句划掉，周五带琴谱。")[:7]
+	drop := slices.Repeat([]reason{unsaid}, len(words))
+	obey(newView(words), drop)
+	require.Equal(t, slices.Repeat([]reason{unsaid}, len(words)), drop)
 }
 
 // Counting far takes no more time than other words: it once took hours. Nothing is lost where a

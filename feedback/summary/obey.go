@@ -63,6 +63,9 @@ func (o *obeyed) leaveOut(from, to int) {
 // that, say she found it hard", 这个别写，写他有点累, "tell them he did well".
 func (o *obeyed) leaveOutAsking() {
 	for c, at := range o.v.clauses {
+		if o.v.quoted[at.from] {
+			continue
+		}
 		n := asking(o.clause(c), "restates", "zhRestates")
 		switch {
 		case n > 0 && c > 0 && o.says(c-1, "denies", "zhDenies"):
@@ -74,8 +77,8 @@ func (o *obeyed) leaveOutAsking() {
 		if n == 0 && !o.has(c, unsaid) && o.opens(c) {
 			n = asking(o.clause(c), "dictates", "zhDictates")
 		}
-		if n > 0 && !o.v.quoted[at.from] {
-			mark(o.why(c)[:n], filler)
+		mark(o.why(c)[:n], filler)
+		if n > 0 {
 			replace(o.why(c)[n:], unsaid, kept)
 		}
 	}
@@ -143,7 +146,7 @@ func (o *obeyed) obeyWhole(c int, request string) {
 			o.leaveOut(from, first) // "That last bit, leave that out"
 		}
 		o.releaseOther(c)
-		if says(request, "refers") && o.closes(c) || !o.closes(c) && o.asksToDo(c+1) {
+		if says(request, "refers") && o.closes(c) || !o.closes(c) && o.tellsDuty(c+1) {
 			o.release(after, len(o.drop)) // the model has left out what follows, too
 		}
 		o.completeSentence(c)
@@ -162,7 +165,7 @@ func (o *obeyed) obeyWhole(c int, request string) {
 func (o *obeyed) meantBy(c int, request string) (from, to int) {
 	from, to = c, c+1
 	if o.opens(c) && to < len(o.v.clauses) && !says(request, "refers") &&
-		(!o.closes(c) || says(request, "announces")) && !(says(request, "zhTakesBack") && o.asksToDo(to)) {
+		(!o.closes(c) || says(request, "announces")) && !(says(request, "zhTakesBack") && o.tellsDuty(to)) {
 		return from, o.sentence(to).to
 	}
 	if c == 0 {
@@ -236,8 +239,11 @@ func (o *obeyed) trailing(c, to int) int {
 	return to
 }
 
-// asksToDo reports whether clause c tells what to do or to bring, and no trouble.
-func (o *obeyed) asksToDo(c int) bool {
+// tellsDuty reports whether there is a clause c that tells what to do or to bring, and no trouble.
+func (o *obeyed) tellsDuty(c int) bool {
+	if c == len(o.v.clauses) { // a long sentence is cut
+		return false
+	}
 	set := o.classes(c)
 	return set&duties != 0 && set&troubles == 0
 }

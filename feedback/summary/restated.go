@@ -2,6 +2,8 @@ package summary
 
 import "strings"
 
+// What is said once more, with another figure, subject or thing, shows by itself what it corrects.
+
 // repairClaimed finds the repair of a figure that "I said" names at i, and that was said before, by
 // the clause after it: "The bus is at five. Oh, I said five, it's six".
 func (v *view) repairClaimed(i int) *repair {
@@ -122,13 +124,19 @@ func (v *view) beginOfThing(from, term, to, n int) int {
 	if !v.has(v.classes[to], "det") || last.kind != plain || proclitics[last.low] || v.has(v.classes[from], "join") {
 		return -1
 	}
-	for i := term - n - 1; i >= max(from, term-n-maxHead); i-- {
+	begin := v.lastDet(max(from, term-n-maxHead), term-n)
+	if begin < 0 && term-n-from <= 2 {
+		return from // "adult group"
+	}
+	return begin
+}
+
+// lastDet returns where the last word such as "the" stands in words[from:to], or -1.
+func (v *view) lastDet(from, to int) int {
+	for i := to - 1; i >= from; i-- {
 		if v.has(v.classes[i], "det") {
 			return i
 		}
-	}
-	if term-n-from <= 2 {
-		return from // "adult group"
 	}
 	return -1
 }
@@ -140,11 +148,8 @@ func (v *view) repairOne(term, to int) *repair {
 		v.words[noun].end == inside || v.words[noun].kind != plain {
 		return nil
 	}
-	from := noun - 1
-	for from > v.clauseOf(noun).from && !v.has(v.classes[from], "det") {
-		from--
-	}
-	if from < max(0, noun-maxHead) || noun < from+2 || !v.has(v.classes[from], "det") {
+	from := v.lastDet(max(v.clauseOf(noun).from, noun-maxHead), noun)
+	if from < 0 || from == noun-1 {
 		return nil
 	}
 	return &repair{first: from, from: from, rest: noun, term: term, to: to, end: one, cue: one + 1, last: one + 1}
