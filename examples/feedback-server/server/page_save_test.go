@@ -47,17 +47,22 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.waitText("The record is saved")
 }
 
-// A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
-func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
-	t.Parallel()
-	held := make(chan struct{})
-	url := development(t, saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
+// sayingAfter is a recogniser that hears "Heard." when held is closed.
+func sayingAfter(held <-chan struct{}) http.Handler {
+	return saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
 		select {
 		case <-held:
 		case <-r.Context().Done():
 		}
 		return false
-	}))
+	})
+}
+
+// A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
+func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	url := development(t, sayingAfter(held))
 	c, p := withStudent(t, url, "anna")
 	b := newBrowser(t)
 	b.showStudent(url, p.ID)
@@ -126,13 +131,7 @@ func TestWorkOnAStudentIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
 	held := make(chan struct{})
-	url := development(t, saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
-		select {
-		case <-held:
-		case <-r.Context().Done():
-		}
-		return false
-	}))
+	url := development(t, sayingAfter(held))
 	c, p := withStudent(t, url, "anna")
 	b.showStudent(url, p.ID)
 	b.clickButton("Record")
