@@ -260,7 +260,7 @@ func TestChromium(t *testing.T) {
 	for name, flow := range flows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			flow(t, newBrowser(t, listening(t)...))
+			flow(t, newBrowser(t, append(listening(t), desktop(t))...))
 		})
 	}
 }

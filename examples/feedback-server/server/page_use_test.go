@@ -280,7 +280,7 @@ func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {
 			t.Parallel()
 			url := development(t, saying("Heard."))
 			_, p := withStudent(t, url, "anna")
-			b := newBrowser(t, chromedp.Flag(flag, true))
+			b := newBrowser(t, desktop(t), chromedp.Flag(flag, true)) // which answers where nobody is asked
 			b.showStudent(url, p.ID)
 			b.clickButton("Record")
 			b.waitText(text)

@@ -23,15 +23,18 @@ import (
 	"lessonkit.example/internal/freeport"
 )
 
-// installedProgram returns the path of a program, and skips the test where it is not installed.
-func installedProgram(t *testing.T, name string) string {
+// installedProgram returns the path of the first program that is installed, and skips the test
+// where none is.
+func installedProgram(t *testing.T, names ...string) string {
 	t.Helper()
-	for _, candidate := range []string{name, "/usr/sbin/" + name} {
-		if path, err := exec.LookPath(candidate); err == nil {
-			return path
+	for _, name := range names {
+		for _, candidate := range []string{name, "/usr/sbin/" + name} {
+			if path, err := exec.LookPath(candidate); err == nil {
+				return path
+			}
 		}
 	}
-	t.Skip(name + " is not installed")
+	t.Skip(strings.Join(names, " or ") + " is not installed")
 	return ""
 }
 
