@@ -23,7 +23,7 @@ import (
 // server stays small, and another teacher is answered.
 func TestListsThatNobodyReads(t *testing.T) {
 	databases(t, func(t *testing.T, url string) {
-		teachers, limit := longtest.Times(1, 5), longtest.Times(200<<20, 256<<20)
+		teachers, limit := longtest.Times(1, 3), longtest.Times(200<<20, 256<<20)
 		s := newService(t, url, "")
 		s.start(t)
 		if longtest.Wanted() {

@@ -141,7 +141,7 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	edit()
 	typed(" Corrected.")
 	b.clickButton("Done")
-	b.waitText("Your correction is not in this text.")
+	b.waitText("What changed in the text of the lessons is not in here.")
 	b.screenshot("not mended")
 	require.Contains(t, b.eval(`document.querySelector(".feedback textarea").value`), " And mine.")
 	edit()
@@ -151,6 +151,13 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 		document.querySelector(".transcript details select").value = "fr"; ""`)
 	b.clickButton("Recognise again")
 	b.waitText("Heard in fr.")
+	b.clickButton("Regenerate")
+	b.clickButton("Replace")
+	b.until(`() => document.querySelector(".feedback textarea").value === "Heard in fr."`, "")
+	b.eval(`document.querySelector(".transcript summary").click();
+		document.querySelector(".transcript details select").value = "en"; ""`)
+	b.clickButton("Recognise again")
+	b.until(`() => document.querySelector(".feedback textarea").value === "Heard in en."`, "")
 }
 
 // Each sentence of a generated text leads to its sound, and one that nobody said is marked.

@@ -4,6 +4,7 @@
 import { account, credentials, request } from "../api.js";
 import { arrange, button, byId, explain, h, minutes, t, words, write } from "../dom.js";
 import { draftKey, nameOf } from "../outbox.js";
+import { isWaiting } from "../work.js";
 import { languages } from "./account.js";
 
 /** @param {Work} work */
@@ -42,15 +43,24 @@ export function transcript(work) {
 		const heading = h("h3", {});
 		const list = h("ol.segments", {});
 		const spoken = languages(t("usual"));
+		let again = false; // it is being recognised
+		const recognised = () => {
+			if (!again || work.lesson(lesson_id)?.segments.some(isWaiting)) return;
+			again = false;
+			work.dispatchEvent(new Event("mended"));
+		};
 		const more = h("details", {}, h("summary", {}, t("recogniseAgain")), h("div.row", {}, spoken, button(t("recogniseAgain"), async () => {
 			await request("POST", `feedback-lessons/${lesson_id}/retry`, { body: spoken.value ? { language: spoken.value } : {} });
 			more.open = false;
 			await work.refresh();
+			again = true;
+			recognised();
 		}, { of: name })));
 		const section = h("section", { "aria-label": name }, heading, list, more);
 		return ({ applied, state, segments }, kept) => {
 			write(heading, `${name} · ${t(applied ? "applied" : state === "recording" ? "open" : "finished")}`);
 			more.hidden = !segments.some((s) => s.state === "transcribed");
+			recognised();
 			const sent = new Set(segments.map((s) => s.sequence));
 			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
 				...kept.filter((r) => r.refused || !r.to || !sent.has(r.to.sequence))
