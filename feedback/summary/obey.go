@@ -347,7 +347,8 @@ func (o *obeyed) completeUnsaid() {
 		for to < min(len(words), from+maxUnsaid) && drop[to] == unsaid && words[to-1].end < sentence {
 			to++
 		}
-		if end := o.v.clauseOf(to - 1).to; to < end && isTail(words[to:end]) {
+		if end := o.v.clauseOf(to - 1).to; to < end && (isTail(words[to:end]) ||
+			o.v.continues(to) && o.v.has(o.v.classes[to], "kin")) { // within 给他妈妈发就行
 			mark(drop[to:end], unsaid)
 			to = end
 		}

@@ -56,6 +56,7 @@ func (v *view) asksNothing(from, to int) bool {
 	return v.quoted[from] || v.low(to-1) == "写" && manners[v.low(to)] ||
 		v.low(from) == "别" && v.low(from+1) == "让" && students[v.low(from+2)] &&
 			!strings.ContainsAny(textOf(v.words[c.from:c.to]), "知看听晓发") || // 别让她大声喊
+		v.low(from+1) == "再" && v.low(to-1) == "写" && v.words[to-1].end == inside && !ofNote[v.low(to)] || // 别再写绿萝
 		v.low(from-2) == "可" && v.low(from-1) == "以" ||
 		from > 0 && v.words[from].wide && v.words[from-1].end == inside && students[v.words[from-1].low] &&
 			!wishes[v.low(from+1)] ||
@@ -66,8 +67,9 @@ func (v *view) asksNothing(from, to int) bool {
 
 var (
 	students = wordSet("他 她")
-	wishes   = wordSet("让 想 希 准 许 要") // after 不, of what is to be written
-	manners  = wordSet("错 歪 反 得 太 满") // after 写
+	wishes   = wordSet("让 想 希 准 许 要")                 // after 不, of what is to be written
+	manners  = wordSet("错 歪 反 得 太 满")                 // after 写
+	ofNote   = wordSet("这 那 进 上 下 出 在 到 给 他 她 了 吧 啊") // after 别再写
 	doing    = wordSet("he's she's they're is are was were")
 )
 
