@@ -50,6 +50,9 @@ func (v *view) isMeant(from, term, to int) bool {
 		return true // of "the test is today, no, the show is" would "the test" and "show is" remain
 	case v.negates(from) && !(a.low == b.low && to == from+1 && a.end == inside):
 		return true // of "not Monday, Tuesday" would "not Tuesday" remain
+	case v.tellsOfDenied(term), v.returnsTo(from, term, to),
+		v.hesitates(to-1) && b.low == "不" && v.low(to+1) == "是": // 绿萝喝水，哦，不是绿萝
+		return true
 	case term == to:
 		return v.bothStay(from, to)
 	}
@@ -66,6 +69,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	case "不": // "左手不对，右手很好", "不对的是第四题", "是周一，不是周三", "规则的会了，不规则的不会"
 		return before.end == inside && last.mark != "" || v.low(end) == "的" ||
 			to == term+1 && last.end == inside && b.kind == plain || v.onlyContrasts(term, to) ||
+			before.end == inside && v.low(to-1) == "行" && says(textOf(v.words[to:v.clauseOf(to).to]), "zhFits") ||
 			v.low(from-1) == "是" && to == term+2 && v.low(term+1) == "是" && last.end == inside
 	case "no": // "two on Monday, no lessons on Tuesday"
 		return before.mark != "" && last.end == inside && !v.isExact(end) &&

@@ -104,7 +104,11 @@ func (v *view) sameEnd(from, term, to, last int) *repair {
 	isThing := v.has(v.classes[term-n], "det") || v.has(v.classes[term-n], "prep")
 	states := (v.begins(to) || v.low(to) == "both") && (n > 1 && !isThing || v.states(to, after.to))
 	begin := before.from
-	switch {
+	same := after.to - to - 3 // words after the numbers of 漏了六个零，不，少了一个零
+	switch verb := term - same - 3; {
+	case v.words[to].wide && verb >= begin && same > 0 && same <= n && v.low(verb+1) == "了" && v.low(to+1) == "了" &&
+		v.words[verb+2].kind == number && v.words[to+2].kind == number:
+		begin = verb
 	case !v.words[to].wide && !states:
 		begin = v.beginOfThing(before.from, term, to, n)
 	case first > maxHead, states && !v.begins(begin),
@@ -168,4 +172,92 @@ func (v *view) sameIs(from, term, to, last int) *repair {
 	}
 	return &repair{first: min(from, begin+1), from: begin + 1, rest: term, term: term, to: to, end: to, cue: to,
 		last: last}
+}
+
+// repairOfTooMuch finds the repair of an amount of which the clause at i says that it is too much,
+// by the one after that: 好十目，呃十目有点多，好六七目吧.
+func (v *view) repairOfTooMuch(i int) *repair {
+	c, at := v.clauseOf(i), i
+	for at < c.to && v.hesitates(at) {
+		at++
+	}
+	if c.from != i || i < 2 || c.to == len(v.words) || at+2 >= c.to || v.words[at].kind != number ||
+		!says(textOf(v.words[at+2:c.to]), "zhTooMuch") {
+		return nil
+	}
+	to, end := c.to, v.clauseOf(c.to).to
+	for to < end && v.words[to].kind != number {
+		to++
+	}
+	n := to - c.to // words before the number, such as 好
+	if to+2 > end || v.low(to+1) != v.low(at+1) || !says(textOf(v.words[to+2:end]), "zhParticles") {
+		return nil
+	}
+	for from := i - 2 - n; from >= v.clauseOf(i-1).from; from-- {
+		if textOf(v.words[from:from+n]) == textOf(v.words[c.to:to]) &&
+			textOf(v.words[from+n:from+n+2]) == textOf(v.words[at:at+2]) &&
+			says(textOf(v.words[from+n+2:i]), "zhParticles") {
+			return &repair{first: from, from: from, rest: i, term: i, to: c.to, end: end, cue: end, last: to + 2}
+		}
+	}
+	return nil
+}
+
+// tellsOfDenied reports whether 不是 at term denies what was not said before, and the next clause
+// begins with that: 个人组150，不是组合组，组合组是260.
+func (v *view) tellsOfDenied(term int) bool {
+	end := v.clauseOf(term).to
+	n := end - term - 2
+	if n < 1 || end+n >= len(v.words) || v.low(term) != "不" || v.low(term+1) != "是" {
+		return false
+	}
+	denied := textOf(v.words[end-n : end])
+	before := textOf(v.words[max(0, term-2*maxReparandum):term])
+	return denied == textOf(v.words[end:end+n]) && !strings.Contains(before, denied) &&
+		!strings.HasSuffix(before, textOf(v.words[end-2:end]))
+}
+
+// returnsTo reports whether what follows words such as 等等 at term begins before words[to] as
+// something before words[from], which it corrects: 装框40，付了30，还差，等等，装框60，付了30.
+func (v *view) returnsTo(from, term, to int) bool {
+	for term < to && v.isCue(term) {
+		term++
+	}
+	for i := max(0, from-maxReparandum); i+1 < from && term+1 < to && v.words[term].wide; i++ {
+		if textOf(v.words[i:i+2]) == textOf(v.words[term:term+2]) {
+			return true
+		}
+	}
+	return false
+}
+
+// repairTitle finds the repair of a title at i by another one: 《城南旧事》，不对，是《呼兰河传》.
+func (v *view) repairTitle(i int) *repair {
+	term := v.endOfTitle(i)
+	to := term
+	for to < len(v.words) && v.isCue(to) && v.words[to].open == "" {
+		to++
+	}
+	if term == i || v.onlyHesitates(term, to) || v.negates(i) || v.low(to-1) == "是" && v.words[to-1].end == inside {
+		return nil
+	}
+	to = v.afterIs(min(to, len(v.words)-1))
+	end := v.endOfTitle(to)
+	if end == to {
+		return nil
+	}
+	return &repair{first: i, from: i, rest: term, term: term, to: to, end: end, cue: end, last: to}
+}
+
+// endOfTitle returns where a title in the marks of one ends that begins at i, or i.
+func (v *view) endOfTitle(i int) int {
+	if i >= len(v.words) || !strings.HasSuffix(v.words[i].open, "《") {
+		return i
+	}
+	for j := i; j < min(len(v.words), i+maxReparandum); j++ {
+		if strings.Contains(v.words[j].mark, "》") {
+			return j + 1
+		}
+	}
+	return i
 }
