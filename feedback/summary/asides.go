@@ -30,7 +30,7 @@ func leaveOutAsides(words []word, drop []reason) {
 			replace(why, filler, kept) // "Judo, Adam."
 		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):
 			keepNames(s, why)
-		case says(said, asides...) || textOf(s) == "please":
+		case says(said, asides...) || textOf(s) == "please" || at+len(s) == len(words) && says(said, "zhClosing"):
 			mark(why, filler)
 		}
 		leaveOutInterruptions(s, why)

@@ -158,6 +158,15 @@ func unwanted(words []word) []reason {
 		}
 	}
 	l.keepObjects(drop)
+	for i := 1; i+1 < len(drop); i++ {
+		switch {
+		case drop[i] != filler || drop[i-1] != kept || words[i-1].end != inside:
+		case words[i].low+words[i+1].low == "你了":
+			replace(drop[i:l.clauseOf(i).to], filler, kept) // 人家就扑你了嘛
+		case i > 1 && students[words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
+			drop[i-1] = filler // of 三十六块她弟弟别吵 not only 弟弟别吵
+		}
+	}
 	leaveOutFalseStarts(l.view, drop)
 	v := newView(words) // what ended in false starts ends no longer
 	obey(v, drop)
@@ -170,6 +179,7 @@ func unwanted(words []word) []reason {
 			words[i].end, words[i].mark = inside, ""
 		}
 	}
+	v.keepCommas(drop)
 	joinAtFillers(words, drop)
 	endAtAsides(words, drop)
 	return drop
@@ -224,6 +234,20 @@ func (v *view) keepTopics(drop []reason) {
 		if end == i+1 && end < len(drop) && v.words[i].end == clause && !hasCapital(v.words[i]) &&
 			v.classes[i]&saidToOthers == 0 && v.low(i-1) == "oh" && pronouns[stem(v.low(end))] && drop[end] == kept {
 			drop[i] = kept
+		}
+	}
+}
+
+// keepCommas keeps the comma before a filler where a statement such as 这是要判负的 ends.
+func (v *view) keepCommas(drop []reason) {
+	for _, c := range v.clauses {
+		last := v.words[c.to-1]
+		if last.low != "的" || last.end != clause || drop[c.to-1] != kept ||
+			!strings.Contains(textOf(v.words[c.from:c.to]), "是") {
+			continue
+		}
+		for i := c.to; i < len(drop) && drop[i] == filler && v.words[i].end < sentence; i++ {
+			v.words[i].end = inside
 		}
 	}
 }

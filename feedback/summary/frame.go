@@ -65,6 +65,8 @@ func (v *view) settle() []place {
 			out[c+1] = out[c]
 		case c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[v.words[from].low] && to-from <= maxAntecedent:
 			out[c] = out[c-1]
+		case c > 0 && v.sentence[c] == v.sentence[c-1] && out[c-1] == inHomework && says(text, "zhDue"):
+			out[c] = inHomework
 		}
 	}
 	return out

@@ -106,6 +106,9 @@ func (v *view) leaveOutRepeated(drop []reason) {
 		}
 		for n := min(4, end-from, v.clauses[c+1].to-end-1); n > 0; n-- {
 			if textOf(v.words[end-n:end]) == textOf(v.words[end:end+n]) {
+				if v.low(end-n-1) == "比" && v.low(end+n) == "是" {
+					replace(drop[from:end], kept, spoken) // 他比上个月，上个月是二十公分
+				}
 				if v.isRepeated(end-n, end) && !slices.Contains(drop[end-n:end+n], unsaid) {
 					mark(drop[end-n:end], spoken)
 				}
