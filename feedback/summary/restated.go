@@ -238,7 +238,8 @@ func (v *view) repairTitle(i int) *repair {
 	for to < len(v.words) && v.isCue(to) && v.words[to].open == "" {
 		to++
 	}
-	if term == i || v.onlyHesitates(term, to) || v.negates(i) || v.low(to-1) == "是" && v.words[to-1].end == inside {
+	contrasts := v.low(to-2)+v.low(to-1) == "不是" && v.words[to-1].end == inside
+	if term == i || v.onlyHesitates(term, to) || v.negates(i) || contrasts {
 		return nil
 	}
 	to = v.afterIs(min(to, len(v.words)-1))
