@@ -11,7 +11,7 @@ const maxAside = 24
 // leaveOutAsides leaves out sentences that are only said to others, such as "Sam, close the door,
 // please", to the recorder, or to oneself, where the model has left them.
 func leaveOutAsides(words []word, drop []reason) {
-	at, paused := 0, false
+	at, paused, busy := 0, false, false
 	for _, s := range parts(words, sentence) {
 		clauses, why := parts(s, clause), drop[at:at+len(s)]
 		first := textOf(clauses[0])
@@ -30,7 +30,9 @@ func leaveOutAsides(words []word, drop []reason) {
 			replace(why, filler, kept) // "Judo, Adam."
 		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):
 			keepNames(s, why)
-		case says(said, asides...) || textOf(s) == "please" || at+len(s) == len(words) && says(said, "zhClosing"):
+		case says(said, asides...) || textOf(s) == "please" || busy && says(said, "callBack") ||
+			at+len(s) == len(words) && says(said, "zhClosing") ||
+			(s[0].low == "oi" || paused && says(first, "titled")) && !slices.ContainsFunc(s, isFigure):
 			mark(why, filler)
 		}
 		leaveOutInterruptions(s, why)
@@ -43,7 +45,7 @@ func leaveOutAsides(words []word, drop []reason) {
 		if paused && n > 0 && 2*n >= len(s) && !newView(s).begins(n) {
 			replace(why, kept, filler) // of "hold on, no, the bus comes at six" not only the last two words stay
 		}
-		paused = says(textOf(s), "pauses")
+		paused, busy = says(textOf(s), "pauses"), says(textOf(s), "busy")
 		at += len(s)
 	}
 }
@@ -87,6 +89,8 @@ func leaveOutInterruptions(words []word, drop []reason) {
 	for i, c := range clauses {
 		text, end := textOf(c), at+len(c)
 		switch {
+		case says(text, "callBack") && says(textOf(words[:at]), "busy"):
+			replace(drop[at:end], kept, filler) // "no, I'm teaching, ring me at nine"
 		case says(text, "midway", "zhMidway"):
 			replace(drop[at:end], kept, filler)
 			if i+1 < len(clauses) && says(text, "searches") && at > 0 {

@@ -27,17 +27,75 @@ func obey(v *view, drop []reason) {
 			endsUnsaid(drop[:at.from]) && says(text, "myself", "zhMyself"):
 			o.leaveOut(c, c+1)
 		case says(text, "whole", "zhWhole") ||
-			c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet", "rather"):
+			c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet", "rather", "ofMatter") ||
+			c > 0 && says(text, "noNames") && v.has(o.classes(c-1), "past"):
 			o.obeyWhole(c, text)
 		case o.has(c, unsaid):
 			o.leaveOut(c+1, o.trailing(c, c+1))
 		case says(text, "itself", "zhItself") && !says(text, "reports"):
 			o.leaveOut(c, o.trailing(c, c+1))
+		case says(text, "names"):
+			o.leaveOutNamed(c)
 		}
 	}
 	o.leaveOutAsking()
 	o.completeUnsaid()
+	o.keepOrders()
 }
+
+// leaveOutNamed leaves out the request in clause c and what is said before it of whom it names:
+// "she gave hers to Ned. Actually, don't mention Ned".
+func (o *obeyed) leaveOutNamed(c int) {
+	named := o.v.words[o.v.clauses[c].to-1].low
+	for k := max(0, c-maxMeant); k < c; k++ {
+		if slices.ContainsFunc(o.clause(k), func(w word) bool { return stem(w.low) == named }) {
+			o.leaveOut(k, k+1)
+			o.leaveOut(c, c+1)
+		}
+	}
+}
+
+// keepOrders keeps what is to be brought or paid at the start of a clause, of which only the
+// statement after that goes: "bring a plate of food Desmond is too loud don't write that".
+func (o *obeyed) keepOrders() {
+	for _, c := range o.v.clauses {
+		from := c.from
+		for from+1 < c.to && (o.v.words[from].low == "please" || o.v.words[from].low == "and") {
+			from++
+		}
+		if subject := o.v.subjectIn(from+2, c.to); orders[o.v.words[from].low] && subject > 0 {
+			replace(o.drop[c.from:subject], unsaid, kept)
+		}
+	}
+}
+
+// subjectIn returns where the subject of the first verb in words[from:to] begins, or 0.
+func (v *view) subjectIn(from, to int) int {
+	for i := from; i < to; i++ {
+		subject, owns := strings.CutSuffix(v.words[i].low, "'s")
+		at := i
+		switch {
+		case owns && (pronouns[subject] || v.low(i+1) == "got"):
+		case verbs[v.words[i].low] && i > from:
+			at--
+		default:
+			continue
+		}
+		if v.has(v.set(at-1), "det") {
+			at--
+		}
+		if at < from || relatives[v.words[at].low] {
+			return 0
+		}
+		return at
+	}
+	return 0
+}
+
+var (
+	orders    = wordSet("bring wear pay buy")
+	relatives = wordSet("that which who what whatever")
+)
 
 // obeyed are the clauses of a lesson, some of which are requests.
 type obeyed struct {
@@ -355,12 +413,23 @@ func (o *obeyed) completeUnsaid() {
 		if says(textOf(words[from:to]), "concludes") {
 			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
 				begin := o.v.clauseOf(from - 1).from
+				if o.v.statesFigure(begin, from) {
+					break
+				}
 				mark(drop[begin:from], unsaid)
 				from = begin
 			}
 		}
 		from = to - 1
 	}
+}
+
+// statesFigure reports whether words[from:to], after which there is no mark, may be a statement of
+// another thing: "boots are four pounds".
+func (v *view) statesFigure(from, to int) bool {
+	last := v.words[to-1]
+	return !last.wide && last.mark == "" && !proclitics[last.low] && v.in(from, to)&troubles == 0 &&
+		slices.ContainsFunc(v.words[from:to], isFigure)
 }
 
 // completeClause leaves out the beginning of the clause, too, of which words[from:] are not to be
