@@ -103,20 +103,51 @@ var (
 )
 
 // joinWords undoes ends where the speaker has set no mark and nothing ends: within numbers, as in
-// "twenty, third", before "ones", and after some adjectives, as in "a careless. Mistake".
+// "twenty, third" and "nine, oh five", before "ones", and after some adjectives, as in "a careless.
+// Mistake".
 func joinWords(words []word) {
 	v := &view{words: words}
 	for i := range len(words) - 1 {
 		w, next := &words[i], &words[i+1]
 		switch {
 		case w.mark != "" || w.end == inside:
-		case v.countsOn(i, i+1) || next.low == "ones":
+		case v.countsOn(i, i+1) || next.low == "ones" || v.saysOh(i) || v.saysOh(i-1) || v.joinsDates(i),
+			w.low == "yet" && v.low(i-1) == "not" && places[next.low]: // "not yet in the afternoons"
 			w.end = inside
+		case v.onlySaysWhen(i):
+			w.end = clause // "so on Monday, we're away"
 		case i > 0 && (words[i-1].low == "a" || words[i-1].low == "an") && isAdjective(w.low):
 			w.end, next.end = inside, max(w.end, next.end)
 		}
 	}
 }
+
+// saysOh reports whether the words from i on are a time such as "nine oh five".
+func (v *view) saysOh(i int) bool {
+	return isHour(v.low(i)) && v.low(i+1) == "oh" && ones[v.low(i+2)] && !isOrdinal(v.low(i+2))
+}
+
+// joinsDates reports whether a day at i, after which a clause ends, and the words after it are days
+// such as "the eighteenth and the twenty fifth".
+func (v *view) joinsDates(i int) bool {
+	w, next := v.words[i], i+2
+	if v.low(next) == "the" {
+		next++
+	}
+	return w.end == clause && v.low(i+1) == "and" && (w.kind == day || isOrdinal(w.low)) && next < len(v.words) &&
+		(w.kind == day && isDay(v.words[next]) || w.kind != day && (isOrdinal(v.low(next)) || tens[v.low(next)]))
+}
+
+// onlySaysWhen reports whether the words from "so" to i, before a pronoun, are only days or times.
+func (v *view) onlySaysWhen(i int) bool {
+	first := i
+	for first > 0 && (v.figures(first, first+1) != 0 || whenWords[v.low(first)]) {
+		first--
+	}
+	return v.low(first) == "so" && i > first+1 && whenWords[v.low(first+1)] && pronouns[stem(v.low(i+1))]
+}
+
+var whenWords = wordSet("on at from and the of")
 
 func isAdjective(low string) bool {
 	ends := func(suffix string) bool { return strings.HasSuffix(low, suffix) }
@@ -158,15 +189,8 @@ func unwanted(words []word) []reason {
 		}
 	}
 	l.keepObjects(drop)
-	for i := 1; i+1 < len(drop); i++ {
-		switch {
-		case drop[i] != filler || drop[i-1] != kept || words[i-1].end != inside:
-		case words[i].low+words[i+1].low == "你了":
-			replace(drop[i:l.clauseOf(i).to], filler, kept) // 人家就扑你了嘛
-		case i > 1 && students[words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
-			drop[i-1] = filler // of 三十六块她弟弟别吵 not only 弟弟别吵
-		}
-	}
+	l.keepTogether(words, drop)
+	l.keepTotals(drop)
 	leaveOutFalseStarts(l.view, drop)
 	v := newView(words) // what ended in false starts ends no longer
 	obey(v, drop)
@@ -204,6 +228,30 @@ var (
 	gives       = wordSet("给 把 被 跟 和 与 从 向 对")
 	meaningless = classSet("filler hesitation")
 )
+
+// keepTogether lets fillers begin and end where phrases do: 人家就扑你了嘛, and of 三十六块她弟弟别吵 not only
+// 弟弟别吵 goes.
+func (l *lattice) keepTogether(words []word, drop []reason) {
+	for i := 1; i+1 < len(drop); i++ {
+		switch {
+		case drop[i] != filler || drop[i-1] != kept || words[i-1].end != inside:
+		case words[i].low+words[i+1].low == "你了":
+			replace(drop[i:l.clauseOf(i).to], filler, kept) // 人家就扑你了嘛
+		case i > 1 && students[words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
+			drop[i-1] = filler // of 三十六块她弟弟别吵 not only 弟弟别吵
+		}
+	}
+}
+
+// keepTotals keeps clauses that say what something comes to: "it's three lessons, so £96".
+func (v *view) keepTotals(drop []reason) {
+	for _, c := range v.clauses {
+		last := v.words[c.to-1]
+		if c.to == c.from+2 && v.words[c.from].low == "so" && last.kind == number && last.open != "" {
+			replace(drop[c.from:c.to], filler, kept)
+		}
+	}
+}
 
 // keepQuoted keeps what somebody said between quotes, but for what is corrected, and 原来这样啊; what
 // he or she said also with who said it.

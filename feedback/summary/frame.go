@@ -57,7 +57,7 @@ func (v *view) settle() []place {
 		switch text := textOf(v.words[from:to]); {
 		case to < len(v.words) && v.words[to-1].end < sentence && (connects[text] ||
 			opensColon(v.words[to-1]) && to-from <= maxName || says(text, "until", "zhUntil") ||
-			v.isAntecedent(c, chosen)):
+			v.onlySaysWhen(to-1) || v.isAntecedent(c, chosen)):
 			out[c] = chosen[c+1]
 		case conditions[v.words[from].low] && c+1 < len(out) && v.sentence[c] == v.sentence[c+1]:
 			out[c] = max(chosen[c], chosen[c+1])

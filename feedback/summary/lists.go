@@ -113,6 +113,14 @@ func (v *view) bothCount(i, j int) bool {
 	return v.words[i].low == v.words[j].low && v.low(j+2) == "只" // 到四十八页，四十八页只做前三题
 }
 
+// isNamedRange reports whether words[from:to] and those at to are a range such as "track one to
+// track six".
+func (v *view) isNamedRange(from, to int) bool {
+	return to == from+3 && v.low(to-1) == "to" && v.words[to-1].end == inside && v.low(from) == v.low(to) &&
+		!v.has(v.classes[from], "det") && to+1 < len(v.words) && v.words[from+1].kind == number &&
+		v.words[to+1].kind == number && v.value(from+1) < v.value(to+1) && v.low(to+2) != "to"
+}
+
 // isPart reports whether a word is the second of a fraction such as "two thirds".
 func isPart(low string) bool {
 	one := strings.TrimSuffix(low, "s")

@@ -122,6 +122,17 @@ func TestLocal(t *testing.T) {
 			"我们做了二十道题，今天的课没了。"},
 		{"what says when it ends stays", "The concert was long. That was on Friday. That's all of page nine.",
 			"The concert was long. That was on Friday. That's all of page nine."},
+		{"a spoken time is one, and what is not yet so no correction",
+			"the bus is at nine oh five and the fare is fourteen pounds sixty she's dry in the mornings not yet in " +
+				"the afternoons so she'll need a packed lunch",
+			"The bus is at nine oh five, and the fare is fourteen pounds sixty. She's dry in the mornings not yet " +
+				"in the afternoons, so she'll need a packed lunch."},
+		{"days stay together",
+			"he wasn't happy with his portrait he binned it I've rescued it the hall's being decorated so on the " +
+				"eighteenth and the twenty fifth we're in the library annexe and not on the first of march at all",
+			"He wasn't happy with his portrait, he binned it, I've rescued it, the hall's being decorated, so on " +
+				"the eighteenth and the twenty fifth, we're in the library annexe and not on the first of March " +
+				"at all."},
 		{"stutters go", "She she's late. 他他他的手腕放松了，然后然后在在第三小节抢拍，慢慢来，看看谱子。",
 			"She's late. 他的手腕放松了，然后在第三小节抢拍，慢慢来，看看谱子。"},
 		{"nothing ends within a number",
@@ -133,6 +144,9 @@ func TestLocal(t *testing.T) {
 		{"a request takes no figures before it where there are no marks",
 			"乐队夏令营是二十八号到三十号 订金五百 一号之前交 我觉得他是声部里最弱的 这话就咱们俩知道 还有请买活塞油",
 			"乐队夏令营是二十八号到三十号，订金五百，一号之前交。还有请买活塞油。"},
+		{"a request takes no price of something else before it where there are no marks",
+			"boots are four pounds I told his mum about the row so leave that out next lesson is on monday",
+			"Boots are four pounds. Next lesson is on Monday."},
 		{"a sentence ends after a request where there are no marks",
 			"the deposit is due on the first i'd say he's the weakest but that's between us and could you buy oil",
 			"The deposit is due on the first. Could you buy oil."},

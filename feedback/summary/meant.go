@@ -14,6 +14,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	case v.beginsAnew(from, term, to), v.takesTooMuch(from, term, to), v.losesFigure(from, term, to),
 		v.losesBetween(from, term, to), v.isAnother(from, term, to), v.hasSentence(from, term),
 		v.inDate(from) && b.kind != month, v.losesTitle(from, to), v.contrasts(from, term, to),
+		!v.onlyHesitates(term, to) && v.tells(from, term, to),
 		term < to && v.inAmount(to) && v.words[to-1].low == a.low, // "at 5, actually 5:15"
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
@@ -34,13 +35,16 @@ func (v *view) isMeant(from, term, to int) bool {
 	case term < to && b.low == "not" && b.end != inside && v.words[to-1].low == "it's":
 		return true // "at ten, no, it's not, it's at eleven"
 	case term < to && v.words[term].low == "not" && v.words[term].end == inside &&
-		(term == to-1 || v.low(term+1) == b.low):
-		return true // "from the hip, not from the, from the knee"
+		(term == to-1 || v.low(term+1) == b.low || limitsNot[v.low(term+1)]),
+		term < to && v.words[term].low == "rather" && v.low(term+1) == "than":
+		return true // "from the hip, not from the, from the knee", "at home, not yet at school", "6 rather than 7"
 	case term < to && v.words[term].wide && looks[v.low(term+1)] && v.alike(from, to) == 0:
 		return true // 正确率，我看看啊，二十题
 	case term < to && v.words[to-1].low == "mean" &&
 		strings.Contains(textOf(v.words[max(0, from-4):term]), "don't mean"):
 		return true // "I don't mean the pitch, I mean the shape"
+	case term < to && (addressees[b.low] || v.namesWhole(from, term, to)):
+		return true // "of trousers, no, sorry, sweetheart"
 	case v.has(v.classes[from]&v.set(from-1), "whole") && v.words[from-1].end == inside:
 		return true // a part of one word
 	case relative[v.low(from-1)] && b.kind == number:
@@ -87,8 +91,14 @@ var (
 	limits = wordSet("just only") // of what stays of a list
 )
 
+// limitsNot are words after "not" that say how far something is not so.
+var limitsNot = wordSet("yet always quite just even often")
+
 // timesTables are numbers of which there are several.
 var timesTables = wordSet("twos threes fours fives sixes sevens eights nines tens elevens twelves")
+
+// addressees are words with which only somebody in the room is called.
+var addressees = wordSet("sweetheart sweetie darling mate dude buddy")
 
 // goesOnWith reports whether words[to] only go on with what is said before a hesitation at term.
 func (v *view) goesOnWith(from, term, to int) bool {
@@ -141,6 +151,10 @@ func (v *view) bothStay(from, to int) bool {
 		return true
 	case b.low == "it's":
 		return v.has(v.classes[from], "det") || a.low == "is" // "the fee is, it's ten"
+	case v.isNamedRange(from, to), a.low == "to" && b.low == "to" && v.isNamedRange(from+1, to+1):
+		return true
+	case a.low == "it" && b.low == "it":
+		return v.isObject(from) && verbs[v.low(to+1)] // "of it, it was good"
 	case a.low == "by" && b.low == "by":
 		return v.words[to-1].kind == number && v.words[to-1].mark == "" // "30 by 20 by 25"
 	case a.low == "and" && b.low == "and":

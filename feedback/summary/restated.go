@@ -84,6 +84,71 @@ func (v *view) repairAsked(i int) *repair {
 	return &repair{first: i, from: i, rest: c.to, term: c.to, to: c.to, end: end, cue: end, last: c.to}
 }
 
+// repairTaken finds the repair of a figure that is something else, as is said after words such as
+// "no" at i: "it's on the fourth, no, the fourth's a holiday, it's on the fifth".
+func (v *view) repairTaken(i int) *repair {
+	again := i
+	for again < len(v.words) && v.isCue(again) {
+		again++
+	}
+	begin := v.beginOfFigure(i)
+	if again == i || begin == i || v.isCue(begin) || !v.tells(begin, i, again) {
+		return nil
+	}
+	first := begin
+	for first > 0 && v.words[first-1].end == inside && v.set(first-1)&leadIn != 0 {
+		first--
+	}
+	for k := again + i - begin; k < min(len(v.words)-1, again+maxReparandum); k++ {
+		to := v.afterIs(k)
+		if to > k && v.low(to) == v.low(begin-1) {
+			to++ // "on"
+		}
+		begins := to > k || v.words[k-1].end == clause && !v.isSaidOf(k) // "the fourth's a holiday, the fifth"
+		if begins && v.figures(begin, i)&v.figures(to, min(to+2, len(v.words))) != 0 {
+			return &repair{first: first, from: begin, rest: i, term: i, to: to, end: to, cue: to, last: to}
+		}
+	}
+	return nil
+}
+
+// namesWhole reports whether what follows words such as "no" at term is only the beginning of a
+// thing said before, of which the rest would be lost: "the left side of the chest, I mean the left
+// side as he wears it".
+func (v *view) namesWhole(from, term, to int) bool {
+	for of := max(2, v.clauseOf(from).from); of+1 < term; of++ {
+		for i := term; i <= min(to+1, len(v.words)-3) && v.low(of) == "of" && v.words[of].end == inside; i++ {
+			if v.low(i) == v.low(of-2) && v.low(i+1) == v.low(of-1) && v.low(i+2) != "of" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leadIn are the classes of words before a figure: "is on".
+var leadIn = classSet("be prep")
+
+// beginOfFigure returns where the figure before words[i] begins, such as "the twenty third", or i.
+func (v *view) beginOfFigure(i int) int {
+	begin := i
+	for begin > 0 && v.figures(begin-1, begin) != 0 && (begin == i || v.words[begin-1].end == inside) {
+		begin--
+	}
+	if begin < i && v.low(begin-1) == "the" {
+		begin--
+	}
+	return begin
+}
+
+// tells reports whether a statement of the figure words[from:term] begins at to: "the fourth's a
+// holiday".
+func (v *view) tells(from, term, to int) bool {
+	n := term - from
+	return to+n < len(v.words) && v.figures(term-1, term) != 0 &&
+		textOf(v.words[from:term])+"'s" == textOf(v.words[to:to+n])
+}
+
 // maxHead is the length in words of what comes before that which two clauses have in common.
 const maxHead = 5
 

@@ -118,11 +118,17 @@ func (v *view) leaveOutRepeated(drop []reason) {
 	}
 }
 
+// isObject reports whether words[i] ends a clause after a preposition: "not to put a fine point on
+// it, he".
+func (v *view) isObject(i int) bool {
+	return v.words[i].mark != "" && v.has(v.set(i-1), "prep") && v.low(i) == "it"
+}
+
 // isRepeated reports whether words[from:end], which follow once more, end no clause.
 func (v *view) isRepeated(from, end int) bool {
 	text, last := textOf(v.words[from:end]), v.words[end-1]
 	if !last.wide {
-		return stutters[text] || endsNone[text] ||
+		return stutters[text] && !v.isObject(from) || endsNone[text] ||
 			end-from > 1 && !slices.ContainsFunc(v.words[from:end], func(w word) bool { return !proclitics[w.low] })
 	}
 	return beginsAgain[text] && !v.negates(from) && v.low(2*end-from) != "的" ||
