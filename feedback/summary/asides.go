@@ -32,7 +32,8 @@ func leaveOutAsides(words []word, drop []reason) {
 			keepNames(s, why)
 		case says(said, asides...) || textOf(s) == "please" || busy && says(said, "callBack") ||
 			at+len(s) == len(words) && says(said, "zhClosing") ||
-			(s[0].low == "oi" || paused && says(first, "titled")) && !slices.ContainsFunc(s, isFigure):
+			(s[0].low == "oi" && s[len(s)-1].mark != "" || paused && says(first, "titled")) &&
+				!slices.ContainsFunc(s, isFigure):
 			mark(why, filler)
 		}
 		leaveOutInterruptions(s, why)

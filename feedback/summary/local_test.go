@@ -147,6 +147,10 @@ func TestLocal(t *testing.T) {
 		{"a request takes no price of something else before it where there are no marks",
 			"boots are four pounds I told his mum about the row so leave that out next lesson is on monday",
 			"Boots are four pounds. Next lesson is on Monday."},
+		{"nor a price before a statement without marks that it is about",
+			"badge is three pounds twenty I gave his mum my mobile and I shouldn't have so leave that out next " +
+				"block is fifty eight pounds for ten",
+			"Badge is three pounds twenty. Next block is fifty eight pounds for ten."},
 		{"a sentence ends after a request where there are no marks",
 			"the deposit is due on the first i'd say he's the weakest but that's between us and could you buy oil",
 			"The deposit is due on the first. Could you buy oil."},

@@ -43,7 +43,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	case term < to && v.words[to-1].low == "mean" &&
 		strings.Contains(textOf(v.words[max(0, from-4):term]), "don't mean"):
 		return true // "I don't mean the pitch, I mean the shape"
-	case term < to && (addressees[b.low] || v.namesWhole(from, term, to)):
+	case term < to && (v.callsIn(term, to) || v.namesWhole(from, term, to)):
 		return true // "of trousers, no, sorry, sweetheart"
 	case v.has(v.classes[from]&v.set(from-1), "whole") && v.words[from-1].end == inside:
 		return true // a part of one word
@@ -96,6 +96,11 @@ var limitsNot = wordSet("yet always quite just even often")
 
 // timesTables are numbers of which there are several.
 var timesTables = wordSet("twos threes fours fives sixes sevens eights nines tens elevens twelves")
+
+// callsIn reports whether words[from:to] or words[to] call somebody.
+func (v *view) callsIn(from, to int) bool {
+	return slices.ContainsFunc(v.words[from:to+1], func(w word) bool { return addressees[w.low] })
+}
 
 // addressees are words with which only somebody in the room is called.
 var addressees = wordSet("sweetheart sweetie darling mate dude buddy")

@@ -414,6 +414,11 @@ func (o *obeyed) completeUnsaid() {
 			for n := 0; n < maxMeant && from > 0 && words[from-1].end < sentence; n++ {
 				begin := o.v.clauseOf(from - 1).from
 				if o.v.statesFigure(begin, from) {
+					for k := from - 1; k > begin && !isFigure(words[k]); k-- {
+						if pronouns[words[k].low] {
+							mark(drop[k:from], unsaid)
+						}
+					}
 					break
 				}
 				mark(drop[begin:from], unsaid)

@@ -129,6 +129,34 @@ func (v *view) namesWhole(from, term, to int) bool {
 // leadIn are the classes of words before a figure: "is on".
 var leadIn = classSet("be prep")
 
+// repairLimited finds the repair of what is said twice, the second time after "only", by what
+// follows words such as "no" at i: "the first half of it, only the first half, no, both halves".
+func (v *view) repairLimited(i int) *repair {
+	to, only := i, i-1
+	for to < len(v.words) && v.isCue(to) {
+		to++
+	}
+	for only > i-maxHead && only > 0 && !limits[v.low(only)] {
+		only--
+	}
+	n := i - only - 1
+	if to == i || to+1 >= len(v.words) || only < 1 || !limits[v.low(only)] || n < 2 {
+		return nil
+	}
+	end := v.clauseOf(to).to
+	if v.low(to) == "both" {
+		end = min(end, to+2)
+	} else if end-to > n+1 || v.figures(only, i)&v.figures(to, end) == 0 {
+		return nil
+	}
+	for k := only - n; k >= max(0, only-maxReparandum); k-- {
+		if textOf(v.words[k:k+n]) == textOf(v.words[only+1:i]) {
+			return &repair{first: k, from: k, rest: k + n, term: only, to: to, end: end, cue: end, last: to}
+		}
+	}
+	return nil
+}
+
 // beginOfFigure returns where the figure before words[i] begins, such as "the twenty third", or i.
 func (v *view) beginOfFigure(i int) int {
 	begin := i
