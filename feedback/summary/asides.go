@@ -51,6 +51,27 @@ func leaveOutAsides(words []word, drop []reason) {
 	}
 }
 
+// endAsides ends sentences around what is only said to others in a text without marks.
+func endAsides(words []word) {
+	for i := range words {
+		for n := min(maxEmbedded, len(words)-i); n > minAside && opensAside[words[i].low]; n-- {
+			last := &words[i+n-1]
+			if last.mark != "" || !says(textOf(words[i:i+n]), "embedded") {
+				continue
+			}
+			if last.end = sentence; i > 0 {
+				words[i-1].end = max(words[i-1].end, sentence)
+			}
+			break
+		}
+	}
+}
+
+var opensAside = wordSet("oi does drop")
+
+// maxEmbedded is the length in words of what may be said so to others.
+const maxEmbedded = 9
+
 // onlyNames reports whether a sentence in English says only whom and what a note is of.
 func onlyNames(words []word) bool {
 	v := newView(words)

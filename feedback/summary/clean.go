@@ -59,6 +59,7 @@ func asks(words []word) bool {
 func cleanBlock(words []word) (rest []word, private bool) {
 	w := weights()
 	for range 2 {
+		endAsides(words)
 		words = w.divide(words)
 		joinWords(words)
 		endRequests(words)

@@ -127,6 +127,16 @@ func TestLocal(t *testing.T) {
 				"the afternoons so she'll need a packed lunch",
 			"The bus is at nine oh five, and the fare is fourteen pounds sixty. She's dry in the mornings not yet " +
 				"in the afternoons, so she'll need a packed lunch."},
+		{"talk to others goes where there are no marks",
+			"max's stool is too high so drop it two holes does anyone want this coffee no suit yourself concert is " +
+				"the fourth of july",
+			"Max's stool is too high so drop it two holes.\n\nConcert is the fourth of July."},
+		{"also to a dog",
+			"sorry the dog's got my sock drop it drop it good girl the hire is going up from nine pounds to eleven " +
+				"a month from february",
+			"The hire is going up from nine pounds to eleven a month from February."},
+		{"also at the start", "oi leave the corner flags alone the semi-final's on the twenty eighth",
+			"The semi-final's on the twenty eighth."},
 		{"days stay together",
 			"he wasn't happy with his portrait he binned it I've rescued it the hall's being decorated so on the " +
 				"eighteenth and the twenty fifth we're in the library annexe and not on the first of march at all",

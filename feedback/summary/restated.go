@@ -1,6 +1,9 @@
 package summary
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // What is said once more, with another figure, subject or thing, shows by itself what it corrects.
 
@@ -156,6 +159,26 @@ func (v *view) repairLimited(i int) *repair {
 	}
 	return nil
 }
+
+// repairBoth finds the repair of one of two things by both after words such as "no" at i, but for
+// "not": "the left foot, sorry, both feet".
+func (v *view) repairBoth(i int) *repair {
+	to, one := i, v.low(i-1)
+	for to < len(v.words) && v.isCue(to) {
+		to++
+	}
+	if to == i || v.low(to) != "both" || negations[v.low(to-1)] || verbs[v.low(to+2)] ||
+		v.low(to+1) != cmp.Or(irregular[one], one+"s") {
+		return nil
+	}
+	from := v.lastDet(max(v.clauseOf(i-1).from, i-maxHead), i-1)
+	if from < 0 {
+		return nil
+	}
+	return &repair{first: from, from: from, rest: i, term: i, to: to, end: to, cue: to, last: to}
+}
+
+var irregular = map[string]string{"foot": "feet", "half": "halves"}
 
 // beginOfFigure returns where the figure before words[i] begins, such as "the twenty third", or i.
 func (v *view) beginOfFigure(i int) int {
