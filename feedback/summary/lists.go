@@ -113,6 +113,12 @@ func (v *view) bothCount(i, j int) bool {
 	return v.words[i].low == v.words[j].low && v.low(j+2) == "只" // 到四十八页，四十八页只做前三题
 }
 
+// inRange reports whether words[i] is the last number of a range: "pages one to six".
+func (v *view) inRange(i int) bool {
+	return i > 1 && v.words[i].kind == number && joinsNumbers[v.words[i-1].low] &&
+		(v.words[i-2].kind == number || i > 2 && v.words[i].wide && v.words[i-3].kind == number) // 四十六页到四十八页
+}
+
 // isNamedRange reports whether words[from:to] and those at to are a range such as "track one to
 // track six".
 func (v *view) isNamedRange(from, to int) bool {
@@ -331,6 +337,20 @@ func (v *view) areFar(i, j int) bool {
 
 // addsNumbers stand before the last number of a list.
 var addsNumbers = wordSet("and or 和 或")
+
+// isTotal reports whether words[from:to] are a sum, of which the parts follow: "thirty pounds in
+// all, ten pounds for the book and twenty for the lesson".
+func (v *view) isTotal(from, to int) bool {
+	for i := from; i < to; i++ {
+		low := v.words[i].low
+		if totals[low] || low == "all" && v.low(i-1) == "in" {
+			return v.figures(from, i) != 0
+		}
+	}
+	return false
+}
+
+var totals = wordSet("altogether overall total")
 
 // value returns the number at i, or 0 if it is not one or there are several.
 func (v *view) value(i int) int {

@@ -178,20 +178,6 @@ func (v *view) bothStay(from, to int) bool {
 	return numbers && (v.words[to-1].end != inside || a.wide) && v.isSaidOf(to) // "at five, four is taken"
 }
 
-// isTotal reports whether words[from:to] are a sum, of which the parts follow: "thirty pounds in
-// all, ten pounds for the book and twenty for the lesson".
-func (v *view) isTotal(from, to int) bool {
-	for i := from; i < to; i++ {
-		low := v.words[i].low
-		if totals[low] || low == "all" && v.low(i-1) == "in" {
-			return v.figures(from, i) != 0
-		}
-	}
-	return false
-}
-
-var totals = wordSet("altogether overall total")
-
 // readsOn reports whether the numbers from one to another are read as one: "three sixty", "twenty
 // fifteen", "twenty-eight fifty", "two oh five", "two hundreds".
 func (v *view) readsOn(from, to int) bool {
@@ -436,12 +422,6 @@ func (v *view) hasSentence(from, term int) bool {
 // inDate reports whether words[i] is the month of a date, of which the rest would say nothing.
 func (v *view) inDate(i int) bool {
 	return i > 0 && v.words[i].kind == month && (v.words[i-1].low == "of" || v.words[i-1].kind == number)
-}
-
-// inRange reports whether words[i] is the last number of a range: "pages one to six".
-func (v *view) inRange(i int) bool {
-	return i > 1 && v.words[i].kind == number && joinsNumbers[v.words[i-1].low] &&
-		(v.words[i-2].kind == number || i > 2 && v.words[i].wide && v.words[i-3].kind == number) // 四十六页到四十八页
 }
 
 // figures returns the kinds of the numbers, days and months in words[from:to].
