@@ -47,7 +47,7 @@ func explained(t *testing.T) (pool *pgxpool.Pool, plans func() []string) {
 	for name, value := range map[string]string{
 		"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0",
 		"auto_explain.log_analyze": "on", "auto_explain.log_timing": "off", "auto_explain.log_format": "json",
-		"auto_explain.log_level": "notice", "jit_above_cost": "0",
+		"auto_explain.log_level": "notice", "jit": "on",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
@@ -98,7 +98,7 @@ func rowsRead(t *testing.T, plans []string) (rows float64) {
 	return rows
 }
 
-// What workers and pages do reads few rows however many there are.
+// What workers and pages do reads few rows however many there are, and compiles nothing.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	const jobs = 50_000
@@ -178,6 +178,13 @@ func sizeSteps(t *testing.T, store *pgqueue.Store, jobs int) []sizeStep {
 			return err
 		}, 10},
 		{"stats", func(ctx context.Context) error { _, err := store.Stats(ctx); return err }, 40_000},
+		{"retry", func(ctx context.Context) error { return store.Retry(ctx, -100) }, 20},
+		{"retry of many", func(ctx context.Context) error {
+			page, err := store.RetryMany(ctx, driver.Filter{State: driver.StateFailed, Before: 1 << 60, Limit: 10})
+			require.Equal(t, 10, page.Changed)
+			return err
+		}, 100},
+		{"cancel", func(ctx context.Context) error { return store.Cancel(ctx, 1) }, 20},
 	}
 	for state := driver.StateWaiting; state <= driver.StateHeld; state++ {
 		step := sizeStep{name: "list of a kind without jobs, state " + fmt.Sprint(state), rows: 2 * driver.ListWindow}
