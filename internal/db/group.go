@@ -36,8 +36,9 @@ type call struct {
 // rolls back what fn did and nothing else. fn may run on another caller's goroutine, and a second
 // time if the shared transaction failed. It must not use the pool or call do.
 //
-// If ctx ends while others run, the call is withdrawn. Once a transaction has begun to run it, do
-// waits for the result, for up to the busy timeout while another process writes.
+// If ctx ends while others run, or while a transaction that the program has begun itself has the
+// connection, the call is withdrawn. Once do has the connection, it waits for the result, for up to
+// the busy timeout while another process writes.
 func (g *group) do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -55,10 +56,13 @@ func (g *group) do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 			}
 			return c.err
 		case g.lead <- struct{}{}:
-			g.runBatch()
+			if g.isWaiting(c) {
+				g.runBatch(ctx)
+			}
+			<-g.lead
 		case <-ended:
 			if g.withdraw(c) {
-				return ctx.Err()
+				return fmt.Errorf("wait to write, perhaps for a transaction of this program: %w", ctx.Err())
 			}
 			ended = nil
 		}
@@ -77,8 +81,21 @@ func (g *group) withdraw(c *call) bool {
 	return true
 }
 
-// runBatch runs the first of the waiting calls, and gives up the lead.
-func (g *group) runBatch() {
+// isWaiting reports whether nobody has begun to run a call.
+func (g *group) isWaiting(c *call) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Contains(g.waiting, c)
+}
+
+// runBatch runs the first of the waiting calls, unless ctx ends before it has the connection. After
+// that it deliberately uses no context of a caller: the work is short, and an interrupted statement
+// would roll back more than itself.
+func (g *group) runBatch(ctx context.Context) {
+	conn, err := g.w.Conn(ctx)
+	if err != nil && ctx.Err() != nil {
+		return
+	}
 	g.mu.Lock()
 	n := min(len(g.waiting), maxBatch)
 	batch := slices.Clone(g.waiting[:n])
@@ -88,20 +105,29 @@ func (g *group) runBatch() {
 		for _, c := range batch {
 			close(c.done)
 		}
-		<-g.lead
 	}()
-	if len(batch) > 1 && g.together(batch) {
+	if err != nil {
+		failAll(batch, err)
+		return
+	}
+	defer conn.Close()
+	if len(batch) > 1 && together(conn, batch) {
 		return
 	}
 	for _, c := range batch {
-		g.alone(c)
+		alone(conn, c)
 	}
 }
 
-// alone runs one call in its own transaction. It deliberately uses no context of a caller: the work
-// is short, and an interrupted statement would roll back more than itself.
-func (g *group) alone(c *call) {
-	tx, err := g.w.Begin()
+func failAll(batch []*call, err error) {
+	for _, c := range batch {
+		c.err = err
+	}
+}
+
+// alone runs one call in its own transaction.
+func alone(conn *sql.Conn, c *call) {
+	tx, err := conn.BeginTx(context.Background(), nil)
 	if err != nil {
 		c.err = err
 		return
@@ -114,12 +140,10 @@ func (g *group) alone(c *call) {
 
 // together runs a batch in one transaction, each call under a savepoint. It returns false if the
 // transaction as a whole failed.
-func (g *group) together(batch []*call) bool {
-	tx, err := g.w.Begin()
+func together(conn *sql.Conn, batch []*call) bool {
+	tx, err := conn.BeginTx(context.Background(), nil)
 	if err != nil { // not a fault of any call; alone, each would wait as long again
-		for _, c := range batch {
-			c.err = err
-		}
+		failAll(batch, err)
 		return true
 	}
 	defer tx.Rollback() // without effect after the commit

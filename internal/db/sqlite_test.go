@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -214,6 +215,32 @@ func TestGroup(t *testing.T) {
 		}
 		wg.Wait()
 		require.Less(t, time.Since(begin), 20*time.Second, "one after the other it is 25 s")
+	})
+
+	t.Run("a transaction of the program is not waited for without end", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			db := open(t)
+			tx, err := db.W.Begin()
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var wg sync.WaitGroup
+			for i := range 3 {
+				wg.Go(func() {
+					err := db.group.do(ctx, insert(i))
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.ErrorContains(t, err, "a transaction of this program")
+				})
+			}
+			wg.Wait()
+			wg.Go(func() { require.NoError(t, db.group.do(t.Context(), insert(7))) })
+			synctest.Wait()
+			require.NoError(t, tx.Rollback())
+			wg.Wait()
+			sum, _ := values(t, db)
+			require.Equal(t, 7, sum)
+		})
 	})
 
 	t.Run("a caller that gave up before its turn changes nothing", func(t *testing.T) {

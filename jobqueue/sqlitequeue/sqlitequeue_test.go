@@ -2,8 +2,10 @@ package sqlitequeue_test
 
 import (
 	"context"
+	"database/sql"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -77,4 +79,41 @@ func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 	require.True(t, ok)
 	require.NoError(t, other.Rollback())
 	require.NoError(t, <-enqueued)
+}
+
+// A handler begins a transaction that it never ends. Nothing can be written until the program ends
+// it, but no call and no worker hangs.
+func TestLeakedTransactionHangsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t, filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+		require.NoError(t, store.Migrate(t.Context()))
+		write, _ := store.DB()
+		client := jobqueue.NewClient(store)
+		_, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+		require.NoError(t, err)
+		worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{ShutdownTimeout: time.Second})
+		leaked := make(chan *sql.Tx, 1)
+		jobqueue.Handle(worker, "work", func(context.Context, *jobqueue.Job, any) error {
+			tx, err := write.Begin()
+			leaked <- tx
+			return err
+		})
+		running, stop := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- worker.Run(running) }()
+		tx := <-leaked
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "work"})
+		require.ErrorIs(t, err, jobqueue.ErrUnavailable)
+		require.ErrorContains(t, err, "a transaction of this program")
+		begin := time.Now()
+		stop()
+		require.NoError(t, <-stopped)
+		require.LessOrEqual(t, time.Since(begin), 6*time.Second)
+		require.NoError(t, tx.Rollback())
+		_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+		require.NoError(t, err)
+	})
 }

@@ -15,10 +15,13 @@
 // for a disk flush. Workers of the same process are woken at once, those of other processes find
 // new jobs by polling.
 //
-// A write that has begun to wait for the lock of the file does not stop when its context ends. So
-// while another process, or a transaction of this program, holds the lock, calls return only after
-// the busy timeout of 10 s or the end of that transaction, and Run of a stopping worker
-// may return later than its ShutdownTimeout and 5 s.
+// While a transaction of this program that was begun on the write pool of [Store.DB] is open, other
+// writes wait until it ends or their context does: so Enqueue must not be called inside of one (use
+// [Store.EnqueueTx]), and one that is never ended stops all work.
+//
+// A write that has begun to wait for another process does not stop when its context ends. So while
+// that holds the lock of the file, calls return only after the busy timeout of 10 s, and Run of a
+// stopping worker may return later than its ShutdownTimeout and 5 s.
 package sqlitequeue
 
 import (
