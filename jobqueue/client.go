@@ -23,8 +23,9 @@ type TxStore interface {
 	// order.
 	EnqueueManyTx(ctx context.Context, tx *sql.Tx, ps []Params) ([]InsertResult, error)
 	// CompleteTx completes the job as succeeded, if and when tx commits. A handler calls it for its
-	// own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
-	// handler's: roll back.
+	// own job, commits, and returns nil: an error or a panic after the commit is only logged, and
+	// the job stays succeeded. ErrLeaseLost means that the job is no longer the handler's: roll
+	// back.
 	CompleteTx(ctx context.Context, tx *sql.Tx, job *Job) error
 	// SaveTx does what Save of the job does, if and when tx commits.
 	SaveTx(ctx context.Context, tx *sql.Tx, job *Job, v any) error

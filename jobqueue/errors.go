@@ -52,6 +52,8 @@ var (
 var (
 	errGoexit = errors.New("jobqueue: the handler called runtime.Goexit")
 	errStuck  = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
+
+	errNotCommitted = errors.New("CompleteTx in a transaction that was not committed")
 )
 
 // Permanent wraps err so that the job fails at once, without the attempts that are left.

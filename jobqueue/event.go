@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -60,8 +61,12 @@ func (w *Worker) report(ctx context.Context, done []*attempt, res driver.Exchang
 		switch isLost := slices.Contains(res.Lost, a.result.Lease); {
 		case slices.Contains(res.Cancelled, a.result.Lease):
 			e.Type = EventCancelled
-		case isLost && a.completed.Load():
-			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
+		case isLost && a.completed.Load(): // by CompleteTx
+			if !errors.Is(e.Err, errNotCommitted) {
+				w.logJob(ctx, slog.LevelWarn, "attempt failed after CompleteTx; the job stays succeeded", e.Job,
+					"kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err, "stack", a.result.Error.Stack)
+			}
+			e.Type, e.Err = EventSucceeded, nil
 		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):
 			e.Type, e.Err = EventLost, ErrLeaseLost
 		}

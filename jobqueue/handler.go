@@ -168,7 +168,7 @@ func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
 		return w.resultOf(ctx, context.Cause(limited), h, job, err)
 	case a.completed.Load():
 		// The transaction has removed the job. If this result is recorded, it was not committed.
-		return h.retry(job, errors.New("CompleteTx in a transaction that was not committed"))
+		return h.retry(job, errNotCommitted)
 	}
 	return driver.Result{Action: driver.Complete}, Event{Type: EventSucceeded}
 }
@@ -259,6 +259,7 @@ func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r 
 		case now == nil || now.State != StateRunning || now.Fence != job.Fence:
 			return r, event // it has succeeded, and report will find out
 		}
+		job.attempt.completed.Store(false) // the transaction was rolled back
 	}
 	start := time.Now() // anew: the timeout of the attempt may have passed
 	w.mu.Lock()

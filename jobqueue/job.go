@@ -134,7 +134,8 @@ const maxSaved = 64 << 10
 // Save does not wait for the database: the worker stores the newest value soon, at most once a
 // second, and with the result of the attempt. To store it in a transaction, use SaveTx of the
 // store. It is safe for concurrent use. It returns an error if v cannot be encoded or is longer
-// than 64 KiB, ErrLeaseLost if the attempt has ended, and an error outside of the job's handler.
+// than 64 KiB, ErrLeaseLost if the attempt has ended or CompleteTx has been called, even if its
+// transaction is rolled back, and an error outside of the job's handler.
 func (j *Job) Save(v any) error {
 	state, err := encodeSaved(v)
 	if err == nil && j.attempt == nil {

@@ -11,12 +11,13 @@ import (
 // savePause is the time between two statements that store what handlers have saved.
 const savePause = time.Second
 
-// save has state stored, soon and with the result of the attempt.
+// save has state stored, soon and with the result of the attempt. After CompleteTx there is no
+// result that it could go with.
 func (a *attempt) save(state json.RawMessage) error {
 	w := a.lease.owner
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a.settled || w.lease != a.lease {
+	if a.settled || a.completed.Load() || w.lease != a.lease {
 		return ErrLeaseLost
 	}
 	a.saved = state

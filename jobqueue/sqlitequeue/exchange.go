@@ -356,8 +356,9 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 }
 
 // CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
-// its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
-// handler's: roll back. The job goes to the history even when the worker's queue keeps none.
+// its own job, commits, and returns nil: an error or a panic after the commit is only logged, and
+// the job stays succeeded. ErrLeaseLost means that the job is no longer the handler's: roll back.
+// The job goes to the history even when the worker's queue keeps none.
 func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (err error) {
 	defer dberr.Classify(&err)
 	if state := job.Running().Saved(); state != nil {

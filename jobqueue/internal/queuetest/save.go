@@ -139,7 +139,13 @@ func saveInTransactions(t *testing.T, h Harness) {
 				if err := job.Save("with CompleteTx"); err != nil {
 					return err
 				}
-				return inTx(ctx, func(tx Tx) error { return tx.Complete(job) })
+				return inTx(ctx, func(tx Tx) error {
+					err := tx.Complete(job)
+					if late := job.Save("after CompleteTx"); !errors.Is(late, jobqueue.ErrLeaseLost) {
+						t.Errorf("%s: %v", name, late)
+					}
+					return err
+				})
 			}))
 		r.succeed(1)
 		r.wait()

@@ -1,8 +1,12 @@
 package queuetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,7 +57,7 @@ func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
 
 // The first job is completed by a transaction, and the handler panics after its commit. The second
 // one's transaction is rolled back, which its handler does not report; the third one's handler
-// does.
+// does. The log alone has the panic.
 func completeTxInAHandler(t *testing.T, h Harness) {
 	const commits, forgets, fails = 0, 1, 2
 	for name, inTx := range h.InTx {
@@ -62,7 +66,10 @@ func completeTxInAHandler(t *testing.T, h Harness) {
 			p.MaxAttempts = map[int]int{commits: 1, forgets: 2, fails: 1}[p.Args.(args).N]
 		})
 		failed := make(chan int64, 10)
-		r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{name: {}}}, handle(
+		var log bytes.Buffer
+		r := start(t, h.Store, jobqueue.WorkerConfig{
+			Queues: map[string]jobqueue.QueueConfig{name: {}}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}, handle(
 			func(ctx context.Context, job *jobqueue.Job, a args) error {
 				err := inTx(ctx, func(tx Tx) error {
 					err := tx.Complete(job)
@@ -81,15 +88,21 @@ func completeTxInAHandler(t *testing.T, h Harness) {
 			},
 			jobqueue.OnFailed(func(_ context.Context, job *jobqueue.Job, _ error) error {
 				failed <- job.ID
-				return nil
+				return job.Save("rolled back")
 			})))
 		require.ErrorContains(t, r.next(jobqueue.EventRetried).Err, "not committed")
 		succeeded := jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: name}
 		poll(t, "all end", func() bool { return count(t, h, succeeded) == 2 })
 		require.Equal(t, ids[fails], receive(t, failed))
 		r.wait()
-		require.Equal(t, driver.StateFailed, get(t, h.Store, ids[fails]).State)
+		j := get(t, h.Store, ids[fails])
+		require.Equal(t, driver.StateFailed, j.State)
+		require.Equal(t, `"rolled back"`, string(j.Saved))
 		require.Empty(t, failed)
+		const line = "the job stays succeeded"
+		require.Equal(t, 1, strings.Count(log.String(), line), log.String())
+		require.Regexp(t, fmt.Sprintf(line+`.* job=%d .*error="panic: after the commit" stack=.`, ids[commits]),
+			log.String())
 	}
 }
 
