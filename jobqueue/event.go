@@ -97,5 +97,9 @@ func (w *Worker) log(ctx context.Context, e Event) {
 	default:
 		return
 	}
-	w.logJob(ctx, level, message, e.Job, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
+	attempt := e.Job.Attempt
+	if e.Job.MaxAttempts >= 0 {
+		attempt = min(attempt, e.Job.MaxAttempts) // after those, only the OnFailed callback ran
+	}
+	w.logJob(ctx, level, message, e.Job, "kind", e.Job.Kind, "attempt", attempt, "error", e.Err)
 }

@@ -10,18 +10,19 @@ import (
 )
 
 // HandleMany makes h the handler of all jobs of one kind, several in one call: up to size, as soon
-// as there are so many, or those that have come within wait of the first one. It is for what costs
-// less together, such as inserting rows or calling a service that takes lists.
+// as there are so many, or those that have come within wait of the first one, but not later than
+// after half of the timeout, which includes the wait. It is for what costs less together, such as
+// inserting rows or calling a service that takes lists.
 //
 // Each job keeps its own lease, timeout, retries and OnFailed callback: h returns the error of each
 // in the order of jobs, to which the rules of [HandlerFunc] apply, or nil if all have succeeded. If
-// it panics, or returns another number of errors, the attempt of each has failed. The context has
-// the values of the first job's, and ends when those of all its jobs have ended, so a cancelled job
-// does not stop the others. Middleware is called for each job.
+// it panics, or returns another number of errors, as an empty slice is, the attempt of each has
+// failed. The context has the values of the first job's, and ends when those of all its jobs have
+// ended, so a cancelled job does not stop the others. Middleware is called for each job.
 //
 // A job occupies one of QueueConfig.MaxWorkers while it waits for others and while h runs: with
 // fewer than size, calls are smaller. Calls run at the same time when there are jobs for several.
-// Timeout includes the wait. HandleMany panics as [Handle] does, and if size is less than 1.
+// HandleMany panics as [Handle] does, and if size is less than 1.
 func HandleMany(
 	w *Worker, kind string, size int, wait time.Duration, h func(ctx context.Context, jobs []*Job) []error,
 	opts ...HandleOption,
@@ -31,6 +32,9 @@ func HandleMany(
 	}
 	g := &gatherer{size: size, wait: wait, handle: h}
 	w.handle(kind, g.run, opts)
+	if timeout := w.handlers[kind].timeout; timeout > 0 {
+		g.wait = min(wait, timeout/2)
+	}
 }
 
 // gatherer lets the handlers of single jobs wait for one another.
@@ -137,7 +141,7 @@ func (b *batch) call(handle func(ctx context.Context, jobs []*Job) []error) {
 	}()
 	err = protect(func() error {
 		errs = handle(ctx, slices.Clone(b.jobs))
-		if len(errs) != 0 && len(errs) != len(b.jobs) {
+		if errs != nil && len(errs) != len(b.jobs) {
 			return fmt.Errorf("jobqueue: the handler returned %d errors for %d jobs", len(errs), len(b.jobs))
 		}
 		return nil

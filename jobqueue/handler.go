@@ -210,7 +210,7 @@ func (w *Worker) resultOf(ctx context.Context, cause error, h *handler, job *Job
 		return w.fail(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
 	case after > 0:
 		return snoozed(after, err)
-	case errors.Is(cause, ErrTimeout):
+	case errors.Is(cause, ErrTimeout) && !errors.Is(err, ErrTimeout):
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	if job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts {
@@ -268,19 +268,23 @@ func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r 
 	limited := h.limit(ctx, start)
 	defer limited.end(nil)
 	err := protect(func() error { return h.onFailed(limited, job, cause) })
-	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxFailedCalls {
+	if err == nil {
 		return r, event
 	}
+	isLast := job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxFailedCalls
 	delay := retryAfter(err)
-	if delay <= 0 {
+	if delay <= 0 && !isLast {
 		delay, err = h.delay(job, err)
 	}
+	event.Err = fmt.Errorf("%w%s%w)", cause, callbackNote, err)
+	if isLast {
+		return r, event
+	}
 	event.Type = EventRetried
-	err = fmt.Errorf("%w%s%w)", cause, callbackNote, err)
-	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)}, event
+	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, event.Err)}, event
 }
 
-// callbackNote separates, in a stored error, why the job failed from the error of the callback.
+// callbackNote separates, in an error, why the job failed from the error of the callback.
 const callbackNote = " (and OnFailed: "
 
 // lastError returns why a job has failed that has no attempts left: the error of the last attempt,

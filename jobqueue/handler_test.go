@@ -1,9 +1,9 @@
 package jobqueue_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -148,7 +148,7 @@ func TestHandlerDecidesTheResult(t *testing.T) {
 		jobqueue.Handle(w, "slow", func(ctx context.Context, _ *jobqueue.Job, _ any) error {
 			left = ctx
 			time.Sleep(20 * time.Millisecond) // it does not look at its context
-			return errors.New("late")
+			return fmt.Errorf("late: %w", context.Cause(ctx))
 		}, jobqueue.WithTimeout(10*time.Millisecond))
 	})
 	ended(len(ids) + 1)
@@ -166,17 +166,21 @@ func TestHandlerDecidesTheResult(t *testing.T) {
 			require.Contains(t, j.Errors[0].Stack, "TestHandlerDecidesTheResult")
 		}
 	}
-	require.Contains(t, get(t, c, slow).Errors[0].Error, "timed out")
+	require.Equal(t, "late: jobqueue: job timed out", get(t, c, slow).Errors[0].Error)
 }
 
-// A callback that fails or panics is called again, with the cause of the failure of the job.
+// A callback that fails or panics is called again, with the cause of the failure of the job. The
+// log says why it is.
 func TestOnFailedRunsUntilItReturns(t *testing.T) {
 	t.Parallel()
 	store, c := newQueue(t, nil)
 	id := enqueue(t, c, jobqueue.Params{Kind: "work", MaxAttempts: 1})
 	var runs atomic.Int32
 	causes := make(chan error, 10)
-	stop, ended := runWorker(t, store, oneAtATime(), func(w *jobqueue.Worker) {
+	var log bytes.Buffer
+	cfg := oneAtATime()
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	stop, ended := runWorker(t, store, cfg, func(w *jobqueue.Worker) {
 		jobqueue.Handle(w, "work",
 			func(context.Context, *jobqueue.Job, any) error { runs.Add(1); return permanent{} },
 			jobqueue.OnFailed(func(_ context.Context, _ *jobqueue.Job, cause error) error {
@@ -204,6 +208,9 @@ func TestOnFailedRunsUntilItReturns(t *testing.T) {
 	require.Len(t, j.Errors, 3)
 	require.Contains(t, j.Errors[0].Error, "never")
 	require.Contains(t, j.Errors[0].Error, "away")
+	require.Contains(t, log.String(), `attempt=1 error="never (and OnFailed: away)"`)
+	require.Contains(t, log.String(), `attempt=1 error="never (and OnFailed: panic: second time)"`)
+	require.NotContains(t, log.String(), "attempt=2", "the job has one attempt")
 }
 
 // A worker that stops releases what it has prefetched at once, and itself when its handlers have

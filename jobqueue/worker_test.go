@@ -394,3 +394,24 @@ func TestClaimsAreLargeOnlyWhileThereAreManyJobs(t *testing.T) {
 		require.Len(t, m.done, 5100)
 	})
 }
+
+// A wait for more jobs that is as long as the timeout leaves time for the call.
+func TestHandleManyWaitsLessThanTheTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add(time.Now(), time.Now(), 2)
+		w := NewWorker(m, WorkerConfig{Timeout: time.Minute})
+		called := make(chan time.Duration, 1)
+		begin := time.Now()
+		HandleMany(w, "work", 10, time.Minute, func(context.Context, []*Job) []error {
+			called <- time.Since(begin)
+			return nil
+		})
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer stop()
+		require.NoError(t, w.Run(ctx))
+		require.InDelta(t, 30*time.Second, <-called, float64(time.Second))
+		require.Len(t, m.done, 1)
+	})
+}

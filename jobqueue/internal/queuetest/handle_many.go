@@ -73,6 +73,7 @@ func handleManyFailsAllByOneMistake(t *testing.T, h Harness) {
 	}{
 		"panic":  {func(context.Context, []*jobqueue.Job) []error { panic("no rows") }, "no rows"},
 		"number": {func(context.Context, []*jobqueue.Job) []error { return []error{errTest} }, "1 errors for 3 jobs"},
+		"empty":  {func(context.Context, []*jobqueue.Job) []error { return []error{} }, "0 errors for 3 jobs"},
 	} {
 		ids := fill(t, h.Store, 3, maxAttempts(1))
 		r := start(t, h.Store, jobqueue.WorkerConfig{}, handleMany(3, never, c.handle))
