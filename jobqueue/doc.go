@@ -36,7 +36,8 @@
 // another worker rescues the jobs within one and a half leases (45 s by default). A worker that
 // cannot renew its lease ends the contexts of its handlers with cause [ErrLeaseLost], and their
 // results are ignored: every lease of a job has a fence number, and a result must name the current
-// one. How long a job may run does not depend on the lease: see WorkerConfig.Timeout.
+// one. In both cases the attempts count, with the error "lease expired". How long a job may run
+// does not depend on the lease: see WorkerConfig.Timeout.
 //
 // # Results
 //

@@ -44,8 +44,8 @@ var (
 	// ErrStopped is the cause when the worker stops and WorkerConfig.ShutdownTimeout has passed.
 	// The job returns to the queue and the attempt is not counted.
 	ErrStopped = errors.New("jobqueue: worker stopped")
-	// ErrExpired is the cause for an OnFailed callback when the worker died during the last
-	// attempt.
+	// ErrExpired is the cause for an OnFailed callback when the worker died, or lost its lease,
+	// during the last attempt.
 	ErrExpired = errors.New("jobqueue: lease expired during the last attempt")
 )
 

@@ -39,10 +39,10 @@ func WithBackoff(f func(attempt int) time.Duration) HandleOption {
 // process dies, f is called again later, so it must be idempotent.
 //
 // A job fails permanently by a permanent error, with its last attempt, or because its worker died
-// during the last attempt (cause ErrExpired; then the worker that rescued the job calls f). It
-// enters the history only after f has returned nil. When f is called again, the cause has only the
-// text of the original error, and if attempts are left, the handler runs first. After ten failures
-// of f beyond the last attempt the job enters the history regardless.
+// or lost its lease during that (cause ErrExpired; then the worker that rescued the job calls f).
+// It enters the history only after f has returned nil. When f is called again, the cause has only
+// the text of the original error, and if attempts are left, the handler runs first. After ten
+// failures of f beyond the last attempt the job enters the history regardless.
 //
 // A job that was cancelled, before or while it ran, is in the history when f is called with cause
 // ErrCancelled, usually at once, by any worker of the kind; f has a minute, and Save is not

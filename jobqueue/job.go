@@ -49,7 +49,8 @@ type Job struct {
 	Kind     string
 	Priority int // 1 (first) to 4
 	// Attempt counts the starts so far, so it is 1 when a handler receives a job for the first
-	// time. Snoozed attempts and those interrupted by a stopping worker are not counted.
+	// time. Snoozed attempts and those interrupted by a stopping worker are not counted; those
+	// whose lease was lost are.
 	Attempt     int
 	MaxAttempts int             // negative: unlimited
 	Args        json.RawMessage // JSON

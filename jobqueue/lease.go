@@ -62,14 +62,17 @@ func (w *Worker) newLease(ctx context.Context) error {
 	return nil
 }
 
-// loseLease ends the contexts of all handlers with cause ErrLeaseLost and discards their results.
-func (w *Worker) loseLease(l *lease) {
+// loseLease ends the contexts of all handlers with cause ErrLeaseLost, discards their results and
+// returns their leases.
+func (w *Worker) loseLease(l *lease) (started []driver.Lease) {
 	w.mu.Lock()
 	if w.lease != l {
 		w.mu.Unlock()
-		return
+		return nil
 	}
 	w.lease = nil
+	w.dropPrefetched()
+	started = l.keep()
 	l.end(ErrLeaseLost)
 	lost := make([]*attempt, 0, len(l.held))
 	for _, a := range l.held {
@@ -78,15 +81,23 @@ func (w *Worker) loseLease(l *lease) {
 	}
 	clear(l.held)
 	w.finished = nil
-	for _, q := range w.queues {
-		q.buffer = nil
-	}
 	w.cond.Broadcast()
 	w.mu.Unlock()
 
 	w.cfg.Logger.Error("lease lost", "worker", l.worker, "jobs", len(lost))
 	for _, a := range lost {
 		w.emit(Event{Type: EventLost, Job: &a.job, Err: ErrLeaseLost})
+	}
+	return started
+}
+
+// dropPrefetched forgets the jobs that have not started. Worker.mu is held.
+func (w *Worker) dropPrefetched() {
+	for _, q := range w.queues {
+		for _, a := range q.buffer {
+			delete(a.lease.held, a.job.ID)
+		}
+		q.buffer = nil
 	}
 }
 
@@ -125,14 +136,16 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			w.cond.Broadcast()
 			w.mu.Unlock()
 		default:
-			w.loseLease(l)
+			started := w.loseLease(l)
 			if w.newLease(ctx) != nil {
 				return
 			}
 			last = time.Now()
-			// Sooner than Rescue, which returns the jobs to the queue if this fails.
+			// What has not started returns to the queue without losing an attempt, unless
+			// Rescue was sooner. The rest is left to that, so that its attempts count: a job
+			// that takes the database away would run again and again.
 			io, cancel := context.WithTimeout(ctx, ioTimeout)
-			_, _ = w.store.Release(io, l.worker, nil, true)
+			_, _ = w.store.Release(io, l.worker, started, false)
 			cancel()
 		}
 	}

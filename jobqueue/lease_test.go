@@ -15,11 +15,12 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
+// The attempt counts of the job that ran, not that of the one that had not started.
 func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
-		m.add(time.Now(), time.Now(), 2)
+		started, prefetched := m.add(time.Now(), time.Now(), 2), m.add(time.Now(), time.Now(), 2)
 		type end struct {
 			at    time.Time
 			cause error
@@ -27,7 +28,8 @@ func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 		ends := make(chan end, 2)
 		runs := 0
 		var log strings.Builder
-		cfg := WorkerConfig{Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		cfg := WorkerConfig{Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)), Prefetch: 1,
+			Queues: map[string]QueueConfig{DefaultQueue: {MaxWorkers: 1}}}
 		stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error {
 			if runs++; runs > 1 {
 				return nil
@@ -44,9 +46,11 @@ func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 		require.Less(t, e.at.Sub(cut), 30*time.Second, "before anybody else may claim the job")
 		require.Greater(t, e.at.Sub(cut), 15*time.Second)
 		m.locked(func() { m.dead = false })
-		time.Sleep(10 * time.Second)
+		time.Sleep(15 * time.Second)
 		stop()
-		require.Len(t, m.done, 1)
+		require.Len(t, m.done, 2)
+		require.Equal(t, 2, started.Attempt)
+		require.Equal(t, 1, prefetched.Attempt)
 		require.Empty(t, m.workers)
 		require.Less(t, strings.Count(log.String(), "\n"), 100, "a few lines a second")
 	})

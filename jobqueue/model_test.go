@@ -278,7 +278,20 @@ func (m *model) Rescue(ctx context.Context, _ bool) (int, error) {
 	}
 	defer m.mu.Unlock()
 	m.rescues = append(m.rescues, time.Now())
-	return 0, nil
+	for id, expires := range m.workers {
+		if expires.Before(time.Now()) {
+			delete(m.workers, id)
+		}
+	}
+	rescued := 0
+	for _, j := range m.jobs {
+		if _, alive := m.workers[j.lease]; j.lease != 0 && !alive {
+			j.lease = 0
+			j.Fence++
+			rescued++
+		}
+	}
+	return rescued, nil
 }
 
 func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {

@@ -280,12 +280,7 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) stop(base context.Context, cancel context.CancelFunc, exchanging *sync.WaitGroup) {
 	w.mu.Lock()
 	w.stopping = true
-	for _, q := range w.queues {
-		for _, a := range q.buffer {
-			delete(a.lease.held, a.job.ID)
-		}
-		q.buffer = nil
-	}
+	w.dropPrefetched()
 	w.cond.Broadcast()
 	w.mu.Unlock()
 
