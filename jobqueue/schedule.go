@@ -22,7 +22,8 @@ type Schedule struct {
 	// differ between workers: the one that is first enqueues its own.
 	Params Params
 	// CatchUp is how many times that passed without a running worker still become jobs, the newest.
-	// Defaults to 1; negative means none. At most 1000.
+	// Defaults to 1; at most 1000. Without Overlap, more than 1 have the same effect as 1. Negative
+	// means none, except the newest time if it has passed by no more than a minute.
 	CatchUp int
 	// Overlap allows a job while the previous one is unfinished, running or waiting for another
 	// attempt. By default there is none then: the schedule's name is the unique key of its jobs.
@@ -147,7 +148,11 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 func (s Schedule) tick(
 	ctx context.Context, hook EnqueueHook, row driver.Schedule, now time.Time,
 ) (t driver.Tick, err error) {
-	times, next, skipped := plan(row.NextAt, now, s.When, s.CatchUp)
+	catchUp := s.CatchUp
+	if !s.Overlap {
+		catchUp = min(catchUp, 1) // the others would be jobs beside the first
+	}
+	times, next, skipped := plan(row.NextAt, now, s.When, catchUp)
 	t = driver.Tick{Name: s.Name, Spec: row.Spec, Due: row.NextAt, Next: next, Skipped: skipped}
 	ps := make([]Params, len(times))
 	for i, at := range times {
@@ -208,7 +213,7 @@ type ScheduleInfo struct {
 	NextAt time.Time // when the next job is due, in the year 9999 if the rule has no further time
 	LastAt time.Time // when the last job was due; zero: there was none
 	// Skipped counts the times without a job: missed while no worker was running, or while the
-	// schedule was paused.
+	// schedule was paused, or, without Overlap, while the previous job was unfinished.
 	Skipped int64
 	Paused  bool // its times pass without jobs
 }

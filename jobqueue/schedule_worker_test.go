@@ -81,7 +81,11 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 // Ten times were missed while no process was running.
 func TestScheduleCatchesUp(t *testing.T) {
 	t.Parallel()
-	for catchUp, want := range map[int]int{0: 1, 3: 3, 100: 10, -1: 0} {
+	for _, x := range []struct {
+		catchUp, want int
+		overlap       bool
+	}{{0, 1, true}, {3, 3, true}, {100, 10, true}, {-1, 0, true}, {3, 1, false}, {-1, 0, false}} {
+		catchUp, want := x.catchUp, x.want
 		store, c := newQueue(t, nil)
 		// The next time is in half a day.
 		daily, err := jobqueue.Cron(fmt.Sprintf("0 %d * * *", now().Add(12*time.Hour).Hour()), time.UTC)
@@ -90,7 +94,9 @@ func TestScheduleCatchesUp(t *testing.T) {
 		old := driver.Schedule{Name: "s", Spec: daily.String(), NextAt: missed}
 		require.NoError(t, store.PutSchedule(t.Context(), old))
 		var got times
-		runWorker(t, store, scheduled(daily, func(s *jobqueue.Schedule) { s.CatchUp = catchUp }), got.handle)
+		runWorker(t, store, scheduled(daily, func(s *jobqueue.Schedule) {
+			s.CatchUp, s.Overlap = catchUp, x.overlap
+		}), got.handle)
 		poll(t, "the next time", func() bool { return stored(t, c).NextAt.After(time.Now()) })
 		got.wait(t, want)
 		s := jobqueue.ScheduleInfo{Name: "s", Spec: daily.String(), NextAt: missed.AddDate(0, 0, 10),
@@ -101,7 +107,7 @@ func TestScheduleCatchesUp(t *testing.T) {
 			newest = append(newest, s.LastAt)
 		}
 		require.Equal(t, s, stored(t, c))
-		require.Equal(t, newest, got.sorted(), "CatchUp %d", catchUp)
+		require.Equal(t, newest, got.sorted(), "%+v", x)
 	}
 }
 
@@ -120,6 +126,9 @@ func TestScheduleDoesNotOverlap(t *testing.T) {
 	first := <-started
 	poll(t, "other times pass", func() bool { return stored(t, c).NextAt.Sub(first) > pass })
 	require.Empty(t, started)
+	during := stored(t, c)
+	require.True(t, first.Equal(during.LastAt), "the only job")
+	require.Greater(t, during.Skipped, int64(pass/interval-3))
 	finish <- struct{}{}
 	require.Greater(t, (<-started).Sub(first), pass)
 	close(finish)

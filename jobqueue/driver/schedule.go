@@ -24,12 +24,17 @@ type Tick struct {
 	Skipped    int64     // times before Next that have no job
 }
 
-// Last returns the time of the last job; the zero Time if there are none.
-func (t Tick) Last() time.Time {
-	if len(t.Jobs) == 0 {
-		return time.Time{}
+// Inserted returns the time of the last job that was inserted, the zero Time if there is none, and
+// how many were not, because a job held their unique key.
+func (t Tick) Inserted(results []InsertResult) (last time.Time, skipped int64) {
+	for i, r := range results {
+		if r.Duplicate {
+			skipped++
+		} else {
+			last = t.Jobs[i].RunAt
+		}
 	}
-	return t.Jobs[len(t.Jobs)-1].RunAt
+	return last, skipped
 }
 
 // ScheduleChange changes a schedule by hand.

@@ -53,17 +53,19 @@ func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
 // Of several processes that are equally fast, the others wait here for the first one to commit and
 // then find another next_at.
 const tickSQL = `
-update jobqueue_schedule set next_at = $4, last_at = case when paused then last_at else coalesce($7, last_at) end,
-  skipped = skipped + $5 + case when paused then $6::bigint else 0 end
+update jobqueue_schedule set next_at = $4, skipped = skipped + $5 + case when paused then $6::bigint else 0 end
 where name = $1 and spec = $2 and next_at = $3 returning paused`
+
+const tickedSQL = `
+update jobqueue_schedule set last_at = coalesce($2, last_at), skipped = skipped + $3 where name = $1`
 
 // Tick implements driver.Store.
 func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	var enqueued bool
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var paused bool
-		err := tx.QueryRow(ctx, s.sql(tickSQL), t.Name, t.Spec, t.Due, t.Next, t.Skipped, int64(len(t.Jobs)),
-			orNull(t.Last())).Scan(&paused)
+		err := tx.QueryRow(ctx, s.sql(tickSQL), t.Name, t.Spec, t.Due, t.Next, t.Skipped,
+			int64(len(t.Jobs))).Scan(&paused)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // another process was faster
 		}
@@ -71,7 +73,12 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 			return err
 		}
 		enqueued = true
-		_, err = s.insert(ctx, pgxQuerier{tx}, t.Jobs, nil)
+		results, err := s.insert(ctx, pgxQuerier{tx}, t.Jobs, nil)
+		if err != nil {
+			return err
+		}
+		last, skipped := t.Inserted(results)
+		_, err = tx.Exec(ctx, s.sql(tickedSQL), t.Name, orNull(last), skipped)
 		return err
 	})
 	if err == nil && enqueued {

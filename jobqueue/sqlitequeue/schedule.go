@@ -42,9 +42,11 @@ func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
 }
 
 const tickSQL = `
-update jobqueue_schedule set next_at = ?4, last_at = case when paused then last_at else coalesce(?7, last_at) end,
-  skipped = skipped + ?5 + case when paused then ?6 else 0 end
+update jobqueue_schedule set next_at = ?4, skipped = skipped + ?5 + case when paused then ?6 else 0 end
 where name = ?1 and spec = ?2 and next_at = ?3 returning paused`
+
+const tickedSQL = `
+update jobqueue_schedule set last_at = coalesce(?2, last_at), skipped = skipped + ?3 where name = ?1`
 
 // Tick implements driver.Store.
 func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
@@ -52,9 +54,8 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
 		enqueued = false
 		var paused bool
-		last := sql.NullInt64{Int64: t.Last().UnixMicro(), Valid: len(t.Jobs) > 0}
-		err := tx.QueryRow(tickSQL, t.Name, t.Spec, t.Due.UnixMicro(), t.Next.UnixMicro(), t.Skipped, len(t.Jobs),
-			last).Scan(&paused)
+		err := tx.QueryRow(tickSQL, t.Name, t.Spec, t.Due.UnixMicro(), t.Next.UnixMicro(), t.Skipped,
+			len(t.Jobs)).Scan(&paused)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // another process was faster
 		}
@@ -62,7 +63,12 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 			return err
 		}
 		enqueued = true
-		_, err = s.insert(context.WithoutCancel(ctx), tx, now, t.Jobs)
+		results, err := s.insert(context.WithoutCancel(ctx), tx, now, t.Jobs)
+		if err != nil {
+			return err
+		}
+		last, skipped := t.Inserted(results)
+		_, err = tx.Exec(tickedSQL, t.Name, sql.NullInt64{Int64: last.UnixMicro(), Valid: !last.IsZero()}, skipped)
 		return err
 	})
 	if err == nil && enqueued {

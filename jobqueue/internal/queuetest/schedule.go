@@ -55,8 +55,9 @@ func scheduleIsStoredAndChanged(t *testing.T, h Harness) {
 func scheduleTickHasAnEffectOnce(t *testing.T, h Harness) {
 	due := time.Now().UTC().Truncate(time.Microsecond)
 	require.NoError(t, h.Store.PutSchedule(t.Context(), driver.Schedule{Name: "s", Spec: "x", NextAt: due}))
-	jobs := []driver.Record{tickRecord(due), tickRecord(due), tickRecord(due)}
-	jobs[0].UniqueKey, jobs[1].AfterGroup = "taken", "without members"
+	before := due.Add(-time.Second)
+	jobs := []driver.Record{tickRecord(before), tickRecord(before), tickRecord(due)}
+	jobs[1].AfterGroup, jobs[2].UniqueKey = "without members", "taken"
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "taken" })
 	tick := driver.Tick{Name: "s", Spec: "x", Due: due, Next: due.Add(time.Second), Jobs: jobs, Skipped: 3}
 	var group sync.WaitGroup
@@ -69,8 +70,12 @@ func scheduleTickHasAnEffectOnce(t *testing.T, h Harness) {
 	}
 	group.Wait()
 	require.NoError(t, h.Store.Tick(t.Context(), driver.Tick{Name: "s", Spec: "y", Due: tick.Next, Jobs: jobs}))
-	require.Equal(t, []driver.Schedule{{Name: "s", Spec: "x", NextAt: tick.Next, LastAt: due, Skipped: 3}},
-		schedules(t, h))
+	s := driver.Schedule{Name: "s", Spec: "x", NextAt: tick.Next, LastAt: before, Skipped: 4}
+	require.Equal(t, []driver.Schedule{s}, schedules(t, h), "one has no job")
+	s.NextAt, s.Skipped = due.Add(2*time.Second), 5
+	require.NoError(t, h.Store.Tick(t.Context(),
+		driver.Tick{Name: "s", Spec: "x", Due: tick.Next, Next: s.NextAt, Jobs: jobs[2:]}))
+	require.Equal(t, []driver.Schedule{s}, schedules(t, h))
 	require.Equal(t, 3, stats(t, h.Store).Queues[0].Waiting)
 }
 
