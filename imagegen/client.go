@@ -140,7 +140,7 @@ func prepare(ctx context.Context, sink Sink, n int) error {
 	}
 	if p, ok := sink.(Preparer); ok {
 		if err := p.Prepare(ctx, n); err != nil {
-			return fmt.Errorf("%w: the images could not be stored: %w", ErrInvalidRequest, err)
+			return fmt.Errorf("%w: %w: %w", ErrInvalidRequest, ErrStore, err)
 		}
 	}
 	return nil

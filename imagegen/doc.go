@@ -60,7 +60,8 @@
 //
 // Calls return [*Error] for everything the service or the network refused, [*TaskError] for a task
 // that failed, [*WaitError] for a wait that ended before the task did, and [*PartialError] beside a
-// [Result] that lacks some images. errors.Is tells a content filter's refusal by [ErrModerated].
+// [Result] that lacks some images. errors.Is tells a content filter's refusal by [ErrModerated],
+// and a failure of the Sink by [ErrStore], after which more images should not be paid for.
 // Errors never contain the API key, a request body, image data or the query of a URL.
 //
 // # Concurrency

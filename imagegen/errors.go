@@ -20,6 +20,8 @@ var (
 	// ErrNoImages: the service finished without an image and without a reason, most often because
 	// of a content filter. Repeating the request is pointless and may be charged.
 	ErrNoImages = errors.New("the service returned no images")
+	// ErrStore: the [Sink] failed, as it does when the disk is full.
+	ErrStore = errors.New("the images could not be stored")
 	// ErrTooLarge: a reference, the images or the rest of a response are too large.
 	ErrTooLarge = errors.New("too large")
 	// ErrNotImage: the data is not an image.

@@ -112,7 +112,7 @@ func (in *incoming) fail(err error) error {
 
 func (in *incoming) storeFailed(err error) error {
 	in.sinkFailed = true
-	return in.fail(fmt.Errorf("store: %w", err))
+	return in.fail(fmt.Errorf("%w: %w", ErrStore, err))
 }
 
 func (in *incoming) abort() {

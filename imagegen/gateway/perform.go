@@ -50,9 +50,10 @@ type Performer struct {
 }
 
 const (
-	maxAttempts  = 3              // of a task that Rerun repeats: it may be what ends the process
-	waitAgain    = time.Minute    // after waiting for another service's task was given up
-	maxUpstream  = 24 * time.Hour // for which another service's task is waited for
+	maxAttempts  = 3               // of a task that Rerun repeats: it may be what ends the process
+	waitAgain    = time.Minute     // after waiting for another service's task was given up
+	waitOperator = 5 * time.Minute // of callers, for the operator to help
+	maxUpstream  = 24 * time.Hour  // for which another service's task is waited for
 	internalText = "an internal error ended the generation; it may have been charged"
 )
 
@@ -206,6 +207,23 @@ type taskSink struct {
 	images []File // by index
 }
 
+const roomBytes = 1 << 20 // of an image, which may have more
+
+// Prepare checks that the disk has room for n images: once they are paid it would be too late.
+func (s *taskSink) Prepare(_ context.Context, n int) error {
+	file, err := s.files.create("")
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, roomBytes)
+	for range max(n, 1) {
+		if err == nil {
+			_, err = file.File.Write(zeros)
+		}
+	}
+	return errors.Join(err, file.Abort())
+}
+
 func (s *taskSink) Open(_ context.Context, info imagegen.Info) (imagegen.Blob, error) {
 	if info.Index < 0 || info.Index > 1000 {
 		return nil, fmt.Errorf("unexpected image index %d", info.Index)
@@ -269,6 +287,13 @@ func explain(err error) *Failure {
 		f = &Failure{Code: "no_images", Message: "no images were generated; the request may have been filtered"}
 	case errors.Is(err, errFull):
 		f = &Failure{Code: codeFull, Message: "the images were generated, but the gateway cannot store as many bytes"}
+	case errors.Is(err, imagegen.ErrStore):
+		f = &Failure{Code: codeFull, Message: "the gateway could not store the images"}
+		if mayHaveRun {
+			f.Message += "; it may have been charged"
+		} else {
+			f.Code, f.RetryAfter = CodeUnavailable, waitOperator
+		}
 	case errors.Is(err, errPanic), errors.Is(err, errCrashed):
 		f = &Failure{Code: CodeInternal, Message: internalText}
 	case errors.Is(err, errInterrupted):

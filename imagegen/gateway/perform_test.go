@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -192,6 +193,34 @@ func TestTasksOfAProcessThatEndedAreNotFound(t *testing.T) {
 	require.NoError(t, err)
 	_, err = running.Task(t.Context(), id)
 	require.ErrorIs(t, err, gateway.ErrNotFound)
+}
+
+// A disk that is full or gone is found before the request is paid, or at least named afterwards.
+func TestImagesThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		fake := imagegentest.New(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte {
+			require.NoError(t, os.RemoveAll(dir))
+			return pngHead
+		}})
+		h := running(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil), files: openFiles(t, dir, 0)})
+		for _, test := range []struct {
+			status  int
+			code    string
+			message string
+		}{
+			{507, "storage_full", "the gateway could not store the images; it may have been charged"},
+			{503, gateway.CodeUnavailable, "the gateway could not store the images"},
+			{503, gateway.CodeUnavailable, "the gateway could not store the images"},
+		} {
+			a := send(t, h, "POST", generations, `{"prompt":"x"}`, nil)
+			require.Equal(t, test.status, a.Code)
+			require.Equal(t, test.code, a.errorCode())
+			require.Equal(t, test.message, a.body["error"].(map[string]any)["message"])
+		}
+		require.Equal(t, 1, fake.Counts().Generations)
+	})
 }
 
 func TestNothingIsSentThatIsNotSaved(t *testing.T) {

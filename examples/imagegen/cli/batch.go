@@ -237,7 +237,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	wait, waiting := errors.AsType[*imagegen.WaitError](err)
 	_, failed := errors.AsType[*imagegen.TaskError](err)
 	refused, ok := errors.AsType[*imagegen.Error](err)
-	stop := ok && (refused.Status == 401 || refused.Status == 403)
+	stop := ok && (refused.Status == 401 || refused.Status == 403) || errors.Is(err, imagegen.ErrStore)
 	switch {
 	case r != nil:
 		rec.Event, rec.Usage = eventDone, r.Usage
