@@ -183,19 +183,22 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.ledger.last[e.digest]
-	rec = record{Entry: e.digest, Event: eventSent, N: e.N, Key: uuid.NewString()}
+	rec = record{Entry: e.digest, Event: eventSent, N: e.N}
+	if b.idempotent {
+		rec.Key = uuid.NewString()
+	}
 	switch {
 	case b.stop != nil || ctx.Err() != nil:
 		return rec, false
 	case last.Event == eventTask:
 		return last, true
 	case last.Event == "" || last.Event == eventFailed && !last.Charged && !last.Final:
-	case last.unsure() && b.idempotent:
-		rec.Key = last.Key
+	case last.unsure() && b.idempotent && last.Key != "":
+		rec.Key, rec.Charged = last.Key, true
 	case !last.unsure() || !b.config.Retry.Ambiguous:
 		return rec, false
 	}
-	if b.maxImages > 0 && rec.Key != last.Key && b.ledger.requested+e.N > b.maxImages {
+	if b.maxImages > 0 && (rec.Key == "" || rec.Key != last.Key) && b.ledger.requested+e.N > b.maxImages {
 		b.stop = fmt.Errorf("-max-images %d would be exceeded", b.maxImages)
 		return rec, false
 	}
@@ -213,10 +216,7 @@ func (r record) unsure() bool {
 func (b *batch) send(
 	ctx context.Context, e *entry, rec *record, sink imagegen.Sink,
 ) (*imagegen.Result, error) {
-	req := &imagegen.Request{Model: e.Model, Prompt: e.Prompt, N: e.N, Size: e.Size}
-	if b.idempotent {
-		req.IdempotencyKey = rec.Key
-	}
+	req := &imagegen.Request{Model: e.Model, Prompt: e.Prompt, N: e.N, Size: e.Size, IdempotencyKey: rec.Key}
 	for _, ref := range e.References {
 		req.References = append(req.References, reference(ref))
 	}
@@ -240,7 +240,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	stop := ok && (refused.Status == 401 || refused.Status == 403) || errors.Is(err, imagegen.ErrStore)
 	switch {
 	case r != nil:
-		rec.Event, rec.Usage = eventDone, r.Usage
+		rec.Event, rec.Usage, rec.Charged = eventDone, r.Usage, false
 		for _, i := range r.Images {
 			rec.Images = append(rec.Images, i.Path)
 		}
@@ -249,9 +249,10 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	case failed:
 		rec.Event, rec.Charged, rec.Final = eventFailed, true, true
 	default:
-		rec.Event, rec.Charged = eventFailed, refused != nil && refused.MayHaveRun
-		rec.Final = refused != nil && refused.Permanent() && (refused.Status >= 400 || rec.Charged) && !stop
-		stop = stop || refused != nil && refused.RetryAfter() > 0 && !rec.Charged
+		mayHaveRun := refused != nil && refused.MayHaveRun
+		rec.Event, rec.Charged = eventFailed, rec.Charged || mayHaveRun
+		rec.Final = refused != nil && refused.Permanent() && (refused.Status >= 400 || mayHaveRun) && !stop
+		stop = stop || refused != nil && refused.RetryAfter() > 0 && !mayHaveRun
 	}
 	if err != nil {
 		rec.Error = err.Error()

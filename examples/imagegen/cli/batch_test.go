@@ -270,6 +270,53 @@ func TestBatchStopsWhenImagesCannotBeStored(t *testing.T) {
 	require.Equal(t, 1, p.fake.Counts().Generations)
 }
 
+// A full disk takes half of a line of the ledger; when it has room again, the next one follows.
+func TestBatchContinuesAfterHalfALineOfTheLedger(t *testing.T) {
+	t.Parallel()
+	var p *program
+	p = setup(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte {
+		ledger, err := os.OpenFile(filepath.Join(p.dir, "ledger.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		defer ledger.Close()
+		_, err = ledger.WriteString(`{"time":"2026-11-29T`)
+		require.NoError(t, err)
+		return pngImage
+	}})
+	file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
+	for range 2 {
+		code, _, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-parallel", "1")
+		require.Equal(t, cli.ExitDone, code, stderr)
+	}
+	require.Equal(t, 2, p.fake.Counts().Generations)
+}
+
+// What may have been charged is sent again with the key that it was sent with, or not at all.
+func TestBatchSendsAgainWithTheKeyOfBefore(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	statuses := []int{500, 500, 429, 200}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		w.WriteHeader(statuses[len(keys)-1])
+		_, _ = fmt.Fprintf(w, `{"data":[{"b64_json":%q}]}`, base64.StdEncoding.EncodeToString(pngImage))
+	}))
+	defer server.Close()
+	p := setup(t, imagegentest.Options{})
+	run := func(out string, more ...string) {
+		args := []string{"-base-url", server.URL, "-batch", prompts(t, p.dir, `{"prompt":"a"}`), "-out", "DIR/" + out}
+		p.run(t, "", append(args, more...)...)
+	}
+	run("without")
+	run("without", "-idempotent", "-max-images", "1")
+	require.Equal(t, []string{""}, keys)
+	for range 4 {
+		run("with", "-idempotent", "-max-images", "1")
+	}
+	require.Len(t, keys, 4)
+	require.NotEmpty(t, keys[1])
+	require.Equal(t, []string{keys[1], keys[1]}, keys[2:])
+}
+
 func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{

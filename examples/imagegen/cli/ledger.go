@@ -30,13 +30,13 @@ type record struct {
 	Entry string    `json:"entry"` // entry.digest
 	Event event     `json:"event"`
 	N     int       `json:"n"`               // images requested
-	Key   string    `json:"key,omitempty"`   // Idempotency-Key
+	Key   string    `json:"key,omitempty"`   // Idempotency-Key, if it was sent
 	Task  string    `json:"task,omitempty"`  // also of later events
 	Error string    `json:"error,omitempty"` // of eventDone and eventFailed
 
 	Images  []string        `json:"images,omitempty"` // paths
 	Usage   json.RawMessage `json:"usage,omitempty"`
-	Charged bool            `json:"charged,omitempty"` // perhaps, although it failed
+	Charged bool            `json:"charged,omitempty"` // perhaps, although it failed or is sent once more
 	Final   bool            `json:"final,omitempty"`   // it was refused, and is not sent again
 }
 
@@ -44,6 +44,7 @@ type record struct {
 // is done, so that the process may be killed at any time.
 type ledger struct {
 	file *os.File
+	size int64 // bytes of its complete lines
 	lock *flock.Flock
 	last map[string]record // by entry
 
@@ -63,7 +64,7 @@ func openLedger(dir string) (*ledger, error) {
 	case !locked:
 		return nil, fmt.Errorf("another process works on %s", dir)
 	}
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -76,11 +77,10 @@ func openLedger(dir string) (*ledger, error) {
 
 func (l *ledger) read() error {
 	r := bufio.NewReader(l.file)
-	good := int64(0) // bytes
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF { // the rest is what a process was writing when it was killed, before it went on
-			return l.file.Truncate(good)
+			return l.file.Truncate(l.size)
 		}
 		if err != nil {
 			return err
@@ -90,18 +90,21 @@ func (l *ledger) read() error {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 		l.apply(rec)
-		good += int64(len(line))
+		l.size += int64(len(line))
 	}
 }
 
-// add appends a line, and returns when it is durable.
+// add appends a line, and returns when it is durable. If only part of a line could be written, the
+// next one replaces it.
 func (l *ledger) add(rec record) error {
 	rec.Time = time.Now().UTC().Truncate(time.Millisecond)
 	line, err := json.Marshal(rec)
 	if err == nil {
-		_, err = l.file.Write(append(line, '\n'))
+		line = append(line, '\n')
+		_, err = l.file.WriteAt(line, l.size)
 	}
 	if err == nil {
+		l.size += int64(len(line))
 		err = l.file.Sync()
 	}
 	if err != nil {
@@ -113,7 +116,7 @@ func (l *ledger) add(rec record) error {
 
 func (l *ledger) apply(rec record) {
 	switch {
-	case rec.Event == eventSent && rec.Key != l.last[rec.Entry].Key:
+	case rec.Event == eventSent && (rec.Key == "" || rec.Key != l.last[rec.Entry].Key):
 		l.requested += rec.N
 	case rec.Event == eventFailed && !rec.Charged:
 		l.requested -= rec.N
