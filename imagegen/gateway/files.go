@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/uuid"
 )
 
@@ -18,15 +20,17 @@ const (
 	defaultStorage  = 16_000_000_000 // bytes
 	referencePrefix = "ref-"
 	temporaryPrefix = ".new-"
+	lockName        = ".lock"
 )
 
 var errFull = errors.New("the storage of the gateway is full")
 
 // Files keeps references and images as files of one directory. A file is written under a temporary
 // name, synced and renamed, so after a crash each is complete or absent. Files is safe for
-// concurrent use; only one process at a time may use the directory.
+// concurrent use. One process at a time has the directory open.
 type Files struct {
 	root  *os.Root
+	lock  *flock.Flock
 	limit int64
 
 	mu         sync.Mutex
@@ -36,25 +40,32 @@ type Files struct {
 
 // OpenFiles opens a directory, which it creates if necessary. limit is the number of bytes of all
 // files; 0 means 16 GB. References may take half of it: more are refused. For a new image, the
-// oldest images are deleted.
+// oldest images are deleted. It fails while the directory is open elsewhere.
 func OpenFiles(dir string, limit int64) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("gateway: open files: %w", err)
 	}
+	lock := flock.New(filepath.Join(dir, lockName))
+	switch locked, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("gateway: lock the files: %w", err)
+	case !locked:
+		return nil, fmt.Errorf("gateway: another process uses %s", dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("gateway: open files: %w", err)
+		return nil, errors.Join(fmt.Errorf("gateway: open files: %w", err), lock.Close())
 	}
-	f := &Files{root: root, limit: cmp.Or(limit, defaultStorage)}
+	f := &Files{root: root, lock: lock, limit: cmp.Or(limit, defaultStorage)}
 	_, err = f.scan(func(info fs.FileInfo) bool { return strings.HasPrefix(info.Name(), temporaryPrefix) })
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("gateway: open files: %w", err), root.Close())
+		return nil, errors.Join(fmt.Errorf("gateway: open files: %w", err), f.Close())
 	}
 	return f, nil
 }
 
 // Close closes the directory.
-func (f *Files) Close() error { return f.root.Close() }
+func (f *Files) Close() error { return errors.Join(f.root.Close(), f.lock.Close()) }
 
 // DeleteBefore deletes the files that were written before a time. Call it now and then with a time
 // before which all tasks have been forgotten.
@@ -75,7 +86,7 @@ func (f *Files) scan(expired func(fs.FileInfo) bool) (left []fs.FileInfo, err er
 	f.used, f.references = 0, 0
 	for _, e := range entries {
 		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() || e.Name() == lockName {
 			continue
 		}
 		if err != nil {

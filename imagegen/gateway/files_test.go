@@ -92,6 +92,20 @@ func TestFilesOfACrashAreDeleted(t *testing.T) {
 	})
 }
 
+// A second process would delete the files that the first one is writing.
+func TestFilesAreOpenOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := openFiles(t, dir, 0)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".new-unfinished"), nil, 0o600))
+	_, err := gateway.OpenFiles(dir, 0)
+	require.ErrorContains(t, err, "another process uses "+dir)
+	require.Len(t, files(t, dir), 1)
+	require.NoError(t, first.DeleteBefore(time.Now().Add(time.Hour)))
+	_, err = gateway.OpenFiles(dir, 0)
+	require.Error(t, err)
+}
+
 func TestPanicOfTheGeneratorFailsItsTaskOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,5 +252,5 @@ func files(t *testing.T, path string) []os.DirEntry {
 	t.Helper()
 	all, err := os.ReadDir(path)
 	require.NoError(t, err)
-	return all
+	return slices.DeleteFunc(all, func(e os.DirEntry) bool { return e.Name() == ".lock" })
 }
