@@ -61,8 +61,8 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 		case ctx.Err() != nil:
 			return nil, c.stopWaiting(parent, id, e)
 		case isFinal(e, c.config.FirstPoll > 0 && time.Since(began) < unknownTaskPeriod):
-			c.complete(e).MayHaveRun = true // of the task, not of the poll
-			if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 {
+			c.complete(e).MayHaveRun = true        // of the task, not of the poll
+			if e.Status < 404 && e.Status != 400 { // the address, the key or the account
 				return nil, &WaitError{TaskID: id, Err: e}
 			}
 			return nil, e

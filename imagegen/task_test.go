@@ -53,7 +53,7 @@ func TestTemporaryPollFailuresAreRetried(t *testing.T) {
 
 func TestPollsThatEndTheWaiting(t *testing.T) {
 	t.Parallel()
-	for code, resumable := range map[int]bool{401: true, 403: true, 400: false, 409: false, 410: false} {
+	for code, resumable := range map[int]bool{401: true, 402: true, 403: true, 400: false, 409: false, 410: false} {
 		synctest.Test(t, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
 			fake.Script(imagegentest.Polls(code))

@@ -236,8 +236,8 @@ func (b *batch) send(
 func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	wait, waiting := errors.AsType[*imagegen.WaitError](err)
 	_, failed := errors.AsType[*imagegen.TaskError](err)
-	refused, ok := errors.AsType[*imagegen.Error](err)
-	stop := ok && (refused.Status == 401 || refused.Status == 403) || errors.Is(err, imagegen.ErrStore)
+	refused, _ := errors.AsType[*imagegen.Error](err)
+	stop := errors.Is(err, imagegen.ErrStore) || refused != nil && concernsAll(refused)
 	switch {
 	case r != nil:
 		rec.Event, rec.Usage, rec.Charged = eventDone, r.Usage, false
@@ -246,15 +246,18 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 		}
 	case waiting:
 		rec.Event, rec.Task = eventTask, wait.TaskID
+	case rec.Event == eventTask && refused != nil && refused.Status == 404 && refused.Code == "":
+		// It may be the address that is wrong: a service says that it does not know the task.
 	case failed:
 		rec.Event, rec.Charged, rec.Final = eventFailed, true, true
 	default:
 		mayHaveRun := refused != nil && refused.MayHaveRun
 		rec.Event, rec.Charged = eventFailed, rec.Charged || mayHaveRun
-		rec.Final = refused != nil && refused.Permanent() && (refused.Status >= 400 || mayHaveRun) && !stop
+		rec.Final = refused != nil && refused.Permanent() && refused.Op != "reference" &&
+			(refused.Status >= 400 || mayHaveRun) && !stop
 		stop = stop || refused != nil && refused.RetryAfter() > 0 && !mayHaveRun
 	}
-	if err != nil {
+	if rec.Error = ""; err != nil { // of an earlier run
 		rec.Error = err.Error()
 	}
 	b.mu.Lock()
@@ -276,6 +279,21 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	} else if b.bar == nil && !b.quiet {
 		fmt.Fprintf(b.stderr, "%s: images: %d\n", e.file, len(rec.Images))
 	}
+}
+
+// concernsAll reports whether a service refuses the key, the account or the address, and so every
+// request, and not what is in this one.
+func concernsAll(e *imagegen.Error) bool {
+	if errors.Is(e, imagegen.ErrModerated) || e.Op == "reference" || e.Op == "fetch" {
+		return false
+	}
+	switch e.Status {
+	case 401, 402, 403:
+		return true
+	case 404, 405:
+		return e.Op != "poll"
+	}
+	return e.Status >= 300 && e.Status < 400
 }
 
 // summary is the outcome of a batch, over all its runs.

@@ -240,17 +240,80 @@ func TestBatch(t *testing.T) {
 	require.Len(t, p.fake.Counts().Posts, posts+1)
 }
 
+// What concerns all lines stops the batch, and is not the end of the line that met it.
 func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 	t.Parallel()
-	p := setup(t, imagegentest.Options{}, imagegentest.Status(429, 0), imagegentest.OK())
-	file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
-	args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
-	code, _, _ := p.run(t, "", args...)
-	require.Equal(t, cli.ExitResume, code)
-	require.Len(t, p.fake.Counts().Posts, 1)
-	code, _, stderr := p.run(t, "", args...)
-	require.Equal(t, cli.ExitDone, code, stderr)
-	require.Equal(t, 2, p.fake.Counts().Generations)
+	for _, status := range []int{307, 401, 402, 403, 404, 405, 429} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, 0), imagegentest.OK())
+			file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
+			args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
+			code, _, _ := p.run(t, "", args...)
+			require.Equal(t, cli.ExitResume, code)
+			require.Len(t, p.fake.Counts().Posts, 1)
+			code, _, stderr := p.run(t, "", args...)
+			require.Equal(t, cli.ExitDone, code, stderr)
+			require.Equal(t, 2, p.fake.Counts().Generations)
+		})
+	}
+}
+
+// What concerns one line stops no other: a content filter, and a reference that is not there.
+func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
+	t.Parallel()
+	posts := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		switch posts++; {
+		case r.URL.Path == "/reference":
+			w.WriteHeader(http.StatusNotFound)
+		case strings.Contains(string(text), "knife"):
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"error":{"code":"content_policy_violation","message":"no knives"}}`)
+		default:
+			_, _ = fmt.Fprintf(w, `{"data":[{"b64_json":%q}]}`, base64.StdEncoding.EncodeToString(pngImage))
+		}
+	}))
+	defer server.Close()
+	p := setup(t, imagegentest.Options{})
+	file := prompts(t, p.dir, `{"prompt":"knife"}`, `{"prompt":"b","references":["`+server.URL+`/reference"]}`,
+		`{"prompt":"c"}`)
+	args := []string{"-base-url", server.URL, "-batch", file, "-out", "DIR", "-parallel", "1", "-json"}
+	for _, want := range []int{3, 4} { // the reference may be there the second time
+		code, stdout, stderr := p.run(t, "", args...)
+		require.Equal(t, cli.ExitFailed, code, stderr)
+		require.Contains(t, stdout, `"done":1,"failed":2`)
+		require.Equal(t, want, posts)
+	}
+}
+
+// A task is paid: it is not given up because a wrong address does not know it.
+func TestBatchKeepsATaskThatAWrongAddressDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	posts := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		image := `"url":"ftp://x"`
+		if r.Method == http.MethodGet {
+			image = fmt.Sprintf(`"b64_json":%q`, base64.StdEncoding.EncodeToString(pngImage))
+		} else {
+			posts++
+		}
+		_, _ = fmt.Fprintf(w, `{"data":{"id":"t","status":"completed","result":{"images":[{%s}]}}}`, image)
+	}))
+	defer server.Close()
+	wrong := httptest.NewServer(http.NotFoundHandler())
+	defer wrong.Close()
+	p := setup(t, imagegentest.Options{})
+	file := prompts(t, p.dir, `{"prompt":"a"}`)
+	for _, run := range []struct {
+		address string
+		code    int
+	}{{server.URL, cli.ExitResume}, {wrong.URL, cli.ExitResume}, {server.URL, cli.ExitDone}} {
+		code, _, stderr := p.run(t, "", "-base-url", run.address, "-batch", file, "-out", "DIR")
+		require.Equal(t, run.code, code, stderr)
+	}
+	require.Equal(t, 1, posts)
 }
 
 // Nothing more is paid for when images cannot be stored: here a file may have 32 KiB.
