@@ -107,6 +107,8 @@ func TestChainPassesFailuresOn(t *testing.T) {
 		"server error": {imagegentest.Status(500, 0), imagegentest.Sync, 502, "may have been charged", false, false},
 		"asked to wait": {imagegentest.Status(429, 10*time.Minute), imagegentest.Sync, 503, "not available", false,
 			true},
+		"key refused":   {imagegentest.Status(401, 0), imagegentest.Sync, 503, "not available", false, true},
+		"account empty": {imagegentest.Status(402, 0), imagegentest.Sync, 503, "not available", false, true},
 		"page, not JSON": {imagegentest.Raw("<!doctype html><html><body>sleeping</body></html>"),
 			imagegentest.Sync, 502, "may have been charged", false, false},
 	} {
@@ -118,6 +120,9 @@ func TestChainPassesFailuresOn(t *testing.T) {
 				_, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 				require.ErrorContains(t, err, test.message)
 				require.NotContains(t, err.Error(), imagegentest.APIKey)
+				if strings.HasPrefix(name, "key") || strings.HasPrefix(name, "account") {
+					require.NotContains(t, err.Error(), "scripted", "what concerns the operator")
+				}
 				require.Equal(t, strings.HasPrefix(name, "moderated"), errors.Is(err, imagegen.ErrModerated))
 				if mode == gateway.Async {
 					var e *imagegen.TaskError

@@ -298,6 +298,9 @@ func explain(err error) *Failure {
 		f = &Failure{Code: CodeInternal, Message: internalText}
 	case errors.Is(err, errInterrupted):
 		f = &Failure{Code: "interrupted", Message: "a restart interrupted the generation; it may have been charged"}
+	case e != nil && !mayHaveRun && e.Status >= 401 && e.Status <= 403:
+		// The gateway's own key or account: the words about it are not for callers.
+		return &Failure{Code: CodeUnavailable, Message: "the generator is not available", RetryAfter: waitOperator}
 	case errors.As(err, &final) && final.Permanent():
 		f = &Failure{Code: "refused", Message: "the generator refused the request"}
 	case errors.As(err, &retry) && retry.RetryAfter() > 0 && !mayHaveRun:
