@@ -56,6 +56,8 @@ usage, 3 refused by the service, 4 the task failed, 5 stopped waiting: the task
 continues and can be resumed with -resume, 6 refused by a content filter.
 `
 
+const defaultName = "image-{i}{ext}" // of the files
+
 // parse parses the command line. The error is flag.ErrHelp if the help was requested and printed.
 func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer) (*options, error) {
 	o := &options{request: &imagegen.Request{}}
@@ -73,7 +75,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		o.request.References = append(o.request.References, reference(s))
 		return nil
 	})
-	f.StringVar(&o.out, "o", "image-{i}{ext}",
+	f.StringVar(&o.out, "o", defaultName,
 		"`name` of the files, optionally with a directory; may contain\n"+
 			"{i} and {ext}; - is standard output")
 	f.BoolVar(&o.fit, "fit", false, "crop the images to the ratio of -size")
@@ -95,11 +97,18 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	if err != nil {
 		return nil, err
 	}
+	for _, word := range f.Args()[min(f.NArg(), 1):] {
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if strings.HasPrefix(word, "-") && (f.Lookup(name) != nil || name == "h" || name == "help") {
+			return nil, fmt.Errorf("%s follows the prompt: put flags before it, or the whole prompt in quotes", word)
+		}
+	}
 	switch {
 	case (o.batch == "") != (o.outDir == ""):
 		return nil, errors.New("-batch and -out need each other")
-	case o.batch != "" && (f.NArg() > 0 || len(o.request.References) > 0 || o.submitOnly || o.resume != ""):
-		return nil, errors.New("-batch excludes a prompt, -ref, -resume and -submit-only")
+	case o.batch != "" && (f.NArg() > 0 || len(o.request.References) > 0 || o.submitOnly || o.resume != "" ||
+		o.out != defaultName):
+		return nil, errors.New("-batch excludes a prompt, -o, -ref, -resume and -submit-only")
 	case o.maxImages < 0 || o.parallel < 1 || o.parallel > 64:
 		return nil, errors.New("-max-images must not be negative, and -parallel must be 1 to 64")
 	case o.fit && o.request.Size == "" && o.batch == "":
