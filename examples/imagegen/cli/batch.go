@@ -32,8 +32,10 @@ type entry struct {
 	N          int            `json:"n,omitempty"`
 	References []string       `json:"references,omitempty"`
 
+	line   int
 	file   string // name of the files
 	digest string // identifies the entry in the ledger
+	text   string // likewise, without what the flags have added
 }
 
 const maxBatch = 64 << 20 // bytes of a batch file
@@ -75,9 +77,9 @@ func (o *options) readBatch() ([]*entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", o.batch, line, err)
 		}
-		canonical, _ := json.Marshal(e)
-		sum := sha256.Sum256(canonical)
-		e.digest = fmt.Sprintf("%x", sum[:12])
+		var own entry
+		_ = json.Unmarshal(text, &own)
+		e.line, e.digest, e.text = line, digest(e), digest(&own)
 		if same[e.digest]++; same[e.digest] > 1 {
 			e.digest += "-" + strconv.Itoa(same[e.digest])
 		}
@@ -88,6 +90,12 @@ func (o *options) readBatch() ([]*entry, error) {
 		return nil, fmt.Errorf("%s has no lines", o.batch)
 	}
 	return entries, nil
+}
+
+func digest(e *entry) string {
+	canonical, _ := json.Marshal(e)
+	sum := sha256.Sum256(canonical)
+	return fmt.Sprintf("%x", sum[:12])
 }
 
 func (e *entry) check() error {
@@ -139,6 +147,11 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 		return ExitFailed, err
 	}
 	defer func() { err = errors.Join(err, b.ledger.close()) }()
+	for _, e := range entries {
+		if err := b.check(e); err != nil {
+			return ExitUsage, fmt.Errorf("%s, line %d: %w", o.batch, e.line, err)
+		}
+	}
 	if terminal(stderr) && !o.quiet {
 		b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
@@ -153,6 +166,24 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 	}
 	_ = group.Wait()
 	return b.report(entries)
+}
+
+// check returns an error if an entry would be paid for once more only because a flag was left out
+// that an earlier run had.
+func (b *batch) check(e *entry) error {
+	const help = "repeat the flag, or use another -out to send all lines again"
+	was, sent := b.ledger.lines[e.text]
+	_, known := b.ledger.last[e.digest]
+	switch {
+	case known || !sent:
+	case was.Size != e.Size:
+		return fmt.Errorf("-size was %q and is %q: %s", was.Size, e.Size, help)
+	case was.Model != e.Model:
+		return fmt.Errorf("-model was %q and is %q: %s", was.Model, e.Model, help)
+	case was.N != e.N:
+		return fmt.Errorf("-n was %d and is %d: %s", was.N, e.N, help)
+	}
+	return nil
 }
 
 // perform brings an entry to an end, unless that has happened or the batch has stopped.
@@ -183,7 +214,7 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.ledger.last[e.digest]
-	rec = record{Entry: e.digest, Event: eventSent, N: e.N}
+	rec = record{Entry: e.digest, Event: eventSent, Line: e.text, Model: e.Model, Size: e.Size, N: e.N}
 	if b.idempotent {
 		rec.Key = uuid.NewString()
 	}

@@ -380,6 +380,30 @@ func TestBatchSendsAgainWithTheKeyOfBefore(t *testing.T) {
 	require.Equal(t, []string{keys[1], keys[1]}, keys[2:])
 }
 
+// A flag that is left out of the repeated command would pay for all lines once more.
+func TestBatchWithOtherFlagsThanBeforeSendsNothing(t *testing.T) {
+	t.Parallel()
+	flags := []string{"-size", "16:9", "-n", "2", "-model", "m"}
+	for left, says := range map[int]string{0: `-size was "16:9" and is ""`, 2: "-n was 2 and is 1",
+		4: `-model was "m" and is "svc-image-2"`} {
+		p := setup(t, imagegentest.Options{})
+		file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b","size":"1:1","n":1,"model":"x"}`)
+		run := func(flags ...string) (int, string, string) {
+			return p.run(t, "", append([]string{"-batch", file, "-out", "DIR"}, flags...)...)
+		}
+		code, _, stderr := run(flags...)
+		require.Equal(t, cli.ExitDone, code, stderr)
+		code, _, stderr = run(slices.Delete(slices.Clone(flags), left, left+2)...)
+		require.Equal(t, cli.ExitUsage, code)
+		require.Contains(t, stderr, "line 1: "+says)
+		require.Len(t, p.fake.Counts().Posts, 2)
+		prompts(t, p.dir, `{"prompt":"b","size":"1:1","n":1,"model":"x"}`, `{"prompt":"a","size":"1:1"}`)
+		code, _, stderr = run()
+		require.Equal(t, cli.ExitDone, code, stderr)
+		require.Len(t, p.fake.Counts().Posts, 3, "another line")
+	}
+}
+
 func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"lessonkit.example/imagegen"
 )
 
 // event is what a line of the ledger says about an entry of the batch.
@@ -26,13 +28,16 @@ const (
 
 // record is a line of the ledger.
 type record struct {
-	Time  time.Time `json:"time"`
-	Entry string    `json:"entry"` // entry.digest
-	Event event     `json:"event"`
-	N     int       `json:"n"`               // images requested
-	Key   string    `json:"key,omitempty"`   // Idempotency-Key, if it was sent
-	Task  string    `json:"task,omitempty"`  // also of later events
-	Error string    `json:"error,omitempty"` // of eventDone and eventFailed
+	Time  time.Time      `json:"time"`
+	Entry string         `json:"entry"` // entry.digest
+	Event event          `json:"event"`
+	Line  string         `json:"line,omitempty"` // entry.text
+	Model string         `json:"model,omitempty"`
+	Size  imagegen.Ratio `json:"size,omitempty"`
+	N     int            `json:"n"`               // images requested
+	Key   string         `json:"key,omitempty"`   // Idempotency-Key, if it was sent
+	Task  string         `json:"task,omitempty"`  // also of later events
+	Error string         `json:"error,omitempty"` // of eventDone and eventFailed
 
 	Images  []string        `json:"images,omitempty"` // paths
 	Usage   json.RawMessage `json:"usage,omitempty"`
@@ -43,10 +48,11 @@ type record struct {
 // ledger is the file of a batch. Its lines are only appended, each durable before what it announces
 // is done, so that the process may be killed at any time.
 type ledger struct {
-	file *os.File
-	size int64 // bytes of its complete lines
-	lock *flock.Flock
-	last map[string]record // by entry
+	file  *os.File
+	size  int64 // bytes of its complete lines
+	lock  *flock.Flock
+	last  map[string]record // by entry
+	lines map[string]record // the last of each Line
 
 	requested int // images, without those of requests that were certainly not charged
 }
@@ -68,7 +74,7 @@ func openLedger(dir string) (*ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	l := &ledger{file: file, lock: lock, last: map[string]record{}}
+	l := &ledger{file: file, lock: lock, last: map[string]record{}, lines: map[string]record{}}
 	if err := l.read(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), l.close())
 	}
@@ -121,7 +127,7 @@ func (l *ledger) apply(rec record) {
 	case rec.Event == eventFailed && !rec.Charged:
 		l.requested -= rec.N
 	}
-	l.last[rec.Entry] = rec
+	l.last[rec.Entry], l.lines[rec.Line] = rec, rec
 }
 
 func (l *ledger) close() error { return errors.Join(l.file.Close(), l.lock.Close()) }
