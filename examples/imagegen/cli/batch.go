@@ -36,6 +36,7 @@ type entry struct {
 	file   string // name of the files
 	digest string // identifies the entry in the ledger
 	text   string // likewise, without what the flags have added
+	tried  bool   // by this run
 }
 
 const maxBatch = 64 << 20 // bytes of a batch file
@@ -168,12 +169,17 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 	return b.report(entries)
 }
 
-// check returns an error if an entry would be paid for once more only because a flag was left out
-// that an earlier run had.
+// check returns an error if a reference of an entry that is to be sent is missing, or if the entry
+// would be paid for once more only because a flag was left out that an earlier run had.
 func (b *batch) check(e *entry) error {
 	const help = "repeat the flag, or use another -out to send all lines again"
 	was, sent := b.ledger.lines[e.text]
-	_, known := b.ledger.last[e.digest]
+	last, known := b.ledger.last[e.digest]
+	for _, ref := range e.References {
+		if _, err := os.Stat(ref); err != nil && last.unsent() && isFile(ref) {
+			return err
+		}
+	}
 	switch {
 	case known || !sent:
 	case was.Size != e.Size:
@@ -189,7 +195,7 @@ func (b *batch) check(e *entry) error {
 // perform brings an entry to an end, unless that has happened or the batch has stopped.
 func (b *batch) perform(ctx context.Context, e *entry) {
 	rec, ok := b.begin(ctx, e)
-	if ok {
+	if e.tried = ok; ok {
 		sink := imagegen.Dir(b.outDir, e.file+"-{i}{ext}")
 		if b.fit && e.Size != "" {
 			sink = fit.Sink(sink, fit.Config{Ratio: e.Size})
@@ -214,7 +220,7 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.ledger.last[e.digest]
-	rec = record{Entry: e.digest, Event: eventSent, Line: e.text, Model: e.Model, Size: e.Size, N: e.N}
+	rec = record{Entry: e.digest, Event: eventSent, Name: e.file, Line: e.text, Model: e.Model, Size: e.Size, N: e.N}
 	if b.idempotent {
 		rec.Key = uuid.NewString()
 	}
@@ -223,7 +229,7 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 		return rec, false
 	case last.Event == eventTask:
 		return last, true
-	case last.Event == "" || last.Event == eventFailed && !last.Charged && !last.Final:
+	case last.unsent():
 	case last.unsure() && b.idempotent && last.Key != "":
 		rec.Key, rec.Charged = last.Key, true
 	case !last.unsure() || !b.config.Retry.Ambiguous:
@@ -235,6 +241,11 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 	}
 	b.stop = b.ledger.add(rec)
 	return rec, b.stop == nil
+}
+
+// unsent reports whether the entry is still to be sent, and nothing was charged for it.
+func (r record) unsent() bool {
+	return r.Event == "" || r.Event == eventFailed && !r.Charged && !r.Final
 }
 
 // unsure reports whether the entry may have been charged without a result.
@@ -357,6 +368,12 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 			s.Charged++
 		default:
 			s.Failed++
+		}
+		if rec.Event == eventSent {
+			rec.Error = "it was being sent when a run was ended"
+		}
+		if rec.Error != "" && rec.Event != eventTask && !rec.unsent() && !e.tried {
+			fmt.Fprintf(b.stderr, "%s: not sent again: %s\n", e.file, rec.Error)
 		}
 	}
 	switch {

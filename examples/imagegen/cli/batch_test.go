@@ -234,6 +234,12 @@ func TestBatch(t *testing.T) {
 	code, _, stderr = run()
 	require.Equal(t, cli.ExitFailed, code)
 	require.Contains(t, stderr, "-ambiguous sends them again")
+	require.Contains(t, stderr, "0003: not sent again: generate: status 500")
+	require.Contains(t, stderr, "cee: not sent again: generate: status 200: moderation_blocked: no knives")
+	require.Contains(t, stderr, "0005: not sent again: images are missing")
+	ledger, err := os.ReadFile(filepath.Join(p.dir, "out", "ledger.jsonl"))
+	require.NoError(t, err)
+	require.Contains(t, string(ledger), `"name":"cee"`)
 	require.Len(t, p.fake.Counts().Posts, posts, "nothing is sent again")
 	_, stdout, _ = run("-json", "-ambiguous")
 	require.Contains(t, stdout, `"charged":0`)
@@ -407,13 +413,14 @@ func TestBatchWithOtherFlagsThanBeforeSendsNothing(t *testing.T) {
 func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
-		`{"prompt":"x","sise":"1:1"}`: `line 2: json: unknown field "sise"`,
-		`{"prompt":" "}`:              "line 2: the prompt is empty",
-		`{"prompt":"x","size":"5:3"}`: "line 2: unsupported size",
-		`{"prompt":"x","n":-1}`:       "line 2: n is -1",
-		`{"prompt":"x"} {}`:           "line 2: more than one JSON value",
-		`{"prompt":"x","name":"a/b"}`: "line 2: name",
-		`"x"`:                         "line 2: json: cannot unmarshal string",
+		`{"prompt":"x","sise":"1:1"}`:                  `line 2: json: unknown field "sise"`,
+		`{"prompt":" "}`:                               "line 2: the prompt is empty",
+		`{"prompt":"x","size":"5:3"}`:                  "line 2: unsupported size",
+		`{"prompt":"x","n":-1}`:                        "line 2: n is -1",
+		`{"prompt":"x"} {}`:                            "line 2: more than one JSON value",
+		`{"prompt":"x","name":"a/b"}`:                  "line 2: name",
+		`{"prompt":"x","references":["/no/such.png"]}`: "line 2: stat /no/such.png: no such file",
+		`"x"`: "line 2: json: cannot unmarshal string",
 	} {
 		p := setup(t, imagegentest.Options{})
 		code, _, stderr := p.run(t, "", "-batch", prompts(t, p.dir, `{"prompt":"a"}`, line), "-out", "DIR")

@@ -31,6 +31,7 @@ type record struct {
 	Time  time.Time      `json:"time"`
 	Entry string         `json:"entry"` // entry.digest
 	Event event          `json:"event"`
+	Name  string         `json:"name,omitempty"` // entry.file
 	Line  string         `json:"line,omitempty"` // entry.text
 	Model string         `json:"model,omitempty"`
 	Size  imagegen.Ratio `json:"size,omitempty"`

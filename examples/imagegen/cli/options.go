@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,6 +143,11 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	}
 	o.request.Prompt, err = prompt(f.Args(), stdin)
 	return o, err
+}
+
+func isFile(s string) bool {
+	return !slices.ContainsFunc([]string{"http://", "https://", "data:"},
+		func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
 func reference(s string) imagegen.Reference {
