@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
@@ -295,8 +296,10 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	default:
 		mayHaveRun := refused != nil && refused.MayHaveRun
 		rec.Event, rec.Charged = eventFailed, rec.Charged || mayHaveRun
-		rec.Final = refused != nil && refused.Permanent() && refused.Op != "reference" &&
-			(refused.Status >= 400 || mayHaveRun) && !stop
+		if refused != nil && refused.Op != "reference" && !stop {
+			rec.Final = refused.Permanent() && (refused.Status >= 400 || mayHaveRun)
+			rec.Again = !refused.Permanent() && !mayHaveRun
+		}
 		stop = stop || refused != nil && refused.RetryAfter() > 0 && !mayHaveRun
 	}
 	if rec.Error = ""; err != nil { // of an earlier run
@@ -362,8 +365,9 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 		switch {
 		case rec.Event == eventDone && rec.Error == "":
 			s.Done++
-		case rec.Event == "", rec.Event == eventTask:
+		case b.left(rec):
 			s.Left++
+			continue
 		case rec.unsure():
 			s.Charged++
 		default:
@@ -372,12 +376,13 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 		if rec.Event == eventSent {
 			rec.Error = "it was being sent when a run was ended"
 		}
-		if rec.Error != "" && rec.Event != eventTask && !rec.unsent() && !e.tried {
+		if rec.Error != "" && !rec.unsent() && !e.tried {
 			fmt.Fprintf(b.stderr, "%s: not sent again: %s\n", e.file, rec.Error)
 		}
 	}
+	var later interface{ RetryAfter() time.Duration }
 	switch {
-	case s.Left > 0:
+	case s.Left > 0 && (b.stop == nil || errors.As(b.stop, &later) && later.RetryAfter() > 0):
 		s.Exit = ExitResume
 	case s.Done < s.Entries || b.stop != nil:
 		s.Exit = ExitFailed
@@ -393,6 +398,17 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 			s.Charged)
 	}
 	return s.Exit, b.stop
+}
+
+// left reports whether another run would continue with an entry.
+func (b *batch) left(r record) bool {
+	switch {
+	case r.unsure():
+		return b.idempotent && r.Key != "" && (r.Event == eventSent || r.Again)
+	case r.Event == eventFailed:
+		return r.Again
+	}
+	return r.Event == "" || r.Event == eventTask
 }
 
 // addUsage adds the numbers in usage to those in sum, at any depth.

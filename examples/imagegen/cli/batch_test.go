@@ -109,8 +109,8 @@ func (s *counting) command(t *testing.T, killAt, watched string, args ...string)
 	cmd.Env = append(os.Environ(), asCommand+"=1", "IMAGE_API_KEY=k")
 	var text strings.Builder
 	cmd.Stdout, cmd.Stderr = &text, &text
+	s.mu.Lock() // no step before it is known
 	require.NoError(t, cmd.Start())
-	s.mu.Lock()
 	s.at, s.kill = killAt, func() { _ = cmd.Process.Kill() }
 	s.mu.Unlock()
 	ended := make(chan struct{})
@@ -221,7 +221,7 @@ func TestBatch(t *testing.T) {
 		return p.run(t, "", append([]string{"-batch", file, "-out", "DIR/out", "-parallel", "1"}, more...)...)
 	}
 	code, stdout, stderr := run("-max-images", "6")
-	require.Equal(t, cli.ExitResume, code)
+	require.Equal(t, cli.ExitFailed, code)
 	require.Contains(t, stderr, "-max-images 6 would be exceeded")
 	require.Contains(t, stderr, "cee: generate: status 200: moderation_blocked: no knives")
 	require.Equal(t, p.dir+"/out/0001-1.png\n"+p.dir+"/out/0001-2.png\n"+p.dir+"/out/0005-2.png\n", stdout)
@@ -249,19 +249,33 @@ func TestBatch(t *testing.T) {
 // What concerns all lines stops the batch, and is not the end of the line that met it.
 func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{307, 401, 402, 403, 404, 405, 429} {
+	for status, exit := range map[int]int{307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 429: cli.ExitResume} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, 0), imagegentest.OK())
 			file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
 			args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
 			code, _, _ := p.run(t, "", args...)
-			require.Equal(t, cli.ExitResume, code)
+			require.Equal(t, exit, code, "another run continues only where nothing has to be mended")
 			require.Len(t, p.fake.Counts().Posts, 1)
 			code, _, stderr := p.run(t, "", args...)
 			require.Equal(t, cli.ExitDone, code, stderr)
 			require.Equal(t, 2, p.fake.Counts().Generations)
 		})
+	}
+}
+
+// The last line is one with which another run continues, as all others are.
+func TestBatchOfOneLineContinues(t *testing.T) {
+	t.Parallel()
+	for status, again := range map[int]bool{429: true, 408: true, 400: false} {
+		p := setup(t, imagegentest.Options{}, imagegentest.Status(status, time.Hour), imagegentest.OK())
+		args := []string{"-batch", prompts(t, p.dir, `{"prompt":"a"}`), "-out", "DIR", "-json"}
+		code, stdout, _ := p.run(t, "", args...)
+		require.Equal(t, again, code == cli.ExitResume, stdout)
+		require.Equal(t, again, strings.Contains(stdout, `"failed":0,"charged":0,"left":1`), stdout)
+		code, _, _ = p.run(t, "", args...)
+		require.Equal(t, again, code == cli.ExitDone)
 	}
 }
 

@@ -43,6 +43,7 @@ type record struct {
 	Images  []string        `json:"images,omitempty"` // paths
 	Usage   json.RawMessage `json:"usage,omitempty"`
 	Charged bool            `json:"charged,omitempty"` // perhaps, although it failed or is sent once more
+	Again   bool            `json:"again,omitempty"`   // it failed, and the same may succeed later
 	Final   bool            `json:"final,omitempty"`   // it was refused, and is not sent again
 }
 

@@ -54,7 +54,9 @@ key comes from IMAGE_API_KEY or -key-file, never from the command line.
 const exits = `
 Exit status: 0 done, 1 failed (or some of the images are missing), 2 wrong
 usage, 3 refused by the service, 4 the task failed, 5 stopped waiting: the task
-continues and can be resumed with -resume, 6 refused by a content filter.
+continues and can be resumed with -resume, 6 refused by a content filter. Of
+-batch: 0 all is done, 2 wrong usage, 5 the same command would continue, 1 it
+would not: something else is to be changed first.
 `
 
 const defaultName = "image-{i}{ext}" // of the files
@@ -85,7 +87,8 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.json, "json", false, "print the outcome as JSON")
 	f.BoolVar(&o.quiet, "q", false, "show no progress")
 	f.BoolVar(&o.config.AllowPrivate, "allow-private", false, "fetch from private networks, too")
-	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time` in all, such as 10m")
+	f.DurationVar(&o.timeout, "timeout", 0,
+		"give up after this `time` in all, such as 10m; -batch lets requests\nthat were sent end")
 	f.BoolVar(&o.config.Retry.Ambiguous, "ambiguous", false,
 		"send again what may have been charged already, at the risk of paying twice")
 	f.BoolVar(&o.idempotent, "idempotent", false,

@@ -21,7 +21,7 @@ const (
 	ExitUsage   = 2 // the command line, or a request that cannot be sent
 	ExitRefused = 3 // the service refused the request or the key
 	ExitTask    = 4 // the task failed, or had no images
-	ExitResume  = 5 // stopped waiting; the task continues
+	ExitResume  = 5 // stopped waiting; the task continues, or the batch would
 	ExitFilter  = 6 // a content filter refused the prompt, a reference or the images
 )
 
