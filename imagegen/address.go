@@ -59,12 +59,15 @@ func fetchTransport(allowPrivate bool) *http.Transport {
 
 // parseURL parses an http or https URL; a relative one is resolved against base.
 func parseURL(base *url.URL, address string) (*url.URL, error) {
-	if base == nil && address == "" {
+	switch {
+	case base == nil && address == "":
 		return nil, errors.New("it is empty; expected http://HOST or https://HOST")
+	case base == nil && !strings.Contains(address, "://"):
+		return nil, errors.New("it has no scheme; expected http://HOST or https://HOST")
 	}
 	u, err := url.Parse(address)
 	if err != nil { // not wrapped: err quotes the whole address
-		return nil, fmt.Errorf("address %q is malformed", clean(redact(address), 200))
+		return nil, errors.New("the address is malformed")
 	}
 	if base != nil {
 		u = base.ResolveReference(u)

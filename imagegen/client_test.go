@@ -218,8 +218,35 @@ func TestNewRefusesBadConfigurations(t *testing.T) {
 		require.Error(t, err, c.BaseURL)
 		require.NotContains(t, err.Error(), "pw")
 	}
-	_, err := imagegen.New(imagegen.Config{})
-	require.EqualError(t, err, "base URL: it is empty; expected http://HOST or https://HOST")
+	for address, says := range map[string]string{
+		"":               "base URL: it is empty; expected http://HOST or https://HOST",
+		"127.0.0.1:8085": "base URL: it has no scheme; expected http://HOST or https://HOST",
+		"localhost:8085": "base URL: it has no scheme; expected http://HOST or https://HOST",
+		"http://x:y":     "base URL: the address is malformed",
+	} {
+		_, err := imagegen.New(imagegen.Config{BaseURL: address})
+		require.EqualError(t, err, says)
+	}
+}
+
+// An error has what its reader needs to go on.
+func TestErrorsSayWhatHelps(t *testing.T) {
+	t.Parallel()
+	for says, step := range map[string]imagegentest.Step{
+		"(retry after 1h0m0s)": imagegentest.Status(429, time.Hour),
+		`redirect to "http://elsewhere.test/v1?…" is not followed`: imagegentest.Redirect(307,
+			"http://elsewhere.test/v1?key=secret"),
+		"image 2: ":               imagegentest.ItemError(1),
+		"AllowPrivate is not set": imagegentest.Raw(`{"data":[{"url":"http://127.0.0.1:1/x.png"}]}`),
+	} {
+		synctestRun(t, says, func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{})
+			fake.Script(step)
+			client := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil })
+			_, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 2}, imagegen.Memory())
+			require.ErrorContains(t, err, says)
+		})
+	}
 }
 
 // Whenever a call is canceled, it ends at once with the context's error, and leaves no file and (as

@@ -40,7 +40,8 @@
 // Images are written to a [Sink]: [Dir], [Memory], [Writer], or the caller's own. They are decoded
 // from the connection straight into the sink, so memory use stays below a megabyte whatever the
 // size and number of the images. Images are committed only after the whole response has been read,
-// so one that breaks off leaves none behind.
+// so one that breaks off leaves none behind. Their data is not decoded: an image that the service
+// itself has cut off is stored as it came.
 //
 // # Charges
 //

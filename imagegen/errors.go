@@ -27,7 +27,7 @@ var (
 	// ErrNotImage: the data is not an image.
 	ErrNotImage = errors.New("not an image")
 	// ErrBlockedAddress: a URL to fetch leads into a private or special network.
-	ErrBlockedAddress = errors.New("address is not public")
+	ErrBlockedAddress = errors.New("address is not public, and AllowPrivate is not set")
 )
 
 // Error is the failure of one operation: a refused request, a network fault, or a malformed
@@ -81,6 +81,9 @@ func (e *Error) Error() string {
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.retryAfter >= time.Second {
+		fmt.Fprintf(&b, " (retry after %v)", e.retryAfter.Round(time.Second))
 	}
 	if e.RequestID != "" {
 		fmt.Fprintf(&b, " (request %s)", e.RequestID)
@@ -177,11 +180,11 @@ type PartialError struct {
 	Failed map[int]error
 }
 
-// Error returns how many images are missing, and why.
+// Error returns which images are missing, counted from 1, and why.
 func (e *PartialError) Error() string {
 	var parts []string
 	for _, i := range slices.Sorted(maps.Keys(e.Failed)) {
-		parts = append(parts, fmt.Sprintf("image %d: %v", i, e.Failed[i]))
+		parts = append(parts, fmt.Sprintf("image %d: %v", i+1, e.Failed[i]))
 	}
 	return "images are missing: " + strings.Join(parts, "; ")
 }

@@ -95,7 +95,8 @@ func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) *
 	case resp.StatusCode >= 500:
 		e.MayHaveRun = taskID == ""
 	case resp.StatusCode < 400:
-		e.Err = errors.New("redirects are not followed: a paid request is sent to the base URL only")
+		e.Err = fmt.Errorf("the redirect to %q is not followed: a paid request is sent to the base URL only",
+			clean(c.sanitize(redact(resp.Header.Get("Location"))), 200))
 		return e
 	}
 	text, _ := io.ReadAll(io.LimitReader(body, 64<<10))
