@@ -31,10 +31,12 @@ func TestMain(m *testing.M) {
 }
 
 // startProcess runs the program in a process of its own, and returns its address and a function
-// that kills it. If it is not killed, it must end by itself when it is interrupted.
+// that kills it. If it is not killed, it must end by itself when it is interrupted. Its files may
+// have 16 MiB, as if the disk were full then.
 func startProcess(t *testing.T, keys string, args ...string) (address string, kill func()) {
 	t.Helper()
-	p := exec.Command(os.Args[0], append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	limited := []string{"-c", `trap "" XFSZ; ulimit -f 32768; exec "$0" "$@"`, os.Args[0], "-addr", "127.0.0.1:0"}
+	p := exec.Command("sh", append(limited, args...)...)
 	p.Env = append(os.Environ(), "IMAGE_GATEWAY_TEST_PROCESS=1", "IMAGE_API_KEY="+imagegentest.APIKey,
 		"IMAGE_GATEWAY_KEYS="+keys, "IMAGE_GATEWAY_SECRET=secret")
 	stderr, err := p.StderrPipe()
@@ -139,6 +141,21 @@ func TestDrawingsAreRepeatedAfterKill(t *testing.T) {
 	_, err = clientOf(t, address).Wait(ctx, sent.TaskID, images)
 	require.NoError(t, err)
 	require.NotEmpty(t, images.Get(0))
+}
+
+// When the disk has not taken an image, no other one is paid for that it would not take either.
+func TestImagesThatTheDiskDoesNotTakeArePaidOnce(t *testing.T) {
+	t.Parallel()
+	service := imagegentest.New(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte {
+		return append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 17<<20)...)
+	}})
+	address, _ := startProcess(t, "", "-mode", "sync", "-upstream", service.Listen())
+	for _, says := range []string{"storage_full", "unavailable", "unavailable"} {
+		_, err := clientOf(t, address).Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, "could not store the images")
+	}
+	require.Equal(t, 1, service.Counts().Generations)
 }
 
 // A caller finds the result of its request by the key, after a crash, too.

@@ -36,6 +36,7 @@ type Files struct {
 	mu         sync.Mutex
 	used       int64 // bytes
 	references int64 // bytes of them that are references
+	refused    int64 // bytes of a file that the disk did not take
 }
 
 // OpenFiles opens a directory, which it creates if necessary. limit is the number of bytes of all
@@ -157,6 +158,27 @@ func (f *Files) create(name string) (*newFile, error) {
 	return &newFile{File: file, files: f, name: name, temporary: temporary}, nil
 }
 
+// hasRoom writes so many bytes, or as many as the disk has not taken lately, and deletes them.
+func (f *Files) hasRoom(room int64) error {
+	f.mu.Lock()
+	room = max(room, f.refused)
+	f.mu.Unlock()
+	file, err := f.create("")
+	if err != nil {
+		return err
+	}
+	block := make([]byte, 64<<10)
+	for n := int64(0); n < room && err == nil; n += int64(len(block)) {
+		_, err = file.File.Write(block)
+	}
+	if err = errors.Join(err, file.Abort()); err == nil {
+		f.mu.Lock()
+		f.refused = 0
+		f.mu.Unlock()
+	}
+	return err
+}
+
 // open opens a file; fs.ErrNotExist if it has been deleted.
 func (f *Files) open(name string) (*os.File, error) { return f.root.Open(name) }
 
@@ -187,7 +209,13 @@ func (n *newFile) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n.size += int64(len(p))
-	return n.File.Write(p)
+	written, err := n.File.Write(p)
+	if err != nil {
+		n.files.mu.Lock()
+		n.files.refused = n.size
+		n.files.mu.Unlock()
+	}
+	return written, err
 }
 
 func (n *newFile) Commit() error {

@@ -207,21 +207,9 @@ type taskSink struct {
 	images []File // by index
 }
 
-const roomBytes = 1 << 20 // of an image, which may have more
-
 // Prepare checks that the disk has room for n images: once they are paid it would be too late.
 func (s *taskSink) Prepare(_ context.Context, n int) error {
-	file, err := s.files.create("")
-	if err != nil {
-		return err
-	}
-	zeros := make([]byte, roomBytes)
-	for range max(n, 1) {
-		if err == nil {
-			_, err = file.File.Write(zeros)
-		}
-	}
-	return errors.Join(err, file.Abort())
+	return s.files.hasRoom(int64(max(n, 1)) << 20)
 }
 
 func (s *taskSink) Open(_ context.Context, info imagegen.Info) (imagegen.Blob, error) {
