@@ -29,6 +29,12 @@ export default async function students(phone, _, recordings) {
   await lesson();
   const { profile_id, created_at, updated_at, ...profile } = await api("GET", "profiles/" + id);
   const { title } = phone;
+  phone.tap("openProfile");
+  await phone.until("/pages/profile/profile", (data) => data.ready);
+  const saving = phone.tap("save");
+  phone.back(); // the answer closes no other page
+  await saving;
+  await lesson();
 
   // Of a generated text and of a report it is told what is doubtful, in both languages.
   phone.sounds = [recordings[0]];

@@ -78,8 +78,12 @@ export default async function transcripts(phone, _, recordings) {
   const left = await corrected();
   const mine = await open();
   await states("内容已在别处改成");
-  await phone.tap("done");
+  await Promise.all([phone.tap("done"), phone.tap("done")]); // goes back once
   const conflict = [other, left, mine, await corrected()];
+  await open();
+  const saving = phone.tap("done");
+  phone.back(); // the answer closes no other page
+  await saving;
   await open();
   await phone.tap("restore");
   conflict.push(await corrected(), phone.page.data.text);

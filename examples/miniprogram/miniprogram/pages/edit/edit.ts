@@ -9,8 +9,9 @@ import { languages, texts } from "../../texts.js";
 Page({
   data: {
     t: texts, segment: "", record: "", day: "", text: "", state: "", other: "", playing: "", ready: false,
-    audible: false, corrected: false,
+    audible: false, corrected: false, busy: false,
   },
+  isLeft: false,
   first: "", // the text of a record as it was
   draft: undefined as unknown as Draft,
 
@@ -56,6 +57,7 @@ Page({
   },
 
   onUnload() {
+    this.isLeft = true;
     silence();
     this.draft.close();
   },
@@ -92,18 +94,26 @@ Page({
     }
   },
 
-  async again(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
-    try {
-      if (!(await this.draft.save(true))) return report(new Error(this.data.state));
-      await client.recogniseAgain({ segment: this.data.segment }, languages[Number(event.detail.value)]);
-      await wx.navigateBack();
-    } catch (error) {
-      report(error);
-    }
+  again(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
+    const language = languages[Number(event.detail.value)];
+    return this.finish(() => client.recogniseAgain({ segment: this.data.segment }, language));
   },
 
-  async done() {
-    if (!(await this.draft.save(true))) return report(new Error(this.data.state));
-    await wx.navigateBack();
+  done() {
+    return this.finish(async () => {});
+  },
+
+  /** Saves, and goes back after work, unless the teacher did meanwhile: another page would be closed. */
+  async finish(work: () => Promise<void>) {
+    if (this.data.busy) return; // it was tapped twice
+    this.setData({ busy: true });
+    try {
+      if (!(await this.draft.save(true))) throw new Error(this.data.state);
+      await work();
+      if (!this.isLeft) await wx.navigateBack();
+    } catch (error) {
+      this.setData({ busy: false });
+      report(error);
+    }
   },
 });

@@ -10,6 +10,7 @@ const names = Object.keys(none) as (keyof typeof none)[];
 // The form of a student: a new one, or the one in the address.
 Page({
   data: { t: texts, fields: names.slice(0, 6), times: names.slice(6), id: "", key: "", p: none, ready: false, busy: false },
+  isLeft: false,
 
   async onLoad(query: Record<string, string | undefined>) {
     const id = idOf(query["student"]);
@@ -33,7 +34,12 @@ Page({
     this.setData({ p });
   },
 
+  onUnload() {
+    this.isLeft = true;
+  },
+
   async save() {
+    if (this.data.busy) return; // it was tapped twice
     this.setData({ busy: true });
     try {
       const { id, p } = this.data;
@@ -43,11 +49,10 @@ Page({
       }
       await (id ? client.replaceStudent(id, fields) : client.createStudent(fields, this.data.key));
       await readStudents().catch(keptStudents); // the other pages show those of the phone
-      await wx.navigateBack();
+      if (!this.isLeft) await wx.navigateBack(); // else another page would be closed
     } catch (error) {
-      report(error);
-    } finally {
       this.setData({ busy: false });
+      report(error);
     }
   },
 });
