@@ -125,6 +125,7 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 		Stored                            []any
 		Uploads                           int
 		Whose                             []int // the student, by number, of each recording
+		Refused                           []any // why, and what is left of it after Try again and Discard
 	}
 	inVM(t, "offline", &result, nil)
 	require.Empty(t, result.Others.Students)
@@ -134,7 +135,8 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, 2, result.Others.After)
 	require.Equal(t, []string{result.Begun}, result.Lessons, "one lesson, with that of the other device")
 	require.Len(t, result.Parts, 2)
-	require.Equal(t, 6, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, 8, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, []any{"It is not audio.", 0., "It is not audio.", 0.}, result.Refused)
 	require.Equal(t, result.Text, result.NextText)
 	require.Equal(t, "Typed elsewhere.", result.Other)
 	require.Equal(t, result.Other, result.Theirs)

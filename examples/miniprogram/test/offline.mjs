@@ -71,6 +71,24 @@ export default async function offline(phone, _, recordings) {
   await lesson((data) => data.state === "Saved.");
   const nextText = phone.page.data.text;
 
+  // A proxy refuses a recording, which is sent again. What the server refuses is told, after a restart too.
+  const refused = [];
+  phone.sounds = [recordings[1], recordings[2]];
+  for (const what of ["resend", "discard"]) {
+    phone.answers = [{ statusCode: 404, data: "<html>" }, { statusCode: 415, data: '{"code":"not_audio"}' }];
+    phone.tap("record");
+    await lesson((data) => data.recording);
+    phone.tap("stop");
+    await lesson((data) => data.refused.length === 1);
+    phone.launch("compiled");
+    await phone.until("/pages/student/student", (data) => data.ready);
+    phone.tap("open", { id: student });
+    const [{ name, why }] = (await lesson((data) => data.refused.length === 1)).data.refused;
+    await phone.tap(what, { name });
+    await lesson((data) => data.refused.length === 0 && data.lessons[0]?.parts.length === 2);
+    refused.push(why, phone.outbox().length);
+  }
+
   // Signing out asks, because the text is not saved, and forgets it.
   phone.back();
   await phone.until("/pages/student/student");
@@ -93,7 +111,7 @@ export default async function offline(phone, _, recordings) {
   await phone.tap("signOut");
   await phone.until("/pages/signin/signin");
   return {
-    others, other, whose, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
+    others, other, whose, refused, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
     parts: lessons[0].parts.map((p) => p.text),
     uploads: phone.uploads, questions: phone.questions, stays, toasts: phone.toasts, left: phone.outbox(),
     stored: Object.entries(phone.storage).filter(([, value]) => value !== ""),

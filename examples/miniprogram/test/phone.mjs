@@ -10,6 +10,7 @@ export class Phone {
     Object.assign(this, {
       directory, codes, config, storage: {}, online: true, language: "en",
       toasts: [], questions: [], played: [], uploads: 0, temporary: 0,
+      answers: [], // to the next uploads, which do not reach the server
     });
     this.recorder = new Recorder(this);
   }
@@ -175,6 +176,7 @@ export class Phone {
         return send(options.url, { method: options.method, headers: options.header, body: options.data });
       }, options),
       uploadFile: (options) => answer(async () => {
+        if (this.answers.length > 0) return this.answers.shift();
         const form = new FormData();
         for (const [name, value] of Object.entries(options.formData)) form.append(name, value);
         form.append(options.name, new Blob([readFileSync(options.filePath)]), "recording.mp3");

@@ -14,9 +14,9 @@ export class Problem extends Error {
     this.name = "Problem";
   }
 
-  /** Reports whether the same request would be refused again, whenever it is sent. */
+  /** Reports whether the server would refuse the same request again. A proxy, which has no code, may not. */
   get permanent(): boolean {
-    return [400, 404, 409, 413, 415, 422].includes(this.status);
+    return !/^http_|^upload_broken_off/.test(this.code) && [400, 404, 409, 413, 415, 422].includes(this.status);
   }
 }
 

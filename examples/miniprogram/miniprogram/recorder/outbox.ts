@@ -52,9 +52,10 @@ export class Outbox {
     private readonly teacher: () => string,
   ) {}
 
-  /** Names the one who is told what is left, and why, after each change. */
+  /** Names the one who is told what is left, and why, now and after each change. */
   onChange(listener: (recordings: Recording[], problem: Problem | undefined) => void): void {
     this.listener = listener;
+    void this.tell(undefined);
   }
 
   /** Returns the recordings of the teacher that are left, oldest first. */
@@ -72,6 +73,18 @@ export class Outbox {
     await this.files.keep(temporary, nameOf({ ...recording, at: this.last, place: undefined, refused: "" }));
     await this.tell(undefined);
     void this.flush();
+  }
+
+  /** Sends a recording again that was refused, to a place that may be another. */
+  async resend(name: string): Promise<void> {
+    const refused = parse(name);
+    if (refused) await this.rename(refused, { refused: "", place: undefined });
+    await this.flush();
+  }
+
+  async discard(name: string): Promise<void> {
+    await this.files.remove(name);
+    await this.tell(undefined);
   }
 
   /** Forgets the recordings of the teacher. */

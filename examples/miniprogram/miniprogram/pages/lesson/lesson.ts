@@ -22,7 +22,7 @@ Page({
     t: texts, ...empty, student: "", offline: false, saving: false, recording: false, problem: "",
     seconds: 0, // recorded
     waiting: 0, // recordings that the server does not have yet
-    refused: [] as string[], // reasons why it does not want others
+    refused: [] as { name: string; why: string }[], // others, which it does not want
     playing: "", from: 0, to: 0,
   },
   timer: 0,
@@ -42,7 +42,8 @@ Page({
       const waiting = ours.filter((r) => !r.refused).length;
       const isLess = waiting < this.data.waiting;
       this.setData({
-        waiting, refused: ours.filter((r) => r.refused).map((r) => texts.problems[r.refused] ?? r.refused),
+        waiting, refused: ours.filter((r) => r.refused)
+          .map(({ name, refused: code }) => ({ name, why: texts.problems[code] ?? code })),
       });
       this.tellProblem(problem);
       if (isLess) void this.refresh();
@@ -164,6 +165,14 @@ Page({
 
   stop() {
     recorder.stop();
+  },
+
+  resend(event: WechatMiniprogram.TouchEvent) {
+    return outbox.resend(event.currentTarget.dataset["name"]).catch(report);
+  },
+
+  discard(event: WechatMiniprogram.TouchEvent) {
+    return outbox.discard(event.currentTarget.dataset["name"]).catch(report);
   },
 
   /** Sums up once all that was recorded here is text, unless the teacher has written something. */
