@@ -135,6 +135,8 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 
 		Day                                 string // of the phone, which is not the server's
 		Kept, Left, Toasts, Copied, Expired []string
+		Questions                           []string
+		Awake                               []bool // the screen, while recording and after that
 		Before, Uploads                     int
 		Shared, Device                      string
 		Statuses                            []int // of a page that waits, was confirmed, was signed out
@@ -152,6 +154,10 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	require.Equal(t, 5, result.Uploads, "every recording is uploaded once")
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")
 	require.Empty(t, result.Left)
+	require.Equal(t, []bool{true, false}, result.Awake)
+	require.Equal(t, []string{
+		"Recording has stopped, because you left the mini program. What was recorded is kept.",
+	}, result.Questions)
 	require.Equal(t, []string{
 		"The phone does not let it be copied. Select the text below.", "这不是登录码。",
 	}, result.Toasts)

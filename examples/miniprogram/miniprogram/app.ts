@@ -1,4 +1,7 @@
-import { outbox } from "./service.js";
+import { outbox, recorder } from "./service.js";
+import { texts } from "./texts.js";
+
+let stopped = false;
 
 App({
   onLaunch() {
@@ -6,5 +9,12 @@ App({
   },
   onShow() {
     void outbox.flush(); // what was left when the mini program was closed
+    if (stopped) void wx.showModal({ content: texts.stoppedAway, showCancel: false, confirmText: texts.ok });
+    stopped = false;
+  },
+  /** Stops recording: the platform would, without a word and without the recording. */
+  onHide() {
+    stopped ||= recorder.isWanted;
+    recorder.stop();
   },
 });

@@ -14,8 +14,10 @@ export default async function pages(phone, server, recordings) {
   await lesson((data) => data.recording);
   phone.recorder.stop(); // its duration has passed
   await lesson((data) => data.recording && data.seconds === 5);
+  phone.recorder.on.interruptionBegin();
+  await lesson((data) => data.paused);
   phone.recorder.on.interruptionEnd(); // a call has ended
-  await lesson((data) => data.seconds === 10 && phone.uploads === 2);
+  await lesson((data) => !data.paused && data.seconds === 10 && phone.uploads === 2);
   const before = phone.uploads;
   const { token } = phone.storage;
   phone.storage.token = "expired"; // which both pages are told
@@ -35,8 +37,11 @@ export default async function pages(phone, server, recordings) {
   phone.sounds = [recordings[0]];
   await phone.tap("record");
   await lesson((data) => data.recording);
-  phone.tap("stop");
-  await lesson((data) => data.waiting === 2);
+  const awake = [phone.awake];
+  phone.hide(); // which ends the recording
+  awake.push(phone.awake);
+  phone.show();
+  await lesson((data) => !data.recording && data.waiting === 2);
   phone.connect();
   await lesson((data) => phone.uploads === 4 && data.waiting === 0 && data.text !== ""); // by itself
   const { parts, id: lessonID } = phone.page.data.lessons[0];
@@ -106,6 +111,6 @@ export default async function pages(phone, server, recordings) {
     day: new Date().toLocaleDateString("sv"),
     transcript, generated, expired, note, copied, found, played: phone.played, kept, uploads: phone.uploads, before,
     token: phone.storage.token, left: phone.outbox(), toasts: phone.toasts, shared, device: asking.device,
-    statuses: [pending, confirmed.status, ended], listed,
+    awake, questions: phone.questions, statuses: [pending, confirmed.status, ended], listed,
   };
 }

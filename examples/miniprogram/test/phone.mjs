@@ -60,9 +60,21 @@ export class Phone {
       load("miniprogram/" + page + ".js");
       this.checkTemplate(current);
     }
-    app.onLaunch?.();
-    app.onShow?.();
+    this.app = app;
+    app.onLaunch();
+    app.onShow();
     return this.open("/" + pages[0]);
+  }
+
+  /** The screen turns dark, or another program is opened. */
+  hide() {
+    this.page.onHide?.();
+    this.app.onHide();
+  }
+
+  show() {
+    this.app.onShow();
+    this.page.onShow?.();
   }
 
   /** Every handler and every variable that a template names is in its page. */
@@ -208,6 +220,7 @@ export class Phone {
       getStorageInfoSync: () => ({ keys: Object.keys(this.storage) }),
       getFileSystemManager: () => files,
       getRecorderManager: () => this.recorder,
+      setKeepScreenOn: async ({ keepScreenOn }) => { this.awake = keepScreenOn; },
       onNetworkStatusChange: (listener) => networkListeners.push(listener),
       setNavigationBarTitle: async ({ title }) => { this.title = title; },
       showModal: async ({ content, confirmText = "", cancelText = "" }) => {
@@ -256,6 +269,9 @@ class Recorder {
   onStart(f) { this.on.start = f; }
   onStop(f) { this.on.stop = f; }
   onError(f) { this.on.error = f; }
+  onPause(f) { this.on.pause = f; }
+  onResume(f) { this.on.resume = f; }
+  onInterruptionBegin(f) { this.on.interruptionBegin = f; }
   onInterruptionEnd(f) { this.on.interruptionEnd = f; }
 
   start(options) {

@@ -1,9 +1,11 @@
+import { texts } from "../texts.js";
+
 /** What happens to a recorder. */
 export interface Events {
   /** A segment is in a temporary file. */
   segment(temporary: string, durationMS: number): void;
-  /** Recording goes on, or has ended; problem is why, unless stop was called. */
-  state(recording: boolean, problem: string): void;
+  /** Recording goes on, or has ended; problem is why in words, unless stop was called. A call, for example, pauses it. */
+  state(recording: boolean, problem: string, paused?: boolean): void;
 }
 
 /** Segments are short, so that little is lost with the phone, and text appears while one speaks. */
@@ -29,10 +31,15 @@ export class Recorder {
       events.segment(result.tempFilePath, Math.round(result.duration));
       if (!this.running || events !== this.events) events.state(false, "");
     });
-    this.manager.onError((failure) => {
-      this.isWanted = this.running = false;
-      this.events.state(false, failure.errMsg);
+    this.manager.onError(({ errMsg }) => {
+      this.running = false;
+      this.want(false);
+      this.events.state(false, /auth|permission/.test(errMsg) ? texts.noMicrophone : texts.failed + errMsg);
     });
+    const paused = () => this.events.state(true, "", true);
+    this.manager.onInterruptionBegin(paused);
+    this.manager.onPause(paused);
+    this.manager.onResume(() => this.events.state(true, ""));
     // After a call the platform has paused the recording. What was said before is delivered.
     this.manager.onInterruptionEnd(() => { if (this.isWanted) this.manager.stop(); });
   }
@@ -41,15 +48,20 @@ export class Recorder {
   start(events: Events): void {
     if (this.isWanted) return; // the button was tapped twice
     this.following = events;
-    this.isWanted = true;
+    this.want(true);
     if (!this.running) this.next(); // else after the end of the recording before
   }
 
   /** Ends recording. The last segment follows. */
   stop(): void {
     if (!this.isWanted) return;
-    this.isWanted = false;
+    this.want(false);
     this.manager.stop();
+  }
+
+  private want(wanted: boolean): void {
+    this.isWanted = wanted;
+    void wx.setKeepScreenOn({ keepScreenOn: wanted }); // with a dark screen the platform may end a recording
   }
 
   private next(): void {

@@ -19,7 +19,7 @@ const empty = {
 
 Page({
   data: {
-    t: texts, ...empty, student: "", offline: false, saving: false, recording: false, problem: "",
+    t: texts, ...empty, student: "", offline: false, saving: false, recording: false, paused: false, problem: "",
     seconds: 0, // recorded
     waiting: 0, // recordings that the server does not have yet
     refused: [] as { name: string; why: string }[], // others, which it does not want
@@ -157,9 +157,7 @@ Page({
           report(error);
         }).then(() => { this.adding--; });
       },
-      state: (recording, problem) => this.setData({
-        recording, problem: /auth|permission/.test(problem) ? texts.noMicrophone : problem && texts.failed + problem,
-      }),
+      state: (recording, problem, paused = false) => this.setData({ recording, problem, paused }),
     });
   },
 
