@@ -126,6 +126,7 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 		Uploads                           int
 		Whose                             []int // the student, by number, of each recording
 		Refused                           []any // why, and what is left of it after Try again and Discard
+		Unkept                            []any // the files on a full phone, and what is said
 	}
 	inVM(t, "offline", &result, nil)
 	require.Empty(t, result.Others.Students)
@@ -135,8 +136,10 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, 2, result.Others.After)
 	require.Equal(t, []string{result.Begun}, result.Lessons, "one lesson, with that of the other device")
 	require.Len(t, result.Parts, 2)
-	require.Equal(t, 8, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, 12, result.Uploads, "each twice, because the answers were lost")
 	require.Equal(t, []any{"It is not audio.", 0., "It is not audio.", 0.}, result.Refused)
+	require.Equal(t, []any{0., "Recording has stopped: this phone cannot store more. " +
+		"Keep the mini program open until everything is sent."}, result.Unkept)
 	require.Equal(t, result.Text, result.NextText)
 	require.Equal(t, "Typed elsewhere.", result.Other)
 	require.Equal(t, result.Other, result.Theirs)

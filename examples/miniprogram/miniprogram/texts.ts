@@ -43,6 +43,7 @@ const zh = {
   problems: {
     no_answer: "无法连接服务器。", not_found: "该内容已不存在。", stale_version: "内容已在别处修改。",
     invalid_fields: "请检查填写的内容：为空、过长或无效。", too_large: "内容超过服务器允许的大小。", storage_failed: "手机存储空间不足。",
+    phone_full: "录音已停止：手机存储空间不足。请不要关闭小程序，直到全部发送完毕。",
     token_invalid: "登录已过期。", login_code_invalid: "登录凭证无效，请重新登录。", device_code_invalid: "登录码已过期，请换一个新码。",
     session_completed: "这段文字已保存为记录。", nothing_transcribed: "还没有可以写的内容。请先录音，或等待文字出现。",
     nothing_to_report: "这段时间没有反馈记录。", segment_in_progress: "这段录音正在识别中。",
@@ -113,6 +114,7 @@ const en: typeof zh = {
     invalid_fields: "Please check: something is empty, too long or not valid.", not_found: "It no longer exists.",
     session_completed: "Its text was saved as a record.", not_audio: "It is not audio.", audio_empty: "It is empty.", audio_too_large: "It is too large.",
     no_answer: "The server does not answer.", storage_failed: "The phone has no space left.",
+    phone_full: "Recording has stopped: this phone cannot store more. Keep the mini program open until everything is sent.",
     recording_deleted: "The recording was deleted because of its age.", no_speech: "No speech was recognised.",
     nothing_to_report: "There are no records in this time.", stale_version: "It was changed elsewhere.",
     doubtful: "Parts may not have been said. Please listen.", recording_cut_off: "The end of the recording is missing.",

@@ -89,6 +89,19 @@ export default async function offline(phone, _, recordings) {
     refused.push(why, phone.outbox().length);
   }
 
+  // The phone is full: the recording is sent all the same.
+  phone.sounds = [recordings[2], recordings[2]];
+  phone.full = true;
+  phone.online = false;
+  phone.tap("record");
+  await lesson((data) => data.recording);
+  phone.recorder.stop();
+  await lesson((data) => !data.recording && data.waiting === 2);
+  const unkept = [phone.outbox().length, phone.toasts.at(-1)];
+  phone.full = false;
+  phone.connect();
+  await lesson((data) => data.waiting === 0 && data.lessons[0].parts.length === 4 && !data.lessons[0].parts[3].busy);
+
   // Signing out asks, because the text is not saved, and forgets it.
   phone.back();
   await phone.until("/pages/student/student");
@@ -111,7 +124,7 @@ export default async function offline(phone, _, recordings) {
   await phone.tap("signOut");
   await phone.until("/pages/signin/signin");
   return {
-    others, other, whose, refused, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
+    others, other, whose, refused, unkept, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
     parts: lessons[0].parts.map((p) => p.text),
     uploads: phone.uploads, questions: phone.questions, stays, toasts: phone.toasts, left: phone.outbox(),
     stored: Object.entries(phone.storage).filter(([, value]) => value !== ""),

@@ -170,7 +170,11 @@ export class Phone {
     const files = {
       readdir: file(({ dirPath }) => ({ files: readdirSync(dirPath) })),
       mkdir: file(({ dirPath }) => { mkdirSync(dirPath); return {}; }),
-      saveFile: file(({ tempFilePath, filePath }) => { renameSync(tempFilePath, filePath); return {}; }),
+      saveFile: file(({ tempFilePath, filePath }) => {
+        if (this.full) throw new Error("saveFile:fail the maximum size of the file storage limit is exceeded");
+        renameSync(tempFilePath, filePath);
+        return {};
+      }),
       rename: file(({ oldPath, newPath }) => { renameSync(oldPath, newPath); return {}; }),
       unlink: file(({ filePath }) => { unlinkSync(filePath); return {}; }),
     };

@@ -26,6 +26,8 @@ export interface Recording {
   place: { lesson: string; sequence: number } | undefined;
   /** The code of the refusal, or "". The file is kept. */
   refused: string;
+  /** The path of its file, if the phone had no space to keep it: the platform deletes it with the program. */
+  temporary?: string;
 }
 
 const firstDelay = 2; // seconds before an upload is tried again, doubled each time
@@ -44,6 +46,7 @@ export class Outbox {
   private delay = firstDelay;
   private last = 0;
   private left: Recording[] = [];
+  private unkept: Recording[] = []; // those with temporary files
   private listener: (recordings: Recording[], problem: Problem | undefined) => void = () => {};
 
   constructor(
@@ -61,35 +64,42 @@ export class Outbox {
   /** Returns the recordings of the teacher that are left, oldest first. */
   async recordings(): Promise<Recording[]> {
     const teacher = this.teacher();
-    return (await this.files.list()).map(parse).filter((r): r is Recording => r?.teacher === teacher)
+    return [...(await this.files.list()).map(parse), ...this.unkept]
+      .filter((r): r is Recording => r?.teacher === teacher)
       .sort((a, b) => a.at - b.at);
   }
 
-  /** Takes a recording from a temporary file and starts its upload. */
+  /** Takes a recording from a temporary file and starts its upload. It fails if the phone cannot keep it. */
   async add(
     recording: Pick<Recording, "teacher" | "student" | "day" | "durationMS">, temporary: string,
   ): Promise<void> {
     this.last = Math.max(Date.now(), this.last + 1);
-    await this.files.keep(temporary, nameOf({ ...recording, at: this.last, place: undefined, refused: "" }));
+    const made = { ...recording, at: this.last, place: undefined, refused: "" };
+    const name = nameOf(made);
+    const failure = await this.files.keep(temporary, name).then(() => undefined, (cause: unknown) => {
+      this.unkept.push({ ...made, name, temporary });
+      return new Problem(0, "phone_full", String(cause));
+    });
     await this.tell(undefined);
     void this.flush();
+    if (failure) throw failure;
   }
 
   /** Sends a recording again that was refused, to a place that may be another. */
   async resend(name: string): Promise<void> {
-    const refused = parse(name);
+    const refused = (await this.recordings()).find((r) => r.name === name);
     if (refused) await this.rename(refused, { refused: "", place: undefined });
     await this.flush();
   }
 
   async discard(name: string): Promise<void> {
-    await this.files.remove(name);
+    await this.remove(name);
     await this.tell(undefined);
   }
 
   /** Forgets the recordings of the teacher. */
   async clear(): Promise<void> {
-    for (const { name } of await this.recordings()) await this.files.remove(name);
+    for (const { name } of await this.recordings()) await this.remove(name);
   }
 
   /** Uploads what is left, now. If that fails, it is tried again after a while. It never rejects. */
@@ -142,8 +152,8 @@ export class Outbox {
     try {
       const { lesson, sequence } = r.place ?? await this.choosePlace(r);
       const placed = await this.rename(r, { place: { lesson, sequence } });
-      await this.client.upload(lesson, this.files.path(placed.name), sequence, r.durationMS);
-      await this.files.remove(placed.name);
+      await this.client.upload(lesson, placed.temporary ?? this.files.path(placed.name), sequence, r.durationMS);
+      await this.remove(placed.name);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if (this.teacher() !== r.teacher) return undefined; // signed out meanwhile
@@ -170,8 +180,15 @@ export class Outbox {
   private async rename(r: Recording, change: Partial<Recording>): Promise<Recording> {
     const changed = { ...r, ...change };
     changed.name = nameOf(changed);
-    if (changed.name !== r.name) await this.files.rename(r.name, changed.name);
+    if (r.temporary) this.unkept = this.unkept.map((u) => (u.at === r.at ? changed : u));
+    else if (changed.name !== r.name) await this.files.rename(r.name, changed.name);
     return changed;
+  }
+
+  private async remove(name: string): Promise<void> {
+    const { length } = this.unkept;
+    this.unkept = this.unkept.filter((r) => r.name !== name);
+    if (this.unkept.length === length) await this.files.remove(name);
   }
 }
 
