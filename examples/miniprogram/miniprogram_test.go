@@ -155,10 +155,9 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")
 	require.Empty(t, result.Left)
 	require.Equal(t, []bool{true, false}, result.Awake)
+	require.Len(t, result.Questions, 1, "about the microphone")
 	require.Equal(t, []string{
 		"Recording has stopped, because you left the mini program. What was recorded is kept.",
-	}, result.Questions)
-	require.Equal(t, []string{
 		"The phone does not let it be copied. Select the text below.", "这不是登录码。",
 	}, result.Toasts)
 	require.Equal(t, result.Copied[0], result.Shared)

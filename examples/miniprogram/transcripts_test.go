@@ -126,6 +126,7 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 		Uploads                           int
 		Whose                             []int // the student, by number, of each recording
 		Refused                           []any // why, and what is left of it after Try again and Discard
+		Away                              string
 		Unkept                            []any // the files on a full phone, and what is said
 	}
 	inVM(t, "offline", &result, nil)
@@ -146,8 +147,9 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, "Typed without a network.", result.Text)
 	require.Equal(t, []int{0, 1}, result.Whose)
 	require.Equal(t, "/pages/student/student", result.Stays)
-	require.Len(t, result.Questions, 3)
-	require.Contains(t, result.Questions[2], "The server could not be told", "the network is away")
+	require.Equal(t, "The server does not answer.", result.Away)
+	require.Len(t, result.Questions, 2)
+	require.Contains(t, result.Toasts[len(result.Toasts)-1], "The server could not be told", "the network is away")
 	require.Empty(t, result.Left)
 	require.Empty(t, result.Stored)
 }

@@ -28,7 +28,7 @@ export const isSignedIn = (): boolean => !!wx.getStorageSync("token");
 
 /** Signs in by the account of the phone. */
 export async function signIn(): Promise<void> {
-  const login = await wx.login();
+  const login = await wx.login().catch(({ errMsg }) => { throw new Problem(0, "no_answer", errMsg); });
   await client.signIn(login.code);
   void outbox.flush(); // recordings of before
 }
@@ -85,8 +85,12 @@ export const isOffline = (error: unknown): boolean => error instanceof Problem &
 
 /** Returns what went wrong, in the words of the teacher. */
 export function explain(error: unknown): string {
-  if (error instanceof Problem) return texts.problems[error.code] ?? texts.failed + error.message;
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof Problem) {
+    const { code, status, message } = error;
+    return texts.problems[code] ?? texts.problems[status >= 500 ? "http_500" : ""] ?? texts.failed + message;
+  }
+  const { message, errMsg } = Object(error) as { message?: string; errMsg?: string }; // of the platform, it is no Error
+  return message ?? texts.failed + (errMsg ?? error);
 }
 
 /** Returns in words what to know about a text that was generated, with what the server names. */
@@ -102,5 +106,8 @@ export function report(error: unknown): void {
     void wx.reLaunch({ url: "/pages/signin/signin" });
     return;
   }
-  void wx.showToast({ title: explain(error), icon: "none", duration: 4000 });
+  const title = explain(error);
+  const wide = title.replace(/[^\x00-\xff]/g, "xx").length;
+  if (wide <= 52) void wx.showToast({ title, icon: "none", duration: 4000 }); // it has two lines
+  else void wx.showModal({ content: title, showCancel: false, confirmText: texts.ok });
 }

@@ -28,6 +28,10 @@ export default async function offline(phone, _, recordings) {
   phone.connect();
   await phone.page.onShow();
   await phone.until("/pages/signin/signin");
+  phone.online = false;
+  await phone.tap("signIn");
+  const away = phone.toasts.at(-1);
+  phone.online = true;
   await phone.tap("signIn");
   await phone.until("/pages/student/student", (data) => data.ready);
   await phone.load("miniprogram/service.js").outbox.flush();
@@ -124,7 +128,7 @@ export default async function offline(phone, _, recordings) {
   await phone.tap("signOut");
   await phone.until("/pages/signin/signin");
   return {
-    others, other, whose, refused, unkept, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
+    others, other, whose, refused, away, unkept, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
     parts: lessons[0].parts.map((p) => p.text),
     uploads: phone.uploads, questions: phone.questions, stays, toasts: phone.toasts, left: phone.outbox(),
     stored: Object.entries(phone.storage).filter(([, value]) => value !== ""),

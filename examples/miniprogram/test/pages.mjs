@@ -35,6 +35,11 @@ export default async function pages(phone, server, recordings) {
   await phone.tap("open", { id });
   await lesson((data) => data.waiting === 1 && data.offline);
   phone.sounds = [recordings[0]];
+  phone.recorder.denied = true;
+  phone.confirms = true;
+  phone.tap("record");
+  await lesson((data) => data.problem.startsWith("Allow the microphone") && phone.settings);
+  phone.recorder.denied = false;
   await phone.tap("record");
   await lesson((data) => data.recording);
   const awake = [phone.awake];

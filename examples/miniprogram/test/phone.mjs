@@ -186,7 +186,11 @@ export class Phone {
     };
     return {
       env: { USER_DATA_PATH: this.directory },
-      login: (options = {}) => answer(async () => ({ code: this.codes.shift() }), options),
+      login: async () => {
+        if (!this.online) throw { errMsg: "login:fail no network" };
+        return { code: this.codes.shift() };
+      },
+      openSetting: async () => { this.settings = true; },
       request: (options) => answer(async () => {
         if (options.dataType === "json" || options.dataType === undefined) throw new Error("parsed JSON is not tested");
         return send(options.url, { method: options.method, headers: options.header, body: options.data });
@@ -227,9 +231,9 @@ export class Phone {
       setKeepScreenOn: async ({ keepScreenOn }) => { this.awake = keepScreenOn; },
       onNetworkStatusChange: (listener) => networkListeners.push(listener),
       setNavigationBarTitle: async ({ title }) => { this.title = title; },
-      showModal: async ({ content, confirmText = "", cancelText = "" }) => {
+      showModal: async ({ content, confirmText = "", cancelText = "", showCancel = true }) => {
         if (Math.max(confirmText.length, cancelText.length) > 4) throw new Error("a button has up to four characters");
-        this.questions.push(content);
+        (showCancel ? this.questions : this.toasts).push(content);
         return { confirm: this.confirms };
       },
       navigateBack: async () => this.back(),
@@ -242,7 +246,10 @@ export class Phone {
         if (this.clipboard === null) throw { errMsg: "setClipboardData:fail privacy permission is not authorized" };
         this.clipboard = data;
       },
-      showToast: async ({ title }) => { this.toasts.push(title); },
+      showToast: async ({ title }) => {
+        if (title.length > 52) throw new Error("a toast has two lines");
+        this.toasts.push(title);
+      },
     };
   }
 }
@@ -281,6 +288,7 @@ class Recorder {
   start(options) {
     if (this.running) throw new Error("it is recording already");
     if (!(options.duration <= 600_000)) throw new Error("longer than the platform records");
+    if (this.denied) return queueMicrotask(() => this.on.error({ errMsg: "operateRecorder:fail auth deny" }));
     this.running = true;
     queueMicrotask(() => this.on.start());
   }

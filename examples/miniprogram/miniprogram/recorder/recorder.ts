@@ -34,7 +34,9 @@ export class Recorder {
     this.manager.onError(({ errMsg }) => {
       this.running = false;
       this.want(false);
-      this.events.state(false, /auth|permission/.test(errMsg) ? texts.noMicrophone : texts.failed + errMsg);
+      const refused = /auth|permission/.test(errMsg);
+      this.events.state(false, refused ? texts.noMicrophone : texts.failed + errMsg);
+      if (refused) void askForMicrophone();
     });
     const paused = () => this.events.state(true, "", true);
     this.manager.onInterruptionBegin(paused);
@@ -71,4 +73,10 @@ export class Recorder {
       duration: segmentMS, format: "mp3", sampleRate: 16000, numberOfChannels: 1, encodeBitRate: 48000,
     });
   }
+}
+
+async function askForMicrophone(): Promise<void> {
+  const [cancelText, confirmText] = [texts.no, texts.ok];
+  const { confirm } = await wx.showModal({ content: texts.noMicrophone, cancelText, confirmText });
+  if (confirm) await wx.openSetting();
 }
