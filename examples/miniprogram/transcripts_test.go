@@ -70,6 +70,8 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 		Report                               struct {
 			Empty, Made    string
 			Invented       []string
+			Kept           bool
+			Asked          int
 			Shared, Copied bool
 		}
 	}
@@ -105,6 +107,8 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Empty(t, result.Report.Empty)
 	require.Equal(t, "根据 1 条反馈记录生成。", result.Report.Made)
 	require.Contains(t, result.Report.Invented, invented)
+	require.True(t, result.Report.Kept, "what was rewritten")
+	require.Equal(t, 1, result.Report.Asked, "before it is replaced")
 	require.True(t, result.Report.Shared)
 	require.True(t, result.Report.Copied)
 	require.Equal(t, "false", result.Foreign, "no student, and no recording")

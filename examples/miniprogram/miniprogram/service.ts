@@ -56,6 +56,16 @@ export async function signOut(): Promise<void> {
 /** Returns the students of the last visit. */
 export const keptStudents = (): StudentProfile[] => wx.getStorageSync("students") || [];
 
+/** Returns names by students' identifiers, with what tells apart those of one name. */
+export function namesOf(students: StudentProfile[]): Record<string, string> {
+  const names: Record<string, string> = {};
+  for (const { profile_id: id, name, grade, subject } of students) {
+    const isAlone = students.every((s) => s.profile_id === id || s.name !== name);
+    names[id] = isAlone ? name : [name, grade, subject].filter(Boolean).join(" · ");
+  }
+  return names;
+}
+
 export async function readStudents(): Promise<StudentProfile[]> {
   const of = teacher();
   const found = await client.students();

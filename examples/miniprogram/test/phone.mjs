@@ -10,6 +10,7 @@ export class Phone {
     Object.assign(this, {
       directory, codes, config, storage: {}, online: true, language: "en",
       toasts: [], questions: [], played: [], uploads: 0, temporary: 0,
+      speed: 50, // of time: minutes are seconds
       answers: [], // to the next uploads, which do not reach the server
     });
     this.recorder = new Recorder(this);
@@ -35,7 +36,7 @@ export class Phone {
       App: (options) => { app = options; },
       Page: (options) => { this.definitions[current] = options; },
       setTimeout: (f, ms) => {
-        const timer = setTimeout(f, ms / 50); // minutes are seconds
+        const timer = setTimeout(f, ms / this.speed);
         if (this.timers === timers) timers.push(timer);
         else clearTimeout(timer);
         return timer;
@@ -193,7 +194,9 @@ export class Phone {
       openSetting: async () => { this.settings = true; },
       request: (options) => answer(async () => {
         if (options.dataType === "json" || options.dataType === undefined) throw new Error("parsed JSON is not tested");
-        return send(options.url, { method: options.method, headers: options.header, body: options.data });
+        const result = await send(options.url, { method: options.method, headers: options.header, body: options.data });
+        await this.arrives?.(options.url); // may be late
+        return result;
       }, options),
       uploadFile: (options) => answer(async () => {
         if (this.answers.length > 0) return this.answers.shift();

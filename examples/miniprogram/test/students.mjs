@@ -57,24 +57,76 @@ export default async function students(phone, _, recordings) {
   warnings.push(...phone.page.data.warnings);
   phone.back();
 
-  // Records are deleted: one is brought back, the others go after a while, with the next, with the page.
+  // Another student has the name of this one.
+  await api("POST", "profiles", { name: "<i>李</i> {{t}}", grade: "Grade 9" });
+
+  // A record is edited without a network: it is marked until it is saved, with its date.
+  const records = (condition) => phone.until("/pages/records/records", condition);
+  const editor = (condition) => phone.until("/pages/edit/edit", condition);
+  const shown = (n) => records((data) => data.records.length === n && Object.keys(data.removed).length === 0);
   phone.tap("openRecords");
-  const shown = (n) => phone.until("/pages/records/records", (data) => data.records.length === n && !data.removed);
-  const left = async () => (await api("GET", "feedback-records")).items.map((r) => r.content).join(" ");
   const ids = (await shown(4)).data.records.map((r) => r.id);
+  await phone.tap("open", { id: ids[3] });
+  phone.tap("edit");
+  await editor((data) => data.ready);
+  phone.online = false;
+  phone.type("typeText", "First.");
+  phone.tap("pickDay", {}, "2026-01-31");
+  await editor((data) => data.state.startsWith("未能保存"));
+  phone.back();
+  await phone.tap("copy");
+  const mended = [phone.page.data.records.map((r) => r.unsaved).join(), phone.toasts.at(-1), phone.clipboard];
+  phone.launch("compiled");
+  phone.open("/pages/edit/edit?record=" + ids[3]);
+  const { data: { text, day } } = await editor((data) => data.ready);
+  phone.back();
+  phone.tap("openRecords");
+  await records((data) => data.failed !== "");
+  phone.connect();
+  await phone.tap("next");
+  await shown(4);
+  phone.open("/pages/edit/edit?record=" + ids[3]);
+  await editor((data) => data.state === "已保存。");
+  phone.back();
+  const first = await api("GET", "feedback-records/" + ids[3]);
+  mended.push(text, day, first.content, first.feedback_date, phone.page.data.records[3].unsaved,
+    phone.page.data.records[3].name);
+  phone.toasts.splice(1);
+
+  // Records are deleted: two are brought back, after a search and a look into a chat; others go after a
+  // while, with the page.
+  const left = async () => (await api("GET", "feedback-records")).items.map((r) => r.content).join(" ");
   const remove = async (i) => {
     await phone.tap("open", { id: ids[i] });
     await Promise.all([phone.tap("remove"), phone.tap("remove")]);
   };
+  const settle = () => (phone.page.settle(), phone.page.settled);
+  phone.speed = 1;
   await remove(0);
-  phone.tap("undo");
-  await phone.page.settle();
-  const states = [await left()];
+  await remove(1);
+  phone.hide();
+  phone.show();
+  const late = {};
+  late.arrives = new Promise((arrive) => { late.arrive = arrive; });
+  phone.arrives = (url) => url.includes("query=First") && late.arrives;
+  phone.type("typeText", "First");
+  const slow = phone.tap("read");
+  phone.type("typeText", "Two");
+  await Promise.all([phone.tap("read"), phone.tap("read")]);
+  late.arrive();
+  await slow;
+  const states = [phone.page.data.records.map((r) => r.content).join(" ")];
+  for (const id of ids.slice(0, 2)) phone.tap("undo", { id });
+  await settle();
+  states.push(await left());
+  phone.speed = 50;
+  phone.type("typeText", "");
+  await phone.tap("read");
   await remove(0);
   await shown(3); // after a while
   phone.online = false;
   await remove(1);
-  await phone.page.settle();
+  await settle();
   states.push(phone.page.data.records.length, await left());
   phone.online = true;
   await api("DELETE", "feedback-records/" + ids[1]); // elsewhere
@@ -84,5 +136,5 @@ export default async function students(phone, _, recordings) {
   phone.back();
   await page.settled;
   states.push(await left());
-  return { found, all, edited: { title, ...profile }, warnings, applied, states, toasts: phone.toasts };
+  return { found, all, edited: { title, ...profile }, mended, warnings, applied, states, toasts: phone.toasts };
 }

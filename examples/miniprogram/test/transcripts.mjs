@@ -145,7 +145,11 @@ export default async function transcripts(phone, _, recordings) {
   const { made, unsaid: invented, text } = phone.page.data;
   phone.type("typeText", text + hostile[1]);
   await phone.tap("copy");
+  phone.back();
+  phone.open("/pages/report/report?student=" + student);
+  await phone.tap("ofTerm"); // asks, and is not confirmed
   const report = {
+    kept: phone.page.data.text === text + hostile[1], asked: phone.questions.length,
     empty, made, invented, shared: phone.page.onShareAppMessage().title === text + hostile[1],
     copied: phone.clipboard === text + hostile[1],
   };
@@ -154,6 +158,6 @@ export default async function transcripts(phone, _, recordings) {
   const foreign = phone.page.data.student + phone.recorder.running;
   return {
     title, name, evidence, unsaid, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along, record412,
-    edited, report, foreign, drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-")),
+    edited, report, foreign, drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-") && !key.includes("report")),
   };
 }

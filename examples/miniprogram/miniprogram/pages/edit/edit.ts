@@ -1,7 +1,7 @@
 import type { FeedbackRecord, SegmentWithSentences } from "../../api/types.js";
 import { Draft, type Source } from "../../draft.js";
 import { onHeard, play, silence } from "../../player.js";
-import { client, idOf, report } from "../../service.js";
+import { client, draftKey, idOf, report } from "../../service.js";
 import { languages, texts } from "../../texts.js";
 
 // Edits the text of a segment or of a record.
@@ -17,15 +17,21 @@ Page({
 
   async onLoad(query: Record<string, string | undefined>) {
     const [segment, record] = [idOf(query["segment"]), idOf(query["record"])];
-    this.setData({ segment, record });
+    const isTyped = !!wx.getStorageSync(draftKey(segment || record)); // and not saved, as is the date
+    this.setData({ segment, record, day: isTyped ? String(wx.getStorageSync(draftKey("day-" + record))) : "" });
     void wx.setNavigationBarTitle({ title: segment ? texts.said : texts.oneRecord });
     const source: Source = segment ? {
       read: async () => this.takeSegment(await client.segment(segment)),
       write: async (text, etag) => this.takeSegment(await client.correctSegment(segment, text, etag)),
     } : {
       read: async () => this.takeRecord(await client.record(record)),
-      write: async (text, etag) =>
-        this.takeRecord(await client.editRecord(record, { content: text, feedback_date: this.data.day }, etag)),
+      write: async (text, etag) => {
+        if (!this.data.day) this.takeRecord(await client.record(record)); // it was opened without a network
+        const { day } = this.data;
+        const saved = await client.editRecord(record, { content: text, feedback_date: day }, etag);
+        if (day === this.data.day) wx.removeStorageSync(draftKey("day-" + record));
+        return this.takeRecord(saved);
+      },
     };
     this.draft = new Draft(segment || record, source, (state, other) => this.setData({ state, other }));
     try {
@@ -34,6 +40,7 @@ Page({
       this.setData({ text: this.draft.open(version), ready: true });
     } catch (error) {
       report(error);
+      if (isTyped) this.setData({ text: this.draft.open({ text: "", etag: "" }), ready: true });
     }
   },
 
@@ -70,6 +77,7 @@ Page({
   pickDay(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
     this.setData({ day: event.detail.value });
     this.draft.type(this.data.text);
+    wx.setStorageSync(draftKey("day-" + this.data.record), event.detail.value);
   },
 
   async listen() {
@@ -82,6 +90,7 @@ Page({
     try {
       const { segment } = this.data;
       if (!segment) {
+        this.first ||= (await client.record(this.data.record)).content; // it was opened without a network
         this.setData({ text: this.first });
         return this.draft.type(this.first);
       }

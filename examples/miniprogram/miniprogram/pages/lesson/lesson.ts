@@ -5,7 +5,7 @@ import { Draft } from "../../draft.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, lessonOf } from "../../segments.js";
 import {
-  client, copy, explain, idOf, isOffline, keptStudents, outbox, recorder, report, teacher, warningsOf,
+  client, copy, explain, idOf, isOffline, keptStudents, namesOf, outbox, recorder, report, teacher, warningsOf,
 } from "../../service.js";
 import { languages, texts } from "../../texts.js";
 
@@ -73,8 +73,7 @@ Page({
 
   onShow() {
     this.visible = true;
-    const { name = "" } = keptStudents().find((s) => s.profile_id === this.data.student) ?? {};
-    void wx.setNavigationBarTitle({ title: name });
+    void wx.setNavigationBarTitle({ title: namesOf(keptStudents())[this.data.student] ?? "" });
     onHeard((heard: Heard) => this.setData({ ...heard }));
     void outbox.flush();
     void this.refresh();

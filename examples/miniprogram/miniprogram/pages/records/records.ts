@@ -1,94 +1,98 @@
 import type { FeedbackRecord } from "../../api/types.js";
 import { Problem } from "../../api/problem.js";
-import { client, copy, keptStudents, readStudents, report } from "../../service.js";
+import {
+  client, copy, draftKey, explain, isOffline, keptStudents, namesOf, readStudents, report,
+} from "../../service.js";
 import { texts } from "../../texts.js";
 
 /** A record as the page shows one. */
-interface Row { id: string; day: string; name: string; content: string }
+interface Row { id: string; day: string; name: string; content: string; unsaved: boolean }
 
 const undoMS = 10_000;
 
 Page({
   data: {
     t: texts, records: [] as Row[], text: "", opened: "", message: "", refusedCopy: "", reading: true,
-    removed: "", // the record that is deleted soon, unless it is brought back
-    deleting: false, // now
+    failed: "", // why they cannot be read
+    removed: {} as Record<string, "soon" | "now">, // when a record is deleted, unless it is brought back
   },
   cursor: "",
-  timer: 0,
-  settled: Promise.resolve(),
+  turn: 0,
+  timers: {} as Record<string, number>,
+  settled: Promise.resolve() as Promise<unknown>,
   names: {} as Record<string, string>,
 
   async onLoad() {
     void wx.setNavigationBarTitle({ title: texts.records });
-    for (const { profile_id, name } of await readStudents().catch(keptStudents)) this.names[profile_id] = name;
+    this.names = namesOf(await readStudents().catch(keptStudents));
     await this.read();
   },
 
   /** Reads the record anew that was unfolded: it may have been edited. */
   async onShow() {
-    const { opened, records } = this.data;
+    const { opened } = this.data;
+    this.setData({ records: this.data.records.map((r) => ({ ...r, unsaved: isUnsaved(r.id) })) });
     if (!opened) return;
     try {
       const changed = this.rowOf(await client.record(opened));
       const message = await client.message({ record: opened });
-      this.setData({ records: records.map((r) => (r.id === opened ? changed : r)), message });
+      this.setData({ records: this.data.records.map((r) => (r.id === opened ? changed : r)), message });
     } catch (error) {
       report(error);
     }
   },
 
-  onHide() { void this.settle(); },
-
-  onUnload() { void this.settle(); },
-
-  /** Takes the record out of the list that is unfolded, and deletes it when it can no longer be brought back. */
-  async remove() {
-    const { opened } = this.data;
-    if (!opened) return; // it was tapped twice
-    this.setData({ opened: "" });
-    await this.settle();
-    this.setData({ removed: opened });
-    this.timer = setTimeout(() => void this.settle(), undoMS);
+  onUnload() {
+    this.settle();
   },
 
-  undo() {
-    if (this.data.deleting) return;
-    clearTimeout(this.timer);
-    this.setData({ removed: "" });
+  /** Takes the record out of the list that is unfolded, and deletes it when it can no longer be brought back. */
+  remove() {
+    const { opened, removed } = this.data;
+    if (!opened) return; // it was tapped twice
+    this.setData({ opened: "", removed: { ...removed, [opened]: "soon" } });
+    this.timers[opened] = setTimeout(() => void this.deleteNow(opened), undoMS);
+  },
+
+  undo(event: WechatMiniprogram.TouchEvent) {
+    const id = event.currentTarget.dataset["id"];
+    if (this.data.removed[id] === "soon") this.bringBack(id);
+  },
+
+  bringBack(id: string) {
+    clearTimeout(this.timers[id]);
+    const { [id]: _, ...removed } = this.data.removed;
+    this.setData({ removed });
+  },
+
+  async deleteNow(id: string) {
+    const { removed } = this.data;
+    if (removed[id] !== "soon") return;
+    this.setData({ removed: { ...removed, [id]: "now" } });
+    const error = await client.deleteRecord(id).catch((e: unknown) => e);
+    const isGone = !error || (error instanceof Problem && error.code === "not_found"); // the answer was lost
+    if (isGone) this.setData({ records: this.data.records.filter((r) => r.id !== id) });
+    else report(error);
+    this.bringBack(id);
   },
 
   /** Deletes now what was taken out. */
-  settle(): Promise<void> {
-    clearTimeout(this.timer);
-    this.settled = this.settled.then(async () => {
-      const { removed } = this.data;
-      if (!removed) return;
-      this.setData({ deleting: true });
-      const error = await client.deleteRecord(removed).catch((e: unknown) => e);
-      const isGone = !error || (error instanceof Problem && error.code === "not_found"); // the answer was lost
-      if (!isGone) report(error);
-      const { records } = this.data;
-      this.setData({
-        removed: "", deleting: false, records: isGone ? records.filter((r) => r.id !== removed) : records,
-      });
-    });
-    return this.settled;
+  settle() {
+    this.settled = Promise.all(Object.keys(this.data.removed).map((id) => this.deleteNow(id)));
   },
 
   rowOf({ record_id: id, feedback_date: day, profile_id, content }: FeedbackRecord): Row {
-    return { id, day, name: this.names[profile_id] ?? "", content };
+    return { id, day, name: this.names[profile_id] ?? "", content, unsaved: isUnsaved(id) };
   },
 
   typeText(event: WechatMiniprogram.Input) {
     this.setData({ text: event.detail.value });
   },
 
-  /** Reads the first page of what is searched for. */
+  /** Reads the first page of what is searched for. What can be brought back stays. */
   async read() {
-    await this.settle();
     this.cursor = "";
-    this.setData({ records: [] });
+    this.setData({ records: this.data.records.filter((r) => this.data.removed[r.id]) });
     await this.next();
   },
 
@@ -97,15 +101,21 @@ Page({
   },
 
   async next() {
-    this.setData({ reading: true });
+    const turn = ++this.turn;
+    this.setData({ reading: true, failed: "" });
     try {
       const page = await client.records({ text: this.data.text, cursor: this.cursor });
+      if (turn !== this.turn) return; // something else is searched for by now
       this.cursor = page.next_cursor ?? "";
-      this.setData({ records: [...this.data.records, ...page.items.map((r) => this.rowOf(r))] });
+      const { records } = this.data;
+      const more = page.items.filter((r) => !records.some(({ id }) => id === r.record_id));
+      this.setData({ records: [...records, ...more.map((r) => this.rowOf(r))] });
     } catch (error) {
-      report(error);
+      if (turn !== this.turn) return;
+      this.setData({ failed: explain(error) });
+      if (!isOffline(error)) report(error);
     } finally {
-      this.setData({ reading: false });
+      if (turn === this.turn) this.setData({ reading: false });
     }
   },
 
@@ -131,12 +141,23 @@ Page({
     void wx.navigateTo({ url: "/pages/edit/edit?record=" + this.data.opened });
   },
 
+  /** Reports whether the unfolded record was edited and is not saved, and says so. */
+  async hasUnsaved(): Promise<boolean> {
+    const row = () => this.data.records.find((r) => r.id === this.data.opened);
+    if (row()?.unsaved) await this.onShow(); // it may be saved by now
+    const unsaved = !!row()?.unsaved;
+    if (unsaved) report(new Error(texts.unsaved));
+    return unsaved;
+  },
+
   async copy() {
+    if (await this.hasUnsaved()) return;
     this.setData({ refusedCopy: await copy(this.data.message) });
   },
 
   /** Copies the record with what was said in its lessons. */
   async copyAll() {
+    if (await this.hasUnsaved()) return;
     try {
       this.setData({ refusedCopy: await copy(await client.recordText(this.data.opened)) });
     } catch (error) {
@@ -144,3 +165,6 @@ Page({
     }
   },
 });
+
+/** Reports whether the phone has a text of a record that the server does not have. */
+const isUnsaved = (id: string): boolean => !!wx.getStorageSync(draftKey(id));

@@ -1,5 +1,5 @@
 import { today } from "../../api/client.js";
-import { client, copy, idOf, keptStudents, report, warningsOf } from "../../service.js";
+import { client, copy, draftKey, idOf, keptStudents, namesOf, report, warningsOf } from "../../service.js";
 import { texts } from "../../texts.js";
 
 const quarter = 91; // days
@@ -13,8 +13,10 @@ Page({
 
   onLoad(query: Record<string, string | undefined>) {
     const student = idOf(query["student"]);
-    const { academic_year: year = 0, term = "", name = "" } = keptStudents().find((s) => s.profile_id === student) ?? {};
-    this.setData({ student, year, term, from: today(quarter), to: today() });
+    const { academic_year: year = 0, term = "" } = keptStudents().find((s) => s.profile_id === student) ?? {};
+    const text = String(wx.getStorageSync(draftKey("report-" + student))); // what was rewritten
+    this.setData({ student, year, term, from: today(quarter), to: today(), text });
+    const name = namesOf(keptStudents())[student];
     void wx.setNavigationBarTitle({ title: [name, texts.report].filter(Boolean).join(" · ") });
   },
 
@@ -33,10 +35,16 @@ Page({
   },
 
   async make(range: Parameters<typeof client.report>[1]) {
+    const draft = draftKey("report-" + this.data.student);
+    if (wx.getStorageSync(draft)) {
+      const [cancelText, confirmText] = [texts.no, texts.ok];
+      if (!(await wx.showModal({ content: texts.replaceReport, cancelText, confirmText })).confirm) return;
+    }
     this.setData({ busy: true });
     try {
       const made = await client.report(this.data.student, range);
       const { text, records, sentences } = made;
+      wx.removeStorageSync(draft);
       const unsaid = sentences.filter((s) => !s.supported).map((s) => s.text);
       this.setData({
         text, unsaid, warnings: warningsOf(made), refusedCopy: "",
@@ -51,6 +59,7 @@ Page({
 
   typeText(event: WechatMiniprogram.Input) {
     this.setData({ text: event.detail.value });
+    wx.setStorageSync(draftKey("report-" + this.data.student), event.detail.value);
   },
 
   async copy() {
