@@ -22,6 +22,7 @@ func TestOneOfFortyStudentsIsFoundAndEditedAndItsRecordsDeleted(t *testing.T) {
 	})
 	var result struct {
 		Found, States    []any
+		Forms            []string
 		Mended           []any // a record, without a network
 		All              string
 		Edited           map[string]any
@@ -43,13 +44,14 @@ func TestOneOfFortyStudentsIsFoundAndEditedAndItsRecordsDeleted(t *testing.T) {
 		`"1777" in line 1 at character 12`, "摘要服务不可用，文字由原句组成。",
 	}, result.Warnings)
 	require.Equal(t, []bool{true, false}, result.Applied, "nothing is left to be summed up")
+	require.Equal(t, []string{"Grade 8", "Music", "请检查：下课时间。", "小莉", "小丽", ""}, result.Forms)
 	require.Equal(t, []any{
 		"false,false,false,true", "尚未保存", nil, "First.", "2026-01-31", "First.", "2026-01-31", false,
-		"<i>李</i> {{t}} · Grade ７ · Art",
+		"<i>李</i> {{t}} · Grade 8 · Music",
 	}, result.Mended)
 	require.Equal(t, []any{
 		"Four. Three. Two.", "Four. Three. Two. First.", 3., "Three. Two. First.", "First.",
 	}, result.States)
-	const invalid, away, gone = "Please check: something is empty, too long or not valid.", "无法连接服务器。", "该内容已不存在。"
-	require.Equal(t, []string{invalid, away, away, gone}, result.Toasts)
+	const invalid, away, gone = "Please check: Name.", "无法连接服务器。", "该内容已不存在。"
+	require.Equal(t, []string{invalid, away, away, gone, result.Forms[2], away}, result.Toasts)
 }

@@ -97,6 +97,8 @@ export const isOffline = (error: unknown): boolean => error instanceof Problem &
 export function explain(error: unknown): string {
   if (error instanceof Problem) {
     const { code, status, message } = error;
+    const fields = error.fields.map((name) => (texts.profile as Record<string, string>)[name]).filter(Boolean);
+    if (fields.length > 0) return texts.checkFields.replace("{fields}", fields.join(texts.comma));
     return texts.problems[code] ?? texts.problems[status >= 500 ? "http_500" : ""] ?? texts.failed + message;
   }
   const { message, errMsg } = Object(error) as { message?: string; errMsg?: string }; // of the platform, it is no Error

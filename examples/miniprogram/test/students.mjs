@@ -31,10 +31,14 @@ export default async function students(phone, _, recordings) {
   const { title } = phone;
   phone.tap("openProfile");
   await phone.until("/pages/profile/profile", (data) => data.ready);
+  await api("PUT", "profiles/" + id, { ...profile, grade: "Grade 8" }); // another device
+  change({ subject: "Music" });
   const saving = phone.tap("save");
   phone.back(); // the answer closes no other page
   await saving;
   await lesson();
+  const { grade, subject } = await api("GET", "profiles/" + id);
+  const forms = [grade, subject];
 
   // Of a generated text and of a report it is told what is doubtful, in both languages.
   phone.sounds = [recordings[0]];
@@ -136,5 +140,33 @@ export default async function students(phone, _, recordings) {
   phone.back();
   await page.settled;
   states.push(await left());
-  return { found, all, edited: { title, ...profile }, mended, warnings, applied, states, toasts: phone.toasts };
+
+  // A student is added, and the answer is lost: the form is kept, and corrected there is still one student.
+  await phone.until("/pages/student/student");
+  const form = async () => {
+    phone.tap("add");
+    await phone.until("/pages/profile/profile", (data) => data.ready);
+  };
+  await form();
+  change({ name: "小莉", start_time: "18:00", end_time: "17:00" });
+  await phone.tap("save"); // is refused
+  forms.push(phone.toasts.at(-1));
+  change({ end_time: "" });
+  phone.arrives = () => { throw new Error("request:fail timeout"); };
+  await phone.tap("save");
+  phone.arrives = undefined;
+  phone.launch("compiled");
+  await phone.until("/pages/student/student", (data) => data.ready);
+  await form();
+  forms.push(phone.page.data.p.name);
+  change({ name: "小丽" });
+  await phone.tap("save");
+  forms.push((await api("GET", "profiles?query=小")).items.map((s) => s.name).join());
+  await form();
+  change({ name: "nobody" });
+  phone.back();
+  await form();
+  await phone.tap("discard");
+  forms.push(phone.page.data.p.name);
+  return { forms, found, all, edited: { title, ...profile }, mended, warnings, applied, states, toasts: phone.toasts };
 }

@@ -9,6 +9,8 @@ export class Problem extends Error {
     readonly retryAfter = 0,
     /** With the code lesson_in_progress, the lesson that is still recording. */
     readonly lessonID = "",
+    /** With the code invalid_fields, their names. */
+    readonly fields: string[] = [],
   ) {
     super(message);
     this.name = "Problem";
@@ -29,7 +31,9 @@ export function problemOf(status: number, body: string): Problem {
     // the status says enough
   }
   const text = (name: string) => (typeof fields[name] === "string" ? (fields[name] as string) : "");
+  const errors: unknown[] = Array.isArray(fields["errors"]) ? fields["errors"] : [];
+  const names = errors.map((e) => String(Object(e).location).replace(/^\w+\.|\W.*/g, ""));
   const seconds = Number(fields["retry_after_seconds"]);
   return new Problem(status, text("code") || "http_" + status, text("detail") || text("title") || "HTTP " + status,
-    seconds > 0 ? seconds : 0, text("lesson_id"));
+    seconds > 0 ? seconds : 0, text("lesson_id"), names);
 }
