@@ -155,7 +155,8 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	require.Len(t, result.Kept, 1, "the outbox outlives the program")
 	require.Empty(t, result.Left)
 	require.Equal(t, []bool{true, false}, result.Awake)
-	require.Len(t, result.Questions, 1, "about the microphone")
+	require.Len(t, result.Questions, 1)
+	require.Contains(t, result.Questions[0], "Allow the microphone")
 	require.Equal(t, []string{
 		"Recording has stopped, because you left the mini program. What was recorded is kept.",
 		"The phone does not let it be copied. Select the text below.", "这不是登录码。",

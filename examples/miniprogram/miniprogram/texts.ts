@@ -110,7 +110,7 @@ const en: typeof zh = {
   now: "now", doneToday: "Done today", last: "Last:", noneLately: "No record in four weeks",
   records: "Records", search: "Search in the texts", noRecords: "There are no records.", delete: "Delete",
   deleted: "Deleted:", bringBack: "Undo", listen: "Listen",
-  cannotPlay: "The recording no longer exists.", failed: "",
+  cannotPlay: "The recording no longer exists.", failed: "It did not succeed: ",
   languages: [
     "Usual language", "Chinese", "Cantonese", "English", "Japanese", "Korean", "French", "German", "Spanish", "Russian",
   ],

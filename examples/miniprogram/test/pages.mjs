@@ -38,7 +38,7 @@ export default async function pages(phone, server, recordings) {
   phone.recorder.denied = true;
   phone.confirms = true;
   phone.tap("record");
-  await lesson((data) => data.problem.startsWith("Allow the microphone") && phone.settings);
+  await lesson(() => phone.settings);
   phone.recorder.denied = false;
   await phone.tap("record");
   await lesson((data) => data.recording);

@@ -4,8 +4,8 @@ import { texts } from "../texts.js";
 export interface Events {
   /** A segment is in a temporary file. */
   segment(temporary: string, durationMS: number): void;
-  /** Recording goes on, or has ended; problem is why in words, unless stop was called. A call, for example, pauses it. */
-  state(recording: boolean, problem: string, paused?: boolean): void;
+  /** Recording goes on, is paused by a call, for example, or has ended. */
+  state(recording: boolean, paused: boolean): void;
 }
 
 /** Segments are short, so that little is lost with the phone, and text appears while one speaks. */
@@ -23,25 +23,24 @@ export class Recorder {
   private following = this.events; // of what was started last
 
   constructor() {
-    this.manager.onStart(() => this.events.state(true, ""));
+    this.manager.onStart(() => this.events.state(true, false));
     this.manager.onStop((result) => {
       const { events } = this;
       this.running = false;
       if (this.isWanted) this.next(); // before anything else: what is said meanwhile is lost
       events.segment(result.tempFilePath, Math.round(result.duration));
-      if (!this.running || events !== this.events) events.state(false, "");
+      if (!this.running || events !== this.events) events.state(false, false);
     });
     this.manager.onError(({ errMsg }) => {
       this.running = false;
       this.want(false);
-      const refused = /auth|permission/.test(errMsg);
-      this.events.state(false, refused ? texts.noMicrophone : texts.failed + errMsg);
-      if (refused) void askForMicrophone();
+      this.events.state(false, false);
+      void explain(errMsg);
     });
-    const paused = () => this.events.state(true, "", true);
+    const paused = () => this.events.state(true, true);
     this.manager.onInterruptionBegin(paused);
     this.manager.onPause(paused);
-    this.manager.onResume(() => this.events.state(true, ""));
+    this.manager.onResume(() => this.events.state(true, false));
     // After a call the platform has paused the recording. What was said before is delivered.
     this.manager.onInterruptionEnd(() => { if (this.isWanted) this.manager.stop(); });
   }
@@ -75,8 +74,10 @@ export class Recorder {
   }
 }
 
-async function askForMicrophone(): Promise<void> {
-  const [cancelText, confirmText] = [texts.no, texts.ok];
-  const { confirm } = await wx.showModal({ content: texts.noMicrophone, cancelText, confirmText });
-  if (confirm) await wx.openSetting();
+/** Says why nothing is recorded, until the teacher has seen it, and offers the settings of the microphone. */
+async function explain(failure: string): Promise<void> {
+  const showCancel = /auth|permission/.test(failure);
+  const content = showCancel ? texts.noMicrophone : texts.failed + failure;
+  const { confirm } = await wx.showModal({ content, showCancel, cancelText: texts.no, confirmText: texts.ok });
+  if (showCancel && confirm) await wx.openSetting();
 }

@@ -156,7 +156,7 @@ Page({
           report(error);
         }).then(() => { this.adding--; });
       },
-      state: (recording, problem, paused = false) => this.setData({ recording, problem, paused }),
+      state: (recording, paused) => this.setData({ recording, paused }),
     });
   },
 
