@@ -101,7 +101,7 @@ export function explain(error: unknown): string {
     if (fields.length > 0) return texts.checkFields.replace("{fields}", fields.join(texts.comma));
     return texts.problems[code] ?? texts.problems[status >= 500 ? "http_500" : ""] ?? texts.failed + message;
   }
-  const { message, errMsg } = Object(error) as { message?: string; errMsg?: string }; // of the platform, it is no Error
+  const { message, errMsg } = Object(error) as { message?: string; errMsg?: string }; // the platform's is no Error
   return message ?? texts.failed + (errMsg ?? error);
 }
 

@@ -194,8 +194,9 @@ export class Phone {
       openSetting: async () => { this.settings = true; },
       request: (options) => answer(async () => {
         if (options.dataType === "json" || options.dataType === undefined) throw new Error("parsed JSON is not tested");
-        const result = await send(options.url, { method: options.method, headers: options.header, body: options.data });
-        await this.arrives?.(options.url); // may be late
+        const { url, method, header: headers, data: body } = options;
+        const result = await send(url, { method, headers, body });
+        await this.arrives?.(url); // may be late
         return result;
       }, options),
       uploadFile: (options) => answer(async () => {

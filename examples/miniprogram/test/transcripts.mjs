@@ -158,6 +158,7 @@ export default async function transcripts(phone, _, recordings) {
   const foreign = phone.page.data.student + phone.recorder.running;
   return {
     title, name, evidence, unsaid, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along, record412,
-    edited, report, foreign, drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-") && !key.includes("report")),
+    edited, report, foreign,
+    drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-") && !key.includes("report")),
   };
 }

@@ -18,7 +18,8 @@ interface Form {
 // The form of a student: a new one, or the one in the address.
 Page({
   data: {
-    t: texts, fields: names.slice(0, 6), times: names.slice(6), id: "", p: none, kept: false, ready: false, busy: false,
+    t: texts, fields: names.slice(0, 6), times: names.slice(6), id: "", p: none, kept: false, ready: false,
+    busy: false,
   },
   form: undefined as unknown as Form,
   isLeft: false,
