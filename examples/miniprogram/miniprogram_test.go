@@ -138,12 +138,12 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 		Questions                           []string
 		Awake                               []bool // the screen, while recording and after that
 		Before, Uploads                     int
-		Shared, Device                      string
+		Device                              string
 		Statuses                            []int // of a page that waits, was confirmed, was signed out
 		Listed                              []string
 		Played                              [][]float64 // the sizes of recordings, and from where
 		Found                               struct {
-			Name, Content, Day, Shared string
+			Name, Content, Day, Copied string
 			Unfound                    int
 		}
 	}
@@ -161,7 +161,6 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 		"Recording has stopped, because you left the mini program. What was recorded is kept.",
 		"The phone does not let it be copied. Select the text below.", "这不是登录码。",
 	}, result.Toasts)
-	require.Equal(t, result.Copied[0], result.Shared)
 	require.Equal(t, "Firefox, Windows", result.Device)
 	require.Equal(t, []int{202, 200, 401}, result.Statuses)
 	require.ElementsMatch(t, []string{"本手机", "Firefox, Windows"}, result.Listed)
@@ -175,7 +174,7 @@ func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
 	require.Equal(t, "小明", result.Found.Name)
 	require.Equal(t, "She mixed her own greens today.", result.Found.Content)
 	require.Equal(t, result.Day, result.Found.Day)
-	require.Equal(t, result.Copied[1], result.Found.Shared)
+	require.Equal(t, result.Copied[1], result.Found.Copied)
 	require.Zero(t, result.Found.Unfound)
 	var heard []string
 	for _, n := range []int{0, 1, 2, 0} {

@@ -58,8 +58,7 @@ export default async function pages(phone, server, recordings) {
   await phone.tap("copy");
   const copied = [phone.clipboard];
   await phone.tap("save");
-  await lesson((data) => data.saved !== "" && data.message !== "");
-  const shared = phone.page.onShareAppMessage().title;
+  await lesson((data) => data.saved !== "");
   phone.clipboard = null;
   await phone.tap("copy"); // is refused
   copied.push(phone.page.data.refusedCopy);
@@ -73,10 +72,10 @@ export default async function pages(phone, server, recordings) {
   phone.tap("stop");
   const note = (await lesson((data) => data.text !== "")).data.text;
   await phone.tap("save");
-  await lesson((data) => data.message !== "");
+  await lesson((data) => data.saved !== "");
   phone.back();
 
-  // The first record is found, unfolded and shared.
+  // The first record is found, unfolded and copied.
   phone.tap("openRecords");
   await phone.until("/pages/records/records", (data) => data.records.length === 2);
   phone.type("typeText", "nothing like it");
@@ -85,7 +84,9 @@ export default async function pages(phone, server, recordings) {
   phone.type("typeText", "GREENS");
   await phone.tap("read");
   await phone.tap("open", { id: phone.page.data.records[0].id });
-  const found = { ...phone.page.data.records[0], unfound, shared: phone.page.onShareAppMessage().title };
+  phone.clipboard = "";
+  await phone.tap("copy");
+  const found = { ...phone.page.data.records[0], unfound, copied: phone.clipboard };
 
   // A page on a computer shows a code; the phone, in Chinese now, signs it in and out.
   const api = (path, body, headers = {}) => fetch(server + "/api/v1/auth/" + path, {
@@ -115,7 +116,7 @@ export default async function pages(phone, server, recordings) {
   return {
     day: new Date().toLocaleDateString("sv"),
     transcript, generated, expired, note, copied, found, played: phone.played, kept, uploads: phone.uploads, before,
-    token: phone.storage.token, left: phone.outbox(), toasts: phone.toasts, shared, device: asking.device,
+    token: phone.storage.token, left: phone.outbox(), toasts: phone.toasts, device: asking.device,
     awake, questions: phone.questions, statuses: [pending, confirmed.status, ended], listed,
   };
 }

@@ -108,7 +108,7 @@ export default async function transcripts(phone, _, recordings) {
   const theirs = "Theirs </textarea> 👩‍👩‍👧";
   phone.type("typeText", "She mixed her own greens.");
   await phone.tap("save");
-  await lesson((data) => data.message !== "");
+  await lesson((data) => data.saved !== "");
   const { saved: record } = phone.page.data;
   phone.back();
   phone.tap("openRecords");
@@ -150,8 +150,7 @@ export default async function transcripts(phone, _, recordings) {
   await phone.tap("ofTerm"); // asks, and is not confirmed
   const report = {
     kept: phone.page.data.text === text + hostile[1], asked: phone.questions.length,
-    empty, made, invented, shared: phone.page.onShareAppMessage().title === text + hostile[1],
-    copied: phone.clipboard === text + hostile[1],
+    empty, made, invented, copied: phone.clipboard === text + hostile[1],
   };
   phone.open("/pages/lesson/lesson?student=..%2Fauth%2Fme"); // anybody's address
   await phone.tap("record");

@@ -14,7 +14,7 @@ const pollMS = 3000;
 /** What does not outlast a record. */
 const empty = {
   session: "", date: "", lessons: [] as Lesson[], isHeard: false, text: "", state: "", other: "", saved: "",
-  message: "", refusedCopy: "", sources: [] as Generated["sentences"], unsaid: 0, warnings: [] as string[],
+  refusedCopy: "", sources: [] as Generated["sentences"], unsaid: 0, warnings: [] as string[],
 };
 
 Page({
@@ -109,7 +109,7 @@ Page({
   },
 
   // The session is polled: its event stream would arrive cut inside characters, over HTTP/1 only.
-  async refresh() {
+  async refresh(): Promise<void> {
     clearTimeout(this.timer);
     if (this.data.saved) return;
     const asked = ++this.asked;
@@ -201,7 +201,7 @@ Page({
   },
 
   typeText(event: WechatMiniprogram.Input) {
-    this.setData({ text: event.detail.value, message: "", refusedCopy: "" });
+    this.setData({ text: event.detail.value, refusedCopy: "" });
     this.draft.type(event.detail.value);
   },
 
@@ -236,18 +236,13 @@ Page({
     void wx.navigateTo({ url: "/pages/report/report?student=" + this.data.student });
   },
 
-  /** What a chat shows of the message. The text is the title: a chat takes nothing longer. */
-  onShareAppMessage() {
-    return { title: this.data.message || this.data.text, path: "/pages/signin/signin" };
-  },
-
   /** Shows what the guardian gets, and copies it. */
   async copy() {
     try {
       if (!(await this.draft.save(true))) throw new Error(this.data.state);
       const { saved } = this.data;
       const message = await client.message(saved ? { record: saved } : { session: await this.ensure() });
-      this.setData({ message, refusedCopy: await copy(message) });
+      this.setData({ refusedCopy: await copy(message) });
     } catch (error) {
       report(error);
     }
@@ -268,7 +263,6 @@ Page({
       const record = await client.createRecord(
         { profile_id: student, feedback_session_id: session, feedback_date: date, content: text }, session);
       this.setData({ saved: record.record_id, state: texts.saved, seconds: 0 });
-      this.setData({ message: await client.message({ record: record.record_id }) });
     } catch (error) {
       report(error);
     } finally {

@@ -60,7 +60,7 @@ Page({
   },
 
   bringBack(id: string) {
-    clearTimeout(this.timers[id]);
+    clearTimeout(this.timers[id] ?? 0);
     const { [id]: _, ...removed } = this.data.removed;
     this.setData({ removed });
   },
@@ -131,10 +131,6 @@ Page({
     } catch (error) {
       report(error);
     }
-  },
-
-  onShareAppMessage() {
-    return { title: this.data.message, path: "/pages/signin/signin" };
   },
 
   edit() {

@@ -65,8 +65,4 @@ Page({
   async copy() {
     this.setData({ refusedCopy: await copy(this.data.text) });
   },
-
-  onShareAppMessage() {
-    return { title: this.data.text, path: "/pages/signin/signin" };
-  },
 });
