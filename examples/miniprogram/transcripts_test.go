@@ -62,6 +62,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	var result struct {
 		Title, Name, TooLong, Along, Foreign string
 		Evidence, Conflict, Again, Toasts    []string
+		Questions                            []string
 		Marks, Drafts                        []string
 		Unsaid                               int
 		Played                               []float64
@@ -90,14 +91,19 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	const invalid = "请检查填写的内容：为空、过长或无效。"
 	require.Equal(t, "未能保存，内容保留在手机上。"+invalid, result.TooLong)
 	const recognised = " He mixed three greens for the water."
-	require.Equal(t, []string{"Theirs.", "Theirs.", "Mine.", "Mine.", "", "Heard in ." + recognised}, result.Conflict)
+	require.Equal(t, []string{
+		"Theirs.", "Theirs.", "Mine.", "Theirs.", "Mine.", "", "Heard in ." + recognised,
+	}, result.Conflict)
 	en, zh := "Heard in en."+recognised, "Heard in zh."+recognised
 	require.Equal(t, []string{"Heard in ." + recognised, "Heard in ." + recognised, en, zh, zh}, result.Again)
 	require.Equal(t, []string{
-		"还有录音正在转成文字，现在保存会漏掉它。请稍候。",
+		"内容已在别处改成下面的文字。请选择保留哪一个。",
 		"录音已到期删除，无法重新识别。", "这段时间没有反馈记录。", invalid,
 	}, result.Toasts, "in the teacher's words")
 
+	require.Equal(t, []string{
+		"还有录音正在转成文字。要等它吗？现在保存的记录不包含它，它会写进下一条记录。", "要替换您改过的小结吗？",
+	}, result.Questions)
 	require.Contains(t, result.Along, "She mixed her own greens.")
 	require.Contains(t, result.Along, zh)
 	require.Equal(t, []bool{true, true}, result.Record412)
@@ -107,7 +113,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, "根据 1 条反馈记录生成。", result.Report.Made)
 	require.Contains(t, result.Report.Invented, invented)
 	require.True(t, result.Report.Kept, "what was rewritten")
-	require.Equal(t, 1, result.Report.Asked, "before it is replaced")
+	require.Equal(t, 2, result.Report.Asked, "before it is replaced")
 	require.True(t, result.Report.Copied)
 	require.Equal(t, "false", result.Foreign, "no student, and no recording")
 	require.Empty(t, result.Drafts, "all is saved")

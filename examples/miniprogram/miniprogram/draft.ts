@@ -1,5 +1,5 @@
 import { Problem } from "./api/problem.js";
-import { draftKey, explain } from "./service.js";
+import { draftKey, explain, isTemporary, openKey } from "./service.js";
 import { texts } from "./texts.js";
 
 /** Where an edited text is kept. */
@@ -9,6 +9,8 @@ export interface Source {
   read(): Promise<Version>;
   /** Saves a text, if the one with the etag is still there: else it fails with stale_version. */
   write(text: string, etag: string): Promise<Version>;
+  /** Is called if the text can no longer be saved, because it was saved as a record. */
+  completed?(): void;
 }
 
 export interface Version { text: string; etag: string }
@@ -16,27 +18,40 @@ export interface Version { text: string; etag: string }
 const autosaveMS = 2000;
 const retryMS = 5000;
 
+/** Ends when the page that was left last has saved what was typed there, or could not. */
+export let leaving: Promise<unknown> = Promise.resolve();
+
+/** The last draft of each key, which alone has what the phone keeps. */
+const last: Record<string, Draft> = {};
+
 /**
- * A text that is saved as it is typed. Until the server has it, the phone keeps it. If it has
- * changed elsewhere, both versions are shown. The other one is replaced when the teacher has typed or
- * saved again.
+ * A text that is saved as it is typed. Until the server has it, the phone keeps it and goes on trying
+ * to save it, also when its page was left. If it has changed elsewhere, both versions are shown, until
+ * the teacher has chosen one.
  */
 export class Draft {
+  isClosed = false; // its page was left, or shows another
   private etag = "";
   private typed: Version | undefined; // and not saved
-  private other = ""; // the etag of the version that is in conflict
-  private isClosed = false;
+  private isKept = true; // by the phone
+  private other: Version | undefined; // that is in conflict
   private timer = 0;
   private saving: Promise<boolean> = Promise.resolve(true);
   private readonly key: string;
 
   /** Tell is told in words how it stands, and the text of the other version. */
   constructor(
-    id: string, private readonly source: Source, private readonly tell: (state: string, other: string) => void,
+    private readonly id: string, private readonly source: Source,
+    private readonly tell: (state: string, other: string) => void,
   ) {
     this.key = draftKey(id);
+    last[this.key]?.stop();
+    last[this.key] = this;
     this.typed = wx.getStorageSync(this.key) || undefined;
   }
+
+  /** The version of the text, or "" if something is typed that is not saved. */
+  get version(): string { return this.typed ? "" : this.etag; }
 
   /** Returns the text to edit: what was typed before and is not saved, or the one of the server. */
   open({ text, etag }: Version): string {
@@ -49,49 +64,65 @@ export class Draft {
   }
 
   type(text: string): void {
-    this.keep({ text, etag: this.other || (this.typed?.etag ?? this.etag) });
-    this.other = "";
+    this.keep({ text, etag: this.typed?.etag ?? this.etag });
+    if (this.other) return; // the teacher chooses first
     this.tell(texts.unsaved, "");
     this.schedule(autosaveMS);
   }
 
-  /** Saves what was typed, now, and reports whether the server has all of it. By hand, it replaces another version. */
-  save(byHand = false): Promise<boolean> {
-    if (byHand && this.typed && this.other) this.type(this.typed.text);
+  /** Ends a conflict: what was typed replaces the other version, or is given up. Returns the text to edit. */
+  choose(mine: boolean): string {
+    const { typed, other } = this;
+    if (!typed || !other) return typed?.text ?? "";
+    this.etag = other.etag;
+    this.other = undefined;
+    this.keep(undefined);
+    this.tell("", "");
+    if (mine) this.type(typed.text);
+    return mine ? typed.text : other.text;
+  }
+
+  /** Saves what was typed, now, and reports whether the server has all of it. */
+  save(): Promise<boolean> {
     this.saving = this.saving.then(() => this.write());
     return this.saving;
   }
 
-  /** Saves once more, when the page is left. What that does not save is there when the page is opened again. */
+  /** Saves once more, when the page is left, and goes on until it is saved. */
   close(): void {
-    this.stop();
-    void this.save();
+    this.isClosed = true;
+    leaving = this.save();
   }
 
-  /** Saves nothing more. */
+  /** Saves nothing more: another draft has the text. */
   stop(): void {
     this.isClosed = true;
+    if (last[this.key] === this) delete last[this.key];
     clearTimeout(this.timer);
   }
 
   private keep(typed: Version | undefined): void {
     this.typed = typed;
+    if (last[this.key] !== this) return;
     try {
       if (typed) wx.setStorageSync(this.key, typed);
       else wx.removeStorageSync(this.key);
+      this.isKept = true;
     } catch {
-      // the phone is full; the text stays in view
+      this.isKept = false; // the phone is full; the text stays in view
     }
   }
 
   private schedule(ms: number): void {
     clearTimeout(this.timer);
-    if (!this.isClosed) this.timer = setTimeout(() => void this.save(), ms);
+    if (last[this.key] === this) this.timer = setTimeout(() => void this.save(), ms);
   }
 
   private async write(): Promise<boolean> {
     clearTimeout(this.timer);
     if (!this.typed) return true;
+    const isMine = last[this.key] === this && this.key === draftKey(this.id); // and of who is signed in
+    if (this.other || !isMine) return false;
     try {
       await this.source.ready?.();
       const { typed } = this;
@@ -106,10 +137,15 @@ export class Draft {
       this.tell(texts.saved, "");
       return true;
     } catch (error) {
-      const isConflict = error instanceof Conflict;
-      if (isConflict) this.other = error.other.etag;
-      this.tell(isConflict ? texts.conflict : texts.notSaved + explain(error), isConflict ? error.other.text : "");
-      if (error instanceof Problem && !error.permanent && error.status !== 401) this.schedule(retryMS);
+      if (error instanceof Conflict) {
+        this.other = error.other;
+        this.tell(texts.conflict, error.other.text);
+        return false;
+      }
+      this.tell((this.isKept ? texts.notSaved : texts.notKept) + explain(error), "");
+      if (last[this.key] !== this) return false;
+      if (error instanceof Problem && error.code === "session_completed") this.source.completed?.();
+      if (isTemporary(error)) this.schedule(retryMS);
       return false;
     }
   }
@@ -126,4 +162,24 @@ export class Draft {
 
 class Conflict extends Error {
   constructor(readonly other: Version) { super(); }
+}
+
+/** What is known of a student's work that is in no record yet. */
+export interface Open {
+  said: boolean; // something that was said or corrected here, of which a text may have to be made
+  of: number[]; // what the text was made of: a number for each part
+  day: string; // of the last recording here, until the record has its date
+}
+
+export const openOf = (student: string): Open | undefined => wx.getStorageSync(openKey(student)) || undefined;
+
+/** Keeps what changes of a student's work, or forgets it. */
+export function setOpen(student: string, change: Partial<Open> | undefined): void {
+  const key = openKey(student);
+  try {
+    if (!change) wx.removeStorageSync(key);
+    else wx.setStorageSync(key, { said: false, of: [], day: "", ...openOf(student), ...change });
+  } catch {
+    wx.removeStorageSync(key); // the phone is full
+  }
 }

@@ -1,5 +1,5 @@
 import type { AudioSegment, FeedbackSession } from "./api/types.js";
-import { client } from "./service.js";
+import { client, draftKey } from "./service.js";
 import { texts } from "./texts.js";
 
 /** What the pages show of a lesson. */
@@ -21,6 +21,7 @@ export interface Part {
 export interface Sentence { text: string; at: number; end: number }
 
 export async function lessonOf(lesson: FeedbackSession["lessons"][number]): Promise<Lesson> {
+  const { keys } = wx.getStorageInfoSync();
   const segments = lesson.truncated ? await client.segments(lesson.lesson_id) : lesson.segments;
   return {
     id: lesson.lesson_id,
@@ -28,13 +29,26 @@ export async function lessonOf(lesson: FeedbackSession["lessons"][number]): Prom
     applied: lesson.applied,
     open: lesson.state === "recording",
     again: segments.some((s) => s.state === "transcribed"),
-    parts: segments.map(partOf),
+    parts: segments.map((s) => partOf(s, keys.includes(draftKey(s.segment_id)))),
   };
 }
 
 export const isBusy = (lessons: Lesson[]): boolean => lessons.some(({ parts }) => parts.some((part) => part.busy));
 
-function partOf(s: AudioSegment): Part {
+/** Reports whether a correction is not saved yet. */
+export function isUnsaved(lessons: Lesson[]): boolean {
+  const { keys } = wx.getStorageInfoSync();
+  return lessons.some(({ parts }) => parts.some(({ id }) => keys.includes(draftKey(id))));
+}
+
+/** Returns a number for each text that is to be summed up, which is another one when the text is. */
+export function marksOf(lessons: Lesson[]): number[] {
+  const parts = lessons.filter(({ applied }) => !applied).map((lesson) => lesson.parts);
+  return ([] as Part[]).concat(...parts).filter(({ text }) => text)
+    .map(({ text }) => [...text].reduce((mark, c) => (mark * 31 + (c.codePointAt(0) ?? 0)) | 0, 7));
+}
+
+function partOf(s: AudioSegment, isUnsaved: boolean): Part {
   const text = s.edited_text ?? s.text;
   const seconds = s.estimated_wait_seconds;
   const doubt = s.edited_text === null ? s.warning_code : null;
@@ -44,7 +58,8 @@ function partOf(s: AudioSegment): Part {
     sentences: sentencesOf(text),
     busy: s.state !== "queued" && s.state !== "transcribing" ? ""
       : texts.becomesText + (seconds === null ? "" : texts.inAbout.replace("{n}", String(seconds))),
-    problem: texts.problems[s.error_code || doubt || ""] ?? s.error ?? (doubt ? s.warning : "") ?? "",
+    problem: isUnsaved ? texts.unsaved
+      : texts.problems[s.error_code || doubt || ""] ?? s.error ?? (doubt ? s.warning : "") ?? "",
     done: s.state === "transcribed",
     failed: s.state === "failed",
     audible: !s.audio_deleted_at,

@@ -36,16 +36,21 @@ export async function signIn(): Promise<void> {
 /** The key under which the phone keeps a text that the teacher has typed. */
 export const draftKey = (id: string): string => `draft-${teacher()}-${id}`;
 
+/** The key under which it keeps what is in no record yet. */
+export const openKey = (student: string): string => `open-${teacher()}-${student}`;
+
 /** Signs out, and forgets everything of the teacher, after a question if the server does not have it. */
 export async function signOut(): Promise<void> {
-  const drafts = wx.getStorageInfoSync().keys.filter((key) => key.startsWith(draftKey("")));
+  const { keys } = wx.getStorageInfoSync();
+  const drafts = keys.filter((key) => key.startsWith(draftKey("")));
+  const open = keys.filter((key) => key.startsWith(openKey("")));
   const left = (await outbox.recordings()).length + drafts.length;
   if (left > 0) {
     const [cancelText, confirmText] = [texts.no, texts.yes];
     if (!(await wx.showModal({ content: texts.signOutQuestion, cancelText, confirmText })).confirm) return;
   }
   await outbox.clear();
-  for (const key of drafts) wx.removeStorageSync(key);
+  for (const key of [...drafts, ...open]) wx.removeStorageSync(key);
   await client.signOut().catch(async (error) => {
     if (error instanceof Problem && error.status === 401) return;
     await wx.showModal({ content: texts.notTold, showCancel: false, confirmText: texts.ok }); // too long for a toast
@@ -92,6 +97,10 @@ export async function copy(text: string): Promise<string> {
 }
 
 export const isOffline = (error: unknown): boolean => error instanceof Problem && error.code === "no_answer";
+
+/** Reports whether the same request may succeed later. */
+export const isTemporary = (error: unknown): error is Problem =>
+  error instanceof Problem && !error.permanent && error.status !== 401;
 
 /** Returns what went wrong, in the words of the teacher. */
 export function explain(error: unknown): string {

@@ -11,6 +11,7 @@ export class Phone {
       directory, codes, config, storage: {}, online: true, language: "en",
       toasts: [], questions: [], played: [], uploads: 0, temporary: 0,
       speed: 50, // of time: minutes are seconds
+      passes: (_, send) => send(), // a request, by method and path
       answers: [], // to the next uploads, which do not reach the server
     });
     this.recorder = new Recorder(this);
@@ -195,7 +196,8 @@ export class Phone {
       request: (options) => answer(async () => {
         if (options.dataType === "json" || options.dataType === undefined) throw new Error("parsed JSON is not tested");
         const { url, method, header: headers, data: body } = options;
-        const result = await send(url, { method, headers, body });
+        const result = await this.passes(method + url.replace(this.config.server + "/api/v1", " "),
+          () => send(url, { method, headers, body }));
         await this.arrives?.(url); // may be late
         return result;
       }, options),

@@ -78,8 +78,12 @@ export default async function transcripts(phone, _, recordings) {
   const left = await corrected();
   const mine = await open();
   await states("内容已在别处改成");
+  phone.type("typeText", "Mine."); // replaces nothing yet, nor does saving
+  await phone.tap("done");
+  const unchosen = await corrected();
+  phone.tap("keepMine");
   await Promise.all([phone.tap("done"), phone.tap("done")]); // goes back once
-  const conflict = [other, left, mine, await corrected()];
+  const conflict = [other, left, mine, unchosen, await corrected()];
   await open();
   const saving = phone.tap("done");
   phone.back(); // the answer closes no other page
@@ -124,6 +128,7 @@ export default async function transcripts(phone, _, recordings) {
   await states("内容已在别处改成");
   const kept = (await api("GET", "feedback-records/" + record)).content;
   const record412 = [phone.page.data.other === theirs, kept === theirs];
+  phone.tap("keepMine");
   phone.tap("pickDay", {}, "2026-02-28");
   await states("已保存");
   phone.type("typeText", "");
@@ -156,8 +161,8 @@ export default async function transcripts(phone, _, recordings) {
   await phone.tap("record");
   const foreign = phone.page.data.student + phone.recorder.running;
   return {
-    title, name, evidence, unsaid, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along, record412,
-    edited, report, foreign,
+    title, name, evidence, unsaid, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along,
+    record412, edited, report, foreign, questions: phone.questions,
     drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-") && !key.includes("report")),
   };
 }

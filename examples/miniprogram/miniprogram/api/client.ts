@@ -131,6 +131,9 @@ export class Client {
 
   finishLesson(id: string): Promise<FinishedLesson> { return this.call("POST", `/feedback-lessons/${id}/finish`); }
 
+  /** Leaves a lesson out of what is generated. */
+  markApplied(id: string): Promise<void> { return this.call("POST", `/feedback-lessons/${id}/mark-applied`); }
+
   /** Returns all segments of a lesson, also of one that the session shows truncated. */
   async segments(lessonID: string): Promise<AudioSegment[]> {
     const all: AudioSegment[] = [];

@@ -74,6 +74,14 @@ Page({
     this.draft.type(event.detail.value);
   },
 
+  keepMine() {
+    this.draft.choose(true);
+  },
+
+  takeOther() {
+    this.setData({ text: this.draft.choose(false) });
+  },
+
   pickDay(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
     this.setData({ day: event.detail.value });
     this.draft.type(this.data.text);
@@ -94,7 +102,7 @@ Page({
         this.setData({ text: this.first });
         return this.draft.type(this.first);
       }
-      if (!(await this.draft.save(true))) return report(new Error(this.data.state));
+      if (!(await this.draft.save())) return report(new Error(this.data.state));
       const { etag } = await client.segment(segment);
       const now = this.takeSegment(await client.correctSegment(segment, null, etag));
       this.setData({ text: this.draft.open(now) });
@@ -117,7 +125,7 @@ Page({
     if (this.data.busy) return; // it was tapped twice
     this.setData({ busy: true });
     try {
-      if (!(await this.draft.save(true))) throw new Error(this.data.state);
+      if (!(await this.draft.save())) throw new Error(this.data.state);
       await work();
       if (!this.isLeft) await wx.navigateBack();
     } catch (error) {

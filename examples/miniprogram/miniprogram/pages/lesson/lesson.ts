@@ -1,25 +1,30 @@
 import { today } from "../../api/client.js";
-import type { Problem } from "../../api/problem.js";
+import { Problem } from "../../api/problem.js";
 import type { FeedbackSession, Generated } from "../../api/types.js";
-import { Draft } from "../../draft.js";
+import { Draft, openOf, setOpen } from "../../draft.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
-import { type Lesson, isBusy, lessonOf } from "../../segments.js";
+import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
-  client, copy, explain, idOf, isOffline, keptStudents, namesOf, outbox, recorder, report, teacher, warningsOf,
+  client, copy, explain, idOf, isOffline, isTemporary, keptStudents, namesOf, outbox, recorder, report, teacher,
+  warningsOf,
 } from "../../service.js";
 import { languages, texts } from "../../texts.js";
 
 const pollMS = 3000;
+const retryMS = 5000;
 
 /** What does not outlast a record. */
 const empty = {
   session: "", date: "", lessons: [] as Lesson[], isHeard: false, text: "", state: "", other: "", saved: "",
+  offered: "", // a text that was made while the teacher's own was there
+  mended: false, // what was said, but not the text
   refusedCopy: "", sources: [] as Generated["sentences"], unsaid: 0, warnings: [] as string[],
 };
 
 Page({
   data: {
-    t: texts, ...empty, student: "", offline: false, saving: false, recording: false, paused: false, problem: "",
+    t: texts, ...empty, student: "", offline: false, saving: false, making: false, recording: false, paused: false,
+    problem: "",
     seconds: 0, // recorded
     waiting: 0, // recordings that the server does not have yet
     refused: [] as { name: string; why: string }[], // others, which it does not want
@@ -29,8 +34,8 @@ Page({
   asked: 0, // how often the session was
   adding: 0, // recordings that are being stored
   visible: false,
-  awaited: false, // that text comes of what was recorded here
   made: "", // by generate
+  sent: "", // as a record, of which there is no answer
   draft: undefined as unknown as Draft,
 
   onLoad(query: Record<string, string | undefined>) {
@@ -39,20 +44,20 @@ Page({
     this.begin();
     outbox.onChange((left, problem) => {
       const ours = left.filter((r) => r.student === student);
-      const waiting = ours.filter((r) => !r.refused).length;
-      const isLess = waiting < this.data.waiting;
       this.setData({
-        waiting, refused: ours.filter((r) => r.refused)
+        waiting: ours.filter((r) => !r.refused).length,
+        refused: ours.filter((r) => r.refused)
           .map(({ name, refused: code }) => ({ name, why: texts.problems[code] ?? code })),
       });
       this.tellProblem(problem);
-      if (isLess) void this.refresh();
+      if (!problem) void this.refresh();
     });
     if (query["record"]) this.record();
   },
 
   /** Begins with a record that is empty. */
   begin() {
+    this.draft?.stop();
     const tell = (state: string, other: string) => this.setData({ state, other });
     this.draft = new Draft(this.data.student, {
       ready: () => this.ensure(),
@@ -60,13 +65,11 @@ Page({
       write: async (text, etag) => {
         const { session, date } = this.data;
         const edit = { feedback_text: text, feedback_date: date };
-        return versionOf(await client.saveSession(session, edit, etag).catch((error) => {
-          if (error.code === "session_completed") void this.refresh();
-          throw error;
-        }));
+        return versionOf(await client.saveSession(session, edit, etag));
       },
+      completed: () => void this.refresh(),
     }, tell);
-    this.made = "";
+    this.made = this.sent = "";
     this.asked++;
     this.setData({ ...empty, text: this.draft.open({ text: "", etag: "" }) });
   },
@@ -88,7 +91,10 @@ Page({
 
   onUnload() {
     this.onHide();
+    this.asked++; // what is answered now is of no use
+    outbox.onChange(() => {});
     this.draft.close();
+    if (this.data.recording) void wx.showToast({ title: texts.recordingStopped, icon: "none" });
     recorder.stop();
   },
 
@@ -103,41 +109,71 @@ Page({
     return this.data.session;
   },
 
-  take(session: FeedbackSession & { etag: string }) {
-    if (!this.data.session) this.setData({ text: this.draft.open({ ...versionOf(session) }) });
-    this.setData({ session: session.session_id, date: session.feedback_date });
+  /** Takes the text of the server, unless something is typed here, or was saved since there was this version. */
+  take(session: FeedbackSession & { etag: string }, version = "") {
+    const isNew = !this.data.session;
+    if (isNew || (version && version === this.draft.version && version !== session.etag)) {
+      this.made = session.generated_text.trim();
+      if (!isNew) this.setData({ sources: [], unsaid: 0, warnings: [] });
+      this.setData({
+        session: session.session_id, date: session.feedback_date, text: this.draft.open(versionOf(session)),
+      });
+    }
+    const { day = "" } = openOf(this.data.student) ?? {};
+    if (day > this.data.date) { // what was recorded today is of today, also in a session of before
+      this.setData({ date: day });
+      this.draft.type(this.data.text);
+    }
+    if (day) setOpen(this.data.student, { day: "" });
   },
 
-  // The session is polled: its event stream would arrive cut inside characters, over HTTP/1 only.
-  async refresh(): Promise<void> {
+  async refresh() {
     clearTimeout(this.timer);
-    if (this.data.saved) return;
-    const asked = ++this.asked;
+    if (this.data.saved || this.draft.isClosed) return;
+    if (this.data.saving) return this.poll();
     try {
-      const { session: id, student } = this.data;
-      const session = await (id ? client.session(id) : client.activeSession(student));
-      const lessons = await Promise.all((session?.lessons ?? []).map(lessonOf));
-      if (asked !== this.asked || this.data.saved) return; // a later answer counts
-      if (session?.state === "completed") { // elsewhere: what is not saved begins the next record
-        this.draft.stop();
-        this.begin();
-        return await this.refresh();
-      }
-      if (session) this.take(session);
-      const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
-      this.setData({ lessons, isHeard, offline: false });
-      if (isBusy(lessons)) this.poll();
-      else await this.generateByItself();
+      await this.read();
     } catch (error) {
-      if (!isOffline(error)) return report(error);
-      this.setData({ offline: true });
+      if (!isTemporary(error)) return report(error);
+      this.setData({ offline: isOffline(error) });
       this.poll();
     }
   },
 
-  poll() {
+  // The session is polled: its event stream would arrive cut inside characters, over HTTP/1 only.
+  async read() {
+    const asked = ++this.asked;
+    const { session: id, student } = this.data;
+    const { version } = this.draft;
+    const wasUnsaved = isUnsaved(this.data.lessons); // then the answer may be older than a correction
+    const session = await (id ? client.session(id) : client.activeSession(student));
+    const lessons = await Promise.all((session?.lessons ?? []).map(lessonOf));
+    if (asked !== this.asked || this.data.saved) return; // a later answer counts
+    if (session?.state === "completed") return this.completed();
+    if (session) this.take(session, version);
+    const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
+    this.setData({ lessons, isHeard, offline: false });
+    if (isBusy(lessons) || wasUnsaved || isUnsaved(lessons)) this.poll();
+    else await this.generateByItself();
+  },
+
+  /** The session is a record by now: this one, if the answer to saving it was lost, or one of elsewhere. */
+  async completed() {
+    try {
+      if (this.sent && this.sent === this.data.text) return await this.send(false);
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === "session_completed")) throw error;
+    }
+    this.begin(); // what is not saved begins the next
+    this.setData({ state: texts.savedElsewhere });
+    const { student, text } = this.data;
+    setOpen(student, text || openOf(student)?.said ? { of: [] } : undefined);
+    await this.read();
+  },
+
+  poll(ms = pollMS) {
     clearTimeout(this.timer);
-    if (this.visible) this.timer = setTimeout(() => void this.refresh(), pollMS);
+    if (this.visible) this.timer = setTimeout(() => void this.refresh(), ms);
   },
 
   record() {
@@ -148,13 +184,15 @@ Page({
     silence();
     recorder.start({
       segment: (temporary, durationMS) => {
-        this.awaited = true;
         this.adding++;
         this.setData({ seconds: this.data.seconds + Math.round(durationMS / 1000) });
         outbox.add({ teacher: of, student, day, durationMS }, temporary).catch((error) => {
           recorder.stop(); // the phone is full
           report(error);
-        }).then(() => { this.adding--; });
+        }).then(() => {
+          this.adding--;
+          setOpen(student, { said: true, day });
+        });
       },
       state: (recording, paused) => this.setData({ recording, paused }),
     });
@@ -172,37 +210,87 @@ Page({
     return outbox.discard(event.currentTarget.dataset["name"]).catch(report);
   },
 
-  /** Sums up once all that was recorded here is text, unless the teacher has written something. */
+  /** Makes a text once all that was said here is text and all corrections are saved. */
   async generateByItself() {
-    if (!this.awaited || this.data.recording || this.adding + this.data.waiting > 0) return;
-    this.awaited = false;
-    if (this.data.isHeard && this.isUntouched()) await this.generate();
-  },
-
-  isUntouched(): boolean {
-    return ["", this.made].includes(this.data.text.trim());
-  },
-
-  async generate() {
+    const { student, session, lessons, text } = this.data;
+    const open = openOf(student);
+    if (!open || !this.visible || this.data.recording || this.adding > 0 || await isWaiting(student)) return;
+    if (!session && !text) setOpen(student, undefined); // it was saved elsewhere
+    if (!session || !open.said) return;
+    const marks = marksOf(lessons);
+    if (marks.length === 0 || marks.join() === open.of.join()) return setOpen(student, { said: false });
+    if (marks.length <= open.of.length && (!this.made || text.trim() !== this.made)) { // it was only corrected
+      setOpen(student, { said: false, of: marks });
+      return this.setData({ mended: this.made !== "" && text !== "" });
+    }
     try {
-      const generated = await client.generate(this.data.session);
-      if (this.data.saved) return;
-      const { text, sentences } = generated;
-      const all = this.isUntouched() ? text : this.data.text + "\n" + text;
-      this.made = text.trim();
-      this.setData({
-        text: all, sources: sentences, unsaid: sentences.filter((s) => !s.supported).length,
-        warnings: warningsOf(generated),
-      });
-      this.draft.type(all);
+      await this.generate();
     } catch (error) {
-      report(error);
+      if (!isOffline(error) && (this.data.saving || !isTemporary(error))) setOpen(student, { said: false });
+      if (this.data.saving || !isTemporary(error)) throw error;
+      this.tellProblem(error);
+      this.poll(1000 * error.retryAfter || retryMS);
     }
   },
 
+  /** Makes a text of what was said. It replaces none that the teacher has written, unless that is chosen. */
+  async generate() {
+    if (this.data.making) return;
+    this.setData({ making: true });
+    try {
+      const { draft } = this;
+      const { student, session, lessons } = this.data;
+      const generated = await client.generate(session);
+      if (draft.isClosed || this.data.saved) return; // the page was left, or shows another text
+      setOpen(student, { of: marksOf(lessons) });
+      const { text, sentences } = generated;
+      const isUntouched = ["", this.made].includes(this.data.text.trim());
+      this.made = text.trim();
+      this.setData({
+        sources: sentences, unsaid: sentences.filter((s) => !s.supported).length, warnings: warningsOf(generated),
+        mended: false, problem: "", offered: isUntouched ? "" : text,
+      });
+      if (isUntouched) this.use(text);
+    } finally {
+      this.setData({ making: false });
+      this.poll(); // more may be text by now
+    }
+  },
+
+  async generateAnew() {
+    await this.generate().catch(report);
+  },
+
+  replace() {
+    this.use(this.data.offered);
+  },
+
+  append() {
+    this.use(this.data.text.trim() + "\n\n" + this.data.offered);
+  },
+
+  dismiss() {
+    this.setData({ offered: "" });
+  },
+
+  use(text: string) {
+    this.setData({ text, offered: "", refusedCopy: "" });
+    this.draft.type(text);
+    setOpen(this.data.student, {});
+  },
+
+  keepMine() {
+    this.draft.choose(true);
+  },
+
+  takeOther() {
+    this.setData({ text: this.draft.choose(false) });
+  },
+
   typeText(event: WechatMiniprogram.Input) {
-    this.setData({ text: event.detail.value, refusedCopy: "" });
+    this.setData({ text: event.detail.value, mended: false, refusedCopy: "" });
     this.draft.type(event.detail.value);
+    if (!openOf(this.data.student)) setOpen(this.data.student, {});
   },
 
   /** Plays a part, or its sentence that was tapped; what is playing is stopped. */
@@ -213,15 +301,25 @@ Page({
   },
 
   edit(event: WechatMiniprogram.TouchEvent) {
-    this.awaited ||= this.made !== ""; // what is corrected belongs into the text that was made of it
+    this.expectChange();
     void wx.navigateTo({ url: "/pages/edit/edit?segment=" + event.currentTarget.dataset["id"] });
+  },
+
+  /** What is corrected or recognised again belongs into the text that was made of it. */
+  expectChange() {
+    const { student, lessons } = this.data;
+    clearTimeout(this.timer);
+    this.asked++; // an answer of before does not tell that nothing has changed
+    if (!openOf(student)?.said) setOpen(student, { said: true, of: marksOf(lessons) });
   },
 
   /** Recognises a part that failed, or a lesson in the language that was chosen. */
   async again(event: WechatMiniprogram.CustomEvent<{ value?: string }>) {
     const { segment, lesson } = event.currentTarget.dataset;
     const language = languages[Number(event.detail.value ?? 0)];
-    await client.recogniseAgain(segment ? { segment } : { lesson }, language).then(() => this.refresh(), report);
+    this.expectChange();
+    await client.recogniseAgain(segment ? { segment } : { lesson }, language).catch(report);
+    await this.refresh();
   },
 
   async finish(event: WechatMiniprogram.TouchEvent) {
@@ -236,11 +334,15 @@ Page({
     void wx.navigateTo({ url: "/pages/report/report?student=" + this.data.student });
   },
 
+  async saveText() {
+    if (!(await this.draft.save())) throw new Error(this.data.other ? texts.chooseFirst : this.data.state);
+  },
+
   /** Shows what the guardian gets, and copies it. */
   async copy() {
     try {
-      if (!(await this.draft.save(true))) throw new Error(this.data.state);
       const { saved } = this.data;
+      if (!saved) await this.saveText();
       const message = await client.message(saved ? { record: saved } : { session: await this.ensure() });
       this.setData({ refusedCopy: await copy(message) });
     } catch (error) {
@@ -249,26 +351,57 @@ Page({
   },
 
   async save() {
+    if (this.data.saving || this.data.saved) return; // it was tapped twice
     this.setData({ saving: true }); // what is typed now would be in no record
     try {
-      if ((await outbox.recordings()).some((r) => !r.refused && r.student === this.data.student)) {
-        throw new Error(texts.onPhone);
-      }
-      await this.refresh();
-      if (isBusy(this.data.lessons)) throw new Error(texts.notTextYet);
-      if (!(await this.draft.save(true))) throw new Error(this.data.state);
-      const session = await this.ensure();
-      const { student, date, text } = this.data;
-      // The key is the session: it becomes one record, however often the button is tapped.
-      const record = await client.createRecord(
-        { profile_id: student, feedback_session_id: session, feedback_date: date, content: text }, session);
-      this.setData({ saved: record.record_id, state: texts.saved, seconds: 0 });
+      const { student, session, text, mended } = this.data;
+      if (this.adding > 0 || await isWaiting(student)) throw new Error(texts.onPhone);
+      await this.read();
+      if (this.data.saved) return; // the answer to saving it was lost
+      if (session && session !== this.data.session) throw new Error(texts.savedElsewhere);
+      if (this.data.text !== text) throw new Error(texts.textChanged);
+      if (this.data.mended && !mended) throw new Error(texts.notMended);
+      const { lessons, offered, making } = this.data;
+      if (isUnsaved(lessons)) throw new Error(texts.notCorrected);
+      if (making && openOf(student)?.said) throw new Error(texts.notTextYet);
+      if (offered) throw new Error(texts.chooseFirst);
+      await this.saveText();
+      const isEarly = isBusy(lessons);
+      const isFailed = this.data.refused.length > 0 || lessons.some((l) => l.parts.some((part) => part.failed));
+      if (isEarly && !(await ask(texts.lessonNotText, texts.wait))) return;
+      if (!isEarly && isFailed && !(await ask(texts.lessonFailed, texts.no))) return;
+      await this.send(isEarly);
     } catch (error) {
       report(error);
     } finally {
       this.setData({ saving: false });
     }
   },
+
+  /** Saves the record. Early, its session stays, for what becomes text later. */
+  async send(isEarly: boolean) {
+    const session = await this.ensure();
+    const { student, date, text, lessons } = this.data;
+    this.sent = isEarly ? "" : text;
+    // The key is the version of the text: it becomes one record, however often it is sent.
+    const { record_id } = await client.createRecord(
+      { profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text },
+      [session, this.draft.version, date, isEarly].join());
+    this.setData({ saved: record_id, state: texts.saved, seconds: 0 });
+    setOpen(student, isEarly ? { said: true, of: [] } : undefined);
+    if (isEarly) {
+      this.draft.type("");
+      for (const lesson of lessons) if (!isBusy([lesson])) await client.markApplied(lesson.id);
+    }
+  },
 });
+
+/** Reports whether a recording of a student is on its way to the server. */
+const isWaiting = async (student: string): Promise<boolean> =>
+  (await outbox.recordings()).some((r) => !r.refused && r.student === student);
+
+/** Asks whether to save all the same. */
+const ask = async (content: string, cancelText: string): Promise<boolean> =>
+  (await wx.showModal({ content, confirmText: texts.save, cancelText })).confirm;
 
 const versionOf = ({ feedback_text, etag }: FeedbackSession & { etag: string }) => ({ text: feedback_text, etag });

@@ -1,5 +1,6 @@
 import type { FeedbackRecord } from "../../api/types.js";
 import { Problem } from "../../api/problem.js";
+import { leaving } from "../../draft.js";
 import {
   client, copy, draftKey, explain, isOffline, keptStudents, namesOf, readStudents, report,
 } from "../../service.js";
@@ -33,6 +34,7 @@ Page({
     const { opened } = this.data;
     this.setData({ records: this.data.records.map((r) => ({ ...r, unsaved: isUnsaved(r.id) })) });
     if (!opened) return;
+    await leaving; // it may be being saved
     try {
       const changed = this.rowOf(await client.record(opened));
       const message = await client.message({ record: opened });

@@ -1,5 +1,6 @@
 import type { StudentProfile } from "../../api/types.js";
 import { today } from "../../api/client.js";
+import { openOf } from "../../draft.js";
 import { client, isOffline, keptStudents, readStudents, report, signOut } from "../../service.js";
 import { texts } from "../../texts.js";
 
@@ -14,6 +15,7 @@ Page({
     t: texts, atOnce, students: [] as Row[], count: 0, query: "", all: false, ready: false, offline: false,
   },
   profiles: [] as StudentProfile[],
+  leaving: false, // for a lesson
   days: undefined as Record<string, string> | undefined, // of the last records, by student
 
   onLoad() {
@@ -21,6 +23,7 @@ Page({
   },
 
   async onShow() {
+    this.leaving = false;
     if (this.profiles.length === 0) this.profiles = keptStudents();
     this.draw();
     try {
@@ -59,6 +62,8 @@ Page({
   },
 
   open(event: WechatMiniprogram.TouchEvent) {
+    if (this.leaving) return; // it was tapped twice
+    this.leaving = true;
     const { id, record } = event.currentTarget.dataset;
     void wx.navigateTo({ url: `/pages/lesson/lesson?student=${id}${record ? "&record=1" : ""}` });
     this.setData({ query: "", all: false }); // for the next student
@@ -102,10 +107,12 @@ function rowsOf(students: StudentProfile[], days?: Record<string, string>): Row[
   const now = timeNow();
   return students.map((s) => {
     const day = days?.[s.profile_id];
+    const isOpen = !!openOf(s.profile_id);
     return {
       profile_id: s.profile_id, name: s.name, about: [s.grade, s.subject].filter(Boolean).join(" · "), time: s.start_time,
-      now: s.start_time !== "" && s.start_time <= now && !isOver(s, now), done: day === today(),
-      state: !days ? "" : day === today() ? texts.doneToday : day ? `${texts.last} ${day.slice(5)}` : texts.noneLately,
+      now: s.start_time !== "" && s.start_time <= now && !isOver(s, now), done: !isOpen && day === today(),
+      state: isOpen ? texts.unsaved
+        : !days ? "" : day === today() ? texts.doneToday : day ? `${texts.last} ${day.slice(5)}` : texts.noneLately,
     };
   });
 }

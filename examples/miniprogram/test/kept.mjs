@@ -1,0 +1,175 @@
+// What a teacher has said, typed or corrected reaches the record, though pages are left, answers are
+// late or lost, and another device edits.
+
+export default async function kept(phone, _, recordings) {
+  const api = phone.call.bind(phone);
+  const recognise = (text) => fetch(process.env.RECOGNISER, { method: "POST", body: text });
+  const lesson = (condition) => phone.until("/pages/lesson/lesson", condition);
+  const saved = () => lesson((data) => data.state === "Saved.");
+  const today = (condition = () => true) => phone.until("/pages/student/student", condition);
+  await phone.signIn("Amy");
+  const { students: [{ profile_id: id }] } = phone.page.data;
+  const session = () => api("GET", "feedback-sessions/active?optional=true&profile_id=" + id);
+  const records = async () => (await api("GET", "feedback-records")).items.map((r) => r.content);
+  const open = () => (phone.tap("open", { id }), lesson((data) => data.session !== ""));
+  const leave = () => (phone.back(), today());
+  const record = async () => {
+    phone.sounds = [recordings[0]];
+    phone.tap("record");
+    await lesson((data) => data.recording);
+    phone.tap("stop");
+  };
+  const note = async (text) => {
+    await recognise(text);
+    await record();
+  };
+  /** The next request that matches waits, or its answer does, is lost or is another. */
+  const meets = (pattern, what) => {
+    phone.passes = async (request, send) => {
+      if (!pattern.test(request)) return send();
+      phone.passes = (_, next) => next();
+      if (what.status) return { statusCode: what.status, data: "<html>", header: {} };
+      await what.before;
+      const answer = await send();
+      await what.after;
+      if (what.lost) throw new Error("request:fail timeout");
+      return answer;
+    };
+  };
+  const later = () => {
+    let end;
+    return [new Promise((resolve) => { end = resolve; }), () => end()];
+  };
+
+  // Two taps open one page. What was written elsewhere is shown, and not saved unseen.
+  await api("POST", "feedback-sessions", { profile_id: id, feedback_date: "2026-01-02" });
+  phone.tap("open", { id });
+  phone.pages[0].open({ currentTarget: { dataset: { id } } });
+  const opened = phone.pages.length;
+  await lesson((data) => data.session !== "");
+  phone.type("typeText", "Morning.");
+  await saved();
+  const { session_id } = await session();
+  const write = (feedback_text) => api("PUT", "feedback-sessions/" + session_id, { feedback_text });
+  await write("Evening.");
+  await phone.tap("save");
+  const elsewhere = [phone.page.data.text, ...phone.toasts.splice(0), ...await records()];
+
+  // Two versions are there until one is chosen. Neither a letter nor a copy replaces the other.
+  phone.type("typeText", "Mine.");
+  await write("Theirs.");
+  await lesson((data) => data.other !== "");
+  phone.type("typeText", "Mine, too.");
+  await phone.tap("copy");
+  await phone.tap("save");
+  const conflict = [...phone.toasts.splice(0), (await session()).feedback_text, ...await records()];
+  phone.tap("takeOther");
+  conflict.push(phone.page.data.text, phone.page.data.other);
+  phone.type("typeText", "");
+  await saved();
+
+  // A recording that is left becomes a text when the student is opened again. It is of today.
+  await recognise("Amy painted a bond.");
+  phone.sounds = [recordings[0]];
+  phone.tap("record");
+  await lesson((data) => data.recording);
+  await leave();
+  const state = (await today((data) => data.students[0].state === "Not saved yet")).data.students[0].state;
+  await open();
+  await lesson((data) => data.text === "Amy painted a bond.");
+  await saved();
+
+  // A correction that is left by the arrow reaches the text, also in a page that did not make it.
+  await leave();
+  await open();
+  phone.tap("edit", { id: (await lesson((data) => data.lessons.length === 1)).data.lessons[0].parts[0].id });
+  await phone.until("/pages/edit/edit", (data) => data.ready);
+  phone.type("typeText", "Amy painted a pond.");
+  const [slow, go] = later();
+  meets(/^PUT .audio-segments/, { before: slow });
+  phone.back();
+  setTimeout(go, 300);
+  await lesson((data) => data.text === "Amy painted a pond.");
+
+  // What is said after the text was edited is offered.
+  phone.type("typeText", "Amy painted a pond. Well done!");
+  await saved();
+  await note("She sang.");
+  const { data: { offered } } = await lesson((data) => data.offered !== "");
+  await phone.tap("save");
+  phone.tap("append");
+  const appended = phone.page.data.text;
+
+  // The answer to saving it is lost, once while the program is in the background.
+  meets(/^POST .feedback-records/, { lost: true });
+  await phone.tap("save");
+  const lost = [phone.page.data.text === appended];
+  phone.page.onHide();
+  phone.page.onShow();
+  await lesson((data) => data.saved !== "");
+  lost.push((await records()).length, (await api("GET", "feedback-records")).items[0].feedback_date);
+  await phone.tap("copy");
+  const copied = phone.clipboard;
+
+  // Typed without a network, and left: it is sent when the network is back.
+  await leave();
+  phone.online = false;
+  phone.tap("open", { id });
+  phone.type("typeText", "Typed away.");
+  await lesson((data) => data.state.startsWith("Not saved, but"));
+  await leave();
+  phone.connect();
+  for (let i = 0; (await session())?.feedback_text !== "Typed away."; i++) {
+    if (i > 1000) throw new Error("it is not sent");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await open();
+  meets(/^POST .feedback-records/, { lost: true });
+  await phone.tap("save");
+  await Promise.all([phone.tap("save"), phone.tap("save")]);
+  lost.push(phone.page.data.text, (await records()).length, ...phone.toasts.splice(0));
+
+  // A bad answer while a text is awaited ends nothing, nor does a lost one to the request for it.
+  meets(/^GET .feedback-sessions/, { status: 502 });
+  await note("He sang of rain.");
+  await lesson((data) => data.text === "He sang of rain.");
+  await saved();
+  phone.type("typeText", "");
+  meets(/^POST .*generate/, { lost: true });
+  await note("He danced.");
+  await lesson((data) => data.text === "He sang of rain. He danced.");
+  await saved();
+
+  // A text that arrives after its page was left is in no other record.
+  const [late, arrives] = later();
+  meets(/^POST .*generate/, { after: late });
+  const making = phone.tap("generateAnew");
+  await leave();
+  await open();
+  phone.type("typeText", "My own words.");
+  await phone.tap("save");
+  await lesson((data) => data.saved !== "");
+  await leave();
+  arrives();
+  await making;
+  const drafts = Object.keys(phone.storage).filter((key) => /^(draft|open)-/.test(key));
+
+  // While the recogniser is away, what was typed is saved, and what was said is left for the next record.
+  phone.tap("open", { id });
+  await note("");
+  await lesson((data) => data.lessons[0]?.parts[0]?.busy);
+  phone.type("typeText", "Typed instead.");
+  await phone.tap("save"); // and waits
+  const waits = (await records()).length;
+  phone.confirms = true;
+  await phone.tap("save");
+  await lesson((data) => data.saved !== "");
+  await leave();
+  await recognise("He wrote a poem.");
+  await open();
+  await lesson((data) => data.text === "He wrote a poem.");
+  return {
+    opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, toasts: phone.toasts,
+    questions: phone.questions, records: await records(), day: new Date().toLocaleDateString("sv"),
+  };
+}
