@@ -84,7 +84,7 @@ func (v *view) subjectIn(from, to int) int {
 		if v.has(v.set(at-1), "det") {
 			at--
 		}
-		if at < from || relatives[v.words[at].low] {
+		if at < from || relatives[v.words[at].low] || relatives[v.low(at-1)] || proclitics[v.low(at-1)] {
 			return 0
 		}
 		return at

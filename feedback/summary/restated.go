@@ -167,7 +167,7 @@ func (v *view) repairBoth(i int) *repair {
 	for to < len(v.words) && v.isCue(to) {
 		to++
 	}
-	if to == i || v.low(to) != "both" || negations[v.low(to-1)] || verbs[v.low(to+2)] ||
+	if i == 0 || to == i || v.low(to) != "both" || negations[v.low(to-1)] || verbs[v.low(to+2)] ||
 		v.low(to+1) != cmp.Or(irregular[one], one+"s") {
 		return nil
 	}
