@@ -20,6 +20,7 @@ const (
 	defaultStorage  = 16_000_000_000 // bytes
 	referencePrefix = "ref-"
 	temporaryPrefix = ".new-"
+	probePrefix     = temporaryPrefix + "room-"
 	lockName        = ".lock"
 )
 
@@ -99,6 +100,9 @@ func (f *Files) scan(expired func(fs.FileInfo) bool) (left []fs.FileInfo, err er
 			}
 			continue
 		}
+		if strings.HasPrefix(info.Name(), probePrefix) {
+			continue
+		}
 		f.count(info.Name(), info.Size())
 		left = append(left, info)
 	}
@@ -148,9 +152,10 @@ func (f *Files) reserve(name string, n int64) error {
 	return nil
 }
 
-// create returns a blob that becomes the file name when it is committed.
-func (f *Files) create(name string) (*newFile, error) {
-	temporary := temporaryPrefix + uuid.NewString()
+// create returns a blob that becomes the file name when it is committed. Its temporary name has the
+// prefix.
+func (f *Files) create(prefix, name string) (*newFile, error) {
+	temporary := prefix + uuid.NewString()
 	file, err := f.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -163,7 +168,7 @@ func (f *Files) hasRoom(room int64) error {
 	f.mu.Lock()
 	room = max(room, f.refused)
 	f.mu.Unlock()
-	file, err := f.create("")
+	file, err := f.create(probePrefix, "")
 	if err != nil {
 		return err
 	}
@@ -173,7 +178,9 @@ func (f *Files) hasRoom(room int64) error {
 	}
 	if err = errors.Join(err, file.Abort()); err == nil {
 		f.mu.Lock()
-		f.refused = 0
+		if f.refused <= room {
+			f.refused = 0
+		}
 		f.mu.Unlock()
 	}
 	return err
@@ -212,7 +219,7 @@ func (n *newFile) Write(p []byte) (int, error) {
 	written, err := n.File.Write(p)
 	if err != nil {
 		n.files.mu.Lock()
-		n.files.refused = n.size
+		n.files.refused = max(n.files.refused, n.size)
 		n.files.mu.Unlock()
 	}
 	return written, err

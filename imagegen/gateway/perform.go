@@ -217,7 +217,7 @@ func (s *taskSink) Open(_ context.Context, info imagegen.Info) (imagegen.Blob, e
 		return nil, fmt.Errorf("unexpected image index %d", info.Index)
 	}
 	name := fmt.Sprintf("%s-%d%s", s.id, info.Index, info.Ext)
-	file, err := s.files.create(name)
+	file, err := s.files.create(temporaryPrefix, name)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func explain(err error) *Failure {
 		f = &Failure{Code: CodeInternal, Message: internalText}
 	case errors.Is(err, errInterrupted):
 		f = &Failure{Code: "interrupted", Message: "a restart interrupted the generation; it may have been charged"}
-	case e != nil && !mayHaveRun && e.Status >= 401 && e.Status <= 403:
+	case e != nil && !mayHaveRun && e.Status >= 401 && e.Status <= 403 && e.Op != "fetch" && e.Op != "reference":
 		// The gateway's own key or account: the words about it are not for callers.
 		return &Failure{Code: CodeUnavailable, Message: "the generator is not available", RetryAfter: waitOperator}
 	case errors.As(err, &final) && final.Permanent():

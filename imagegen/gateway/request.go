@@ -128,7 +128,7 @@ func (g *Gateway) receive(part *multipart.Part, digest io.Writer) (File, *failur
 		head, _ := body.Peek(sniffBytes) // an error is found again by reading
 		ref.Type = imagegen.DetectType(head)
 	}
-	file, err := g.c.Files.create(ref.Name)
+	file, err := g.c.Files.create(temporaryPrefix, ref.Name)
 	if err != nil {
 		return File{}, internal(err)
 	}

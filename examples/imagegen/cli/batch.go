@@ -176,13 +176,15 @@ func (b *batch) check(e *entry) error {
 	const help = "repeat the flag, or use another -out to send all lines again"
 	was, sent := b.ledger.lines[e.text]
 	last, known := b.ledger.last[e.digest]
-	for _, ref := range e.References {
-		if _, err := os.Stat(ref); err != nil && last.unsent() && isFile(ref) {
-			return err
+	for _, s := range e.References {
+		if _, isFile := reference(s); isFile && last.unsent() {
+			if _, err := os.Stat(s); err != nil {
+				return err
+			}
 		}
 	}
 	switch {
-	case known || !sent:
+	case known || !sent || was.Event == eventFailed && !was.Charged:
 	case was.Size != e.Size:
 		return fmt.Errorf("-size was %q and is %q: %s", was.Size, e.Size, help)
 	case was.Model != e.Model:
@@ -232,10 +234,11 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 		return last, true
 	case last.unsent():
 	case last.unsure() && b.idempotent && last.Key != "":
-		rec.Key, rec.Charged = last.Key, true
+		rec.Key = last.Key
 	case !last.unsure() || !b.config.Retry.Ambiguous:
 		return rec, false
 	}
+	rec.Charged = last.unsure()
 	if b.maxImages > 0 && (rec.Key == "" || rec.Key != last.Key) && b.ledger.requested+e.N > b.maxImages {
 		b.stop = fmt.Errorf("-max-images %d would be exceeded", b.maxImages)
 		return rec, false
@@ -260,8 +263,9 @@ func (b *batch) send(
 	ctx context.Context, e *entry, rec *record, sink imagegen.Sink,
 ) (*imagegen.Result, error) {
 	req := &imagegen.Request{Model: e.Model, Prompt: e.Prompt, N: e.N, Size: e.Size, IdempotencyKey: rec.Key}
-	for _, ref := range e.References {
-		req.References = append(req.References, reference(ref))
+	for _, s := range e.References {
+		ref, _ := reference(s)
+		req.References = append(req.References, ref)
 	}
 	r, err := b.fresh.Submit(context.WithoutCancel(ctx), req, sink)
 	if err != nil || len(r.Images) > 0 {
@@ -404,7 +408,7 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 func (b *batch) left(r record) bool {
 	switch {
 	case r.unsure():
-		return b.idempotent && r.Key != "" && (r.Event == eventSent || r.Again)
+		return b.idempotent && r.Key != ""
 	case r.Event == eventFailed:
 		return r.Again
 	}

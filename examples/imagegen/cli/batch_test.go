@@ -385,16 +385,19 @@ func TestBatchSendsAgainWithTheKeyOfBefore(t *testing.T) {
 	}))
 	defer server.Close()
 	p := setup(t, imagegentest.Options{})
-	run := func(out string, more ...string) {
+	run := func(out string, more ...string) int {
 		args := []string{"-base-url", server.URL, "-batch", prompts(t, p.dir, `{"prompt":"a"}`), "-out", "DIR/" + out}
-		p.run(t, "", append(args, more...)...)
+		code, _, _ := p.run(t, "", append(args, more...)...)
+		return code
 	}
-	run("without")
+	require.Equal(t, cli.ExitFailed, run("without"))
 	run("without", "-idempotent", "-max-images", "1")
 	require.Equal(t, []string{""}, keys)
-	for range 4 {
-		run("with", "-idempotent", "-max-images", "1")
+	for range 2 {
+		require.Equal(t, cli.ExitResume, run("with", "-idempotent", "-max-images", "1"))
 	}
+	require.Equal(t, cli.ExitDone, run("with", "-idempotent", "-max-images", "1"))
+	require.Equal(t, cli.ExitDone, run("with", "-idempotent", "-max-images", "1"))
 	require.Len(t, keys, 4)
 	require.NotEmpty(t, keys[1])
 	require.Equal(t, []string{keys[1], keys[1]}, keys[2:])
@@ -421,6 +424,20 @@ func TestBatchWithOtherFlagsThanBeforeSendsNothing(t *testing.T) {
 		code, _, stderr = run()
 		require.Equal(t, cli.ExitDone, code, stderr)
 		require.Len(t, p.fake.Counts().Posts, 3, "another line")
+	}
+}
+
+// What was refused without a charge may be sent with another flag.
+func TestBatchWithAFlagThatWasRefusedIsSentWithAnother(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 404} {
+		p := setup(t, imagegentest.Options{})
+		p.fake.Script(imagegentest.Status(status, 0))
+		args := []string{"-batch", prompts(t, p.dir, `{"prompt":"a"}`), "-out", "DIR", "-model"}
+		code, _, _ := p.run(t, "", append(args, "wrong")...)
+		require.Equal(t, cli.ExitFailed, code)
+		code, _, stderr := p.run(t, "", append(args, "right")...)
+		require.Equal(t, cli.ExitDone, code, stderr)
 	}
 }
 

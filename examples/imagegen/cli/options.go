@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +74,8 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	})
 	f.IntVar(&o.request.N, "n", 0, "`number` of images; by default the service decides")
 	f.Func("ref", "reference image: a `file`, an http address or a data: URL; repeatable", func(s string) error {
-		o.request.References = append(o.request.References, reference(s))
+		ref, _ := reference(s)
+		o.request.References = append(o.request.References, ref)
 		return nil
 	})
 	f.StringVar(&o.out, "o", defaultName,
@@ -148,19 +148,15 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	return o, err
 }
 
-func isFile(s string) bool {
-	return !slices.ContainsFunc([]string{"http://", "https://", "data:"},
-		func(prefix string) bool { return strings.HasPrefix(s, prefix) })
-}
-
-func reference(s string) imagegen.Reference {
+// reference returns a reference, and whether it is a file.
+func reference(s string) (ref imagegen.Reference, isFile bool) {
 	switch {
 	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"):
-		return imagegen.URL(s)
+		return imagegen.URL(s), false
 	case strings.HasPrefix(s, "data:"):
-		return imagegen.DataURL(s)
+		return imagegen.DataURL(s), false
 	}
-	return imagegen.File(s)
+	return imagegen.File(s), true
 }
 
 const maxPrompt = 1 << 20 // bytes
