@@ -142,10 +142,10 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			}
 			last = time.Now()
 			// What has not started returns to the queue without losing an attempt, unless
-			// Rescue was sooner. The rest is left to that, so that its attempts count: a job
-			// that takes the database away would run again and again.
+			// Rescue was sooner. The rest is left to that, with its slots, so that its attempts
+			// count: a job that takes the database away would run again and again.
 			io, cancel := context.WithTimeout(ctx, ioTimeout)
-			_, _ = w.store.Release(io, l.worker, started, false)
+			_, _ = w.store.Release(io, l.worker, started, len(started) == 0)
 			cancel()
 		}
 	}

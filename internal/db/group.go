@@ -56,16 +56,21 @@ func (g *group) do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 			}
 			return c.err
 		case g.lead <- struct{}{}:
-			if g.isWaiting(c) {
-				g.runBatch(ctx)
-			}
-			<-g.lead
+			g.leadOn(ctx, c)
 		case <-ended:
 			if g.withdraw(c) {
 				return fmt.Errorf("wait to write, perhaps for a transaction of this program: %w", ctx.Err())
 			}
 			ended = nil
 		}
+	}
+}
+
+// leadOn runs a batch if nobody has begun to run c, and gives up the lead.
+func (g *group) leadOn(ctx context.Context, c *call) {
+	defer func() { <-g.lead }()
+	if g.isWaiting(c) {
+		g.runBatch(ctx)
 	}
 }
 
