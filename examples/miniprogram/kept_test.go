@@ -29,7 +29,7 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	})
 	var result struct {
 		State, Offered, Appended, Copied, Day string
-		Opened, Waits                         int
+		Opened, Waits, Length                 int
 		Lost                                  []any
 		Elsewhere, Conflict, Drafts           []string
 		Toasts, Questions, Records            []string
@@ -48,8 +48,11 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 		true, 1., result.Day, "Typed away.", 2., "Recording has stopped.", choose, away, away,
 	}, result.Lost)
 	require.Empty(t, result.Drafts)
+	require.Equal(t, len("Too much for the phone. ")<<16, result.Length, "what is typed on a full phone")
 	require.Equal(t, 3, result.Waits)
 	require.Len(t, result.Questions, 2)
 	require.Empty(t, result.Toasts)
-	require.Equal(t, []string{"Typed instead.", "My own words.", "Typed away.", result.Appended}, result.Records)
+	require.Equal(t, []string{
+		"He wrote a poem.", "Typed instead.", "My own words.", "Typed away.", result.Appended,
+	}, result.Records)
 }

@@ -45,9 +45,11 @@ export class Draft {
     private readonly tell: (state: string, other: string) => void,
   ) {
     this.key = draftKey(id);
-    last[this.key]?.stop();
+    const before = last[this.key];
+    before?.stop();
     last[this.key] = this;
-    this.typed = wx.getStorageSync(this.key) || undefined;
+    if (before?.typed) this.keep(before.typed); // the phone may have been full
+    else this.typed = wx.getStorageSync(this.key) || undefined;
   }
 
   /** The version of the text, or "" if something is typed that is not saved. */
@@ -167,7 +169,7 @@ class Conflict extends Error {
 /** What is known of a student's work that is in no record yet. */
 export interface Open {
   said: boolean; // something that was said or corrected here, of which a text may have to be made
-  of: number[]; // what the text was made of: a number for each part
+  of: string[]; // what the text was made of: a mark for each part
   day: string; // of the last recording here, until the record has its date
 }
 

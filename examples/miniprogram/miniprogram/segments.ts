@@ -41,11 +41,11 @@ export function isUnsaved(lessons: Lesson[]): boolean {
   return lessons.some(({ parts }) => parts.some(({ id }) => keys.includes(draftKey(id))));
 }
 
-/** Returns a number for each text that is to be summed up, which is another one when the text is. */
-export function marksOf(lessons: Lesson[]): number[] {
+/** Returns a mark for each text that is to be summed up: its part, and a number of the text. */
+export function marksOf(lessons: Lesson[]): string[] {
   const parts = lessons.filter(({ applied }) => !applied).map((lesson) => lesson.parts);
   return ([] as Part[]).concat(...parts).filter(({ text }) => text)
-    .map(({ text }) => [...text].reduce((mark, c) => (mark * 31 + (c.codePointAt(0) ?? 0)) | 0, 7));
+    .map(({ id, text }) => id + ":" + [...text].reduce((mark, c) => (mark * 31 + (c.codePointAt(0) ?? 0)) | 0, 7));
 }
 
 function partOf(s: AudioSegment, isUnsaved: boolean): Part {

@@ -115,6 +115,11 @@ export default async function kept(phone, _, recordings) {
   await leave();
   phone.online = false;
   phone.tap("open", { id });
+  phone.type("typeText", "Too much for the phone. ".repeat(1 << 16));
+  await lesson((data) => data.state.startsWith("Not saved, and the phone has no space"));
+  await leave();
+  phone.tap("open", { id });
+  const { length } = phone.page.data.text;
   phone.type("typeText", "Typed away.");
   await lesson((data) => data.state.startsWith("Not saved, but"));
   await leave();
@@ -168,8 +173,25 @@ export default async function kept(phone, _, recordings) {
   await recognise("He wrote a poem.");
   await open();
   await lesson((data) => data.text === "He wrote a poem.");
+  await saved();
+
+  // It is saved elsewhere, as the page finds out while it records: what is said becomes a text.
+  const savedElsewhere = async () => {
+    const { session_id: feedback_session_id, feedback_text: content, feedback_date } = await session();
+    await api("POST", "feedback-records", { profile_id: id, feedback_session_id, feedback_date, content });
+  };
+  await leave();
+  await savedElsewhere();
+  await recognise("He swam.");
+  phone.sounds = [recordings[0]];
+  phone.tap("open", { id, record: "1" });
+  await lesson((data) => data.recording);
+  await phone.page.refresh();
+  phone.tap("stop");
+  await lesson((data) => data.text === "He swam.");
+  await saved();
   return {
-    opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, toasts: phone.toasts,
+    length, opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, toasts: phone.toasts,
     questions: phone.questions, records: await records(), day: new Date().toLocaleDateString("sv"),
   };
 }

@@ -88,8 +88,13 @@ export default async function offline(phone, _, recordings) {
     await phone.until("/pages/student/student", (data) => data.ready);
     phone.tap("open", { id: student });
     const [{ name, why }] = (await lesson((data) => data.refused.length === 1)).data.refused;
+    await lesson((data) => data.lessons.length > 0);
+    for (const key = "open-" + phone.storage.teacher + "-" + student; phone.storage[key].said;) {
+      await new Promise((resolve) => setTimeout(resolve, 10)); // there is no text to be made
+    }
     await phone.tap(what, { name });
     await lesson((data) => data.refused.length === 0 && data.lessons[0]?.parts.length === 2);
+    if (what === "resend") await lesson((data) => data.offered !== "");
     refused.push(why, phone.outbox().length);
   }
 

@@ -36,6 +36,7 @@ Page({
   visible: false,
   made: "", // by generate
   sent: "", // as a record, of which there is no answer
+  early: undefined as string[] | undefined, // the lessons of a record sent before all was text
   draft: undefined as unknown as Draft,
 
   onLoad(query: Record<string, string | undefined>) {
@@ -57,7 +58,6 @@ Page({
 
   /** Begins with a record that is empty. */
   begin() {
-    this.draft?.stop();
     const tell = (state: string, other: string) => this.setData({ state, other });
     this.draft = new Draft(this.data.student, {
       ready: () => this.ensure(),
@@ -70,6 +70,7 @@ Page({
       completed: () => void this.refresh(),
     }, tell);
     this.made = this.sent = "";
+    this.early = undefined;
     this.asked++;
     this.setData({ ...empty, text: this.draft.open({ text: "", etag: "" }) });
   },
@@ -160,7 +161,7 @@ Page({
   /** The session is a record by now: this one, if the answer to saving it was lost, or one of elsewhere. */
   async completed() {
     try {
-      if (this.sent && this.sent === this.data.text) return await this.send(false);
+      if (this.sent && this.sent === this.data.text) return await this.send(this.sent);
     } catch (error) {
       if (!(error instanceof Problem && error.code === "session_completed")) throw error;
     }
@@ -203,6 +204,7 @@ Page({
   },
 
   resend(event: WechatMiniprogram.TouchEvent) {
+    setOpen(this.data.student, { said: true });
     return outbox.resend(event.currentTarget.dataset["name"]).catch(report);
   },
 
@@ -214,12 +216,14 @@ Page({
   async generateByItself() {
     const { student, session, lessons, text } = this.data;
     const open = openOf(student);
-    if (!open || !this.visible || this.data.recording || this.adding > 0 || await isWaiting(student)) return;
+    if (!open || this.early || !this.visible || this.data.recording || this.adding > 0) return;
+    if (await isWaiting(student)) return;
     if (!session && !text) setOpen(student, undefined); // it was saved elsewhere
     if (!session || !open.said) return;
     const marks = marksOf(lessons);
     if (marks.length === 0 || marks.join() === open.of.join()) return setOpen(student, { said: false });
-    if (marks.length <= open.of.length && (!this.made || text.trim() !== this.made)) { // it was only corrected
+    const isCorrected = marks.every((mark) => open.of.join().includes(mark.replace(/:.*/, "")));
+    if (isCorrected && (!this.made || text.trim() !== this.made)) { // nothing more was said
       setOpen(student, { said: false, of: marks });
       return this.setData({ mended: this.made !== "" && text !== "" });
     }
@@ -363,36 +367,45 @@ Page({
       if (this.data.mended && !mended) throw new Error(texts.notMended);
       const { lessons, offered, making } = this.data;
       if (isUnsaved(lessons)) throw new Error(texts.notCorrected);
-      if (making && openOf(student)?.said) throw new Error(texts.notTextYet);
+      if (making) throw new Error(texts.notTextYet);
       if (offered) throw new Error(texts.chooseFirst);
       await this.saveText();
-      const isEarly = isBusy(lessons);
       const isFailed = this.data.refused.length > 0 || lessons.some((l) => l.parts.some((part) => part.failed));
-      if (isEarly && !(await ask(texts.lessonNotText, texts.wait))) return;
-      if (!isEarly && isFailed && !(await ask(texts.lessonFailed, texts.no))) return;
-      await this.send(isEarly);
+      if (!this.early && isBusy(lessons)) {
+        if (!(await ask(texts.lessonNotText, texts.wait))) return;
+        this.early = lessons.filter((lesson) => !isBusy([lesson])).map(({ id }) => id);
+      } else if (!this.early && isFailed && !(await ask(texts.lessonFailed, texts.no))) return;
+      await this.send(text);
     } catch (error) {
       report(error);
     } finally {
       this.setData({ saving: false });
+      this.poll(); // an answer that came meanwhile did not count
     }
   },
 
   /** Saves the record. Early, its session stays, for what becomes text later. */
-  async send(isEarly: boolean) {
+  async send(text: string) {
     const session = await this.ensure();
-    const { student, date, text, lessons } = this.data;
+    const { student, date, lessons } = this.data;
+    const { early } = this;
+    const isEarly = !!early;
     this.sent = isEarly ? "" : text;
     // The key is the version of the text: it becomes one record, however often it is sent.
     const { record_id } = await client.createRecord(
       { profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text },
-      [session, this.draft.version, date, isEarly].join());
+      [session, this.draft.version, date, isEarly].join(),
+    ).catch((error) => {
+      if (!isTemporary(error)) this.early = undefined; // it is no record
+      throw error;
+    });
+    for (const { id, open } of lessons.filter((lesson) => early?.includes(lesson.id))) {
+      if (open) await client.finishLesson(id); // else what is recorded next would be in it
+      await client.markApplied(id);
+    }
     this.setData({ saved: record_id, state: texts.saved, seconds: 0 });
     setOpen(student, isEarly ? { said: true, of: [] } : undefined);
-    if (isEarly) {
-      this.draft.type("");
-      for (const lesson of lessons) if (!isBusy([lesson])) await client.markApplied(lesson.id);
-    }
+    if (isEarly) this.draft.type("");
   },
 });
 

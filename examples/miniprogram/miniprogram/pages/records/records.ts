@@ -38,7 +38,10 @@ Page({
     try {
       const changed = this.rowOf(await client.record(opened));
       const message = await client.message({ record: opened });
-      this.setData({ records: this.data.records.map((r) => (r.id === opened ? changed : r)), message });
+      this.setData({
+        records: this.data.records.map((r) => (r.id === opened ? changed : r)),
+        ...(this.data.opened === opened ? { message } : {}),
+      });
     } catch (error) {
       report(error);
     }
@@ -149,15 +152,17 @@ Page({
   },
 
   async copy() {
-    if (await this.hasUnsaved()) return;
+    const { opened } = this.data;
+    if (await this.hasUnsaved() || this.data.opened !== opened) return;
     this.setData({ refusedCopy: await copy(this.data.message) });
   },
 
   /** Copies the record with what was said in its lessons. */
   async copyAll() {
-    if (await this.hasUnsaved()) return;
+    const { opened } = this.data;
+    if (await this.hasUnsaved() || this.data.opened !== opened) return;
     try {
-      this.setData({ refusedCopy: await copy(await client.recordText(this.data.opened)) });
+      this.setData({ refusedCopy: await copy(await client.recordText(opened)) });
     } catch (error) {
       report(error);
     }
