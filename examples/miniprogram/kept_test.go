@@ -53,6 +53,6 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	require.Len(t, result.Questions, 2)
 	require.Empty(t, result.Toasts)
 	require.Equal(t, []string{
-		"He wrote a poem.", "Typed instead.", "My own words.", "Typed away.", result.Appended,
+		"First.", "He swam.", "He wrote a poem.", "Typed instead.", "My own words.", "Typed away.", result.Appended,
 	}, result.Records)
 }

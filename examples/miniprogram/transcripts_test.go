@@ -156,7 +156,7 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, []int{0, 1}, result.Whose)
 	require.Equal(t, "/pages/student/student", result.Stays)
 	require.Equal(t, "The server does not answer.", result.Away)
-	require.Len(t, result.Questions, 2)
+	require.Len(t, result.Questions, 3)
 	require.Contains(t, result.Toasts[len(result.Toasts)-1], "The server could not be told", "the network is away")
 	require.Empty(t, result.Left)
 	require.Empty(t, result.Stored)

@@ -147,18 +147,17 @@ export class Draft {
       this.tell((this.isKept ? texts.notSaved : texts.notKept) + explain(error), "");
       if (last[this.key] !== this) return false;
       if (error instanceof Problem && error.code === "session_completed") this.source.completed?.();
-      if (isTemporary(error)) this.schedule(retryMS);
+      if (isTemporary(error)) this.schedule(1000 * error.retryAfter || retryMS);
       return false;
     }
   }
 
-  /** Returns the version of the server if it has the text already, because the answer was lost, or has none. */
+  /** Saves the text if the server has it already, because the answer was lost, or has none. */
   private async resolve(text: string, error: unknown): Promise<Version> {
     if (!(error instanceof Problem && error.code === "stale_version")) throw error;
     const other = await this.source.read();
-    if (other.text === "") return this.source.write(text, other.etag);
-    if (other.text !== text) throw new Conflict(other);
-    return other;
+    if (other.text !== "" && other.text !== text) throw new Conflict(other);
+    return this.source.write(text, other.etag); // with its date
   }
 }
 

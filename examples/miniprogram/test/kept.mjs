@@ -190,6 +190,23 @@ export default async function kept(phone, _, recordings) {
   phone.tap("stop");
   await lesson((data) => data.text === "He swam.");
   await saved();
+
+  // What was typed in a session does not replace the text of the next, whose versions are the same.
+  await leave();
+  await savedElsewhere();
+  phone.tap("open", { id });
+  phone.type("typeText", "First.");
+  await saved();
+  phone.online = false;
+  phone.type("typeText", "First. More.");
+  await lesson((data) => data.state.startsWith("Not saved, but"));
+  await leave();
+  await savedElsewhere();
+  const { session_id: next } = await api("POST", "feedback-sessions", { profile_id: id });
+  await api("PUT", "feedback-sessions/" + next, { feedback_text: "Next." });
+  phone.connect();
+  await open();
+  await lesson((data) => data.other === "Next.");
   return {
     length, opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, toasts: phone.toasts,
     questions: phone.questions, records: await records(), day: new Date().toLocaleDateString("sv"),

@@ -92,7 +92,9 @@ export default async function offline(phone, _, recordings) {
     for (const key = "open-" + phone.storage.teacher + "-" + student; phone.storage[key].said;) {
       await new Promise((resolve) => setTimeout(resolve, 10)); // there is no text to be made
     }
+    phone.confirms = true;
     await phone.tap(what, { name });
+    phone.confirms = false;
     await lesson((data) => data.refused.length === 0 && data.lessons[0]?.parts.length === 2);
     if (what === "resend") await lesson((data) => data.offered !== "");
     refused.push(why, phone.outbox().length);

@@ -93,7 +93,7 @@ export class Outbox {
   }
 
   async discard(name: string): Promise<void> {
-    await this.remove(name);
+    await this.remove(name).catch(() => {}); // it is gone already, or stays in view
     await this.tell(undefined);
   }
 

@@ -37,10 +37,10 @@ export class Recorder {
       this.events.state(false, false);
       void explain(errMsg);
     });
-    const paused = () => this.events.state(true, true);
+    const paused = () => { if (this.isWanted) this.events.state(true, true); };
     this.manager.onInterruptionBegin(paused);
     this.manager.onPause(paused);
-    this.manager.onResume(() => this.events.state(true, false));
+    this.manager.onResume(() => { if (this.isWanted) this.events.state(true, false); });
     // After a call the platform has paused the recording. What was said before is delivered.
     this.manager.onInterruptionEnd(() => { if (this.isWanted) this.manager.stop(); });
   }

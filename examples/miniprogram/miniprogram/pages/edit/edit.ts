@@ -13,6 +13,7 @@ Page({
   },
   isLeft: false,
   first: "", // the text of a record as it was
+  theirs: "", // the day of a record as the server has it
   draft: undefined as unknown as Draft,
 
   async onLoad(query: Record<string, string | undefined>) {
@@ -50,6 +51,7 @@ Page({
   },
 
   takeRecord(r: FeedbackRecord & { etag: string }) {
+    this.theirs = r.feedback_date;
     if (!this.data.day) this.setData({ day: r.feedback_date });
     return { text: r.content, etag: r.etag };
   },
@@ -79,13 +81,18 @@ Page({
   },
 
   takeOther() {
-    this.setData({ text: this.draft.choose(false) });
+    wx.removeStorageSync(draftKey("day-" + this.data.record));
+    this.setData({ text: this.draft.choose(false), day: this.theirs });
   },
 
   pickDay(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
     this.setData({ day: event.detail.value });
     this.draft.type(this.data.text);
-    wx.setStorageSync(draftKey("day-" + this.data.record), event.detail.value);
+    try {
+      wx.setStorageSync(draftKey("day-" + this.data.record), event.detail.value);
+    } catch {
+      // the phone is full; the day stays in view
+    }
   },
 
   async listen() {

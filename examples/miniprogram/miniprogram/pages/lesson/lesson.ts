@@ -11,7 +11,8 @@ import {
 import { languages, texts } from "../../texts.js";
 
 const pollMS = 3000;
-const retryMS = 5000;
+const retryMS = 5000; // doubled each time
+const longestMS = 300_000;
 
 /** What does not outlast a record. */
 const empty = {
@@ -35,6 +36,7 @@ Page({
   adding: 0, // recordings that are being stored
   visible: false,
   made: "", // by generate
+  pause: retryMS, // before it is asked again
   sent: "", // as a record, of which there is no answer
   early: undefined as string[] | undefined, // the lessons of a record sent before all was text
   draft: undefined as unknown as Draft,
@@ -48,7 +50,7 @@ Page({
       this.setData({
         waiting: ours.filter((r) => !r.refused).length,
         refused: ours.filter((r) => r.refused)
-          .map(({ name, refused: code }) => ({ name, why: texts.problems[code] ?? code })),
+          .map(({ name, refused: code }) => ({ name, why: texts.problems[code] ?? texts.notTaken })),
       });
       this.tellProblem(problem);
       if (!problem) void this.refresh();
@@ -63,9 +65,12 @@ Page({
       ready: () => this.ensure(),
       read: async () => versionOf(await client.session(this.data.session)),
       write: async (text, etag) => {
-        const { session, date } = this.data;
+        const { session, student, date } = this.data;
+        const [of, version] = etag.split(" ");
         const edit = { feedback_text: text, feedback_date: date };
-        return versionOf(await client.saveSession(session, edit, etag));
+        const saved = await client.saveSession(session, edit, of === session ? version : '"-1"');
+        if (openOf(student)?.day === date) setOpen(student, { day: "" });
+        return versionOf(saved);
       },
       completed: () => void this.refresh(),
     }, tell);
@@ -113,7 +118,7 @@ Page({
   /** Takes the text of the server, unless something is typed here, or was saved since there was this version. */
   take(session: FeedbackSession & { etag: string }, version = "") {
     const isNew = !this.data.session;
-    if (isNew || (version && version === this.draft.version && version !== session.etag)) {
+    if (isNew || (version && version === this.draft.version && version !== versionOf(session).etag)) {
       this.made = session.generated_text.trim();
       if (!isNew) this.setData({ sources: [], unsaid: 0, warnings: [] });
       this.setData({
@@ -125,7 +130,7 @@ Page({
       this.setData({ date: day });
       this.draft.type(this.data.text);
     }
-    if (day) setOpen(this.data.student, { day: "" });
+    if (day && day <= session.feedback_date) setOpen(this.data.student, { day: "" });
   },
 
   async refresh() {
@@ -208,8 +213,9 @@ Page({
     return outbox.resend(event.currentTarget.dataset["name"]).catch(report);
   },
 
-  discard(event: WechatMiniprogram.TouchEvent) {
-    return outbox.discard(event.currentTarget.dataset["name"]).catch(report);
+  async discard(event: WechatMiniprogram.TouchEvent) {
+    if (!(await ask(texts.discardQuestion, texts.no, texts.ok))) return;
+    await outbox.discard(event.currentTarget.dataset["name"]).catch(report);
   },
 
   /** Makes a text once all that was said here is text and all corrections are saved. */
@@ -218,9 +224,10 @@ Page({
     const open = openOf(student);
     if (!open || this.early || !this.visible || this.data.recording || this.adding > 0) return;
     if (await isWaiting(student)) return;
-    if (!session && !text) setOpen(student, undefined); // it was saved elsewhere
-    if (!session || !open.said) return;
     const marks = marksOf(lessons);
+    // It was saved elsewhere, or what was typed was deleted.
+    if (!text && (!session || (!open.said && marks.length === 0))) setOpen(student, undefined);
+    if (!session || !open.said) return;
     if (marks.length === 0 || marks.join() === open.of.join()) return setOpen(student, { said: false });
     const isCorrected = marks.every((mark) => open.of.join().includes(mark.replace(/:.*/, "")));
     if (isCorrected && (!this.made || text.trim() !== this.made)) { // nothing more was said
@@ -233,7 +240,8 @@ Page({
       if (!isOffline(error) && (this.data.saving || !isTemporary(error))) setOpen(student, { said: false });
       if (this.data.saving || !isTemporary(error)) throw error;
       this.tellProblem(error);
-      this.poll(1000 * error.retryAfter || retryMS);
+      this.poll(1000 * error.retryAfter || this.pause);
+      this.pause = Math.min(2 * this.pause, longestMS);
     }
   },
 
@@ -245,6 +253,7 @@ Page({
       const { draft } = this;
       const { student, session, lessons } = this.data;
       const generated = await client.generate(session);
+      this.pause = retryMS;
       if (draft.isClosed || this.data.saved) return; // the page was left, or shows another text
       setOpen(student, { of: marksOf(lessons) });
       const { text, sentences } = generated;
@@ -311,7 +320,8 @@ Page({
 
   /** What is corrected or recognised again belongs into the text that was made of it. */
   expectChange() {
-    const { student, lessons } = this.data;
+    const { student, lessons, saved } = this.data;
+    if (saved) return;
     clearTimeout(this.timer);
     this.asked++; // an answer of before does not tell that nothing has changed
     if (!openOf(student)?.said) setOpen(student, { said: true, of: marksOf(lessons) });
@@ -394,7 +404,7 @@ Page({
     // The key is the version of the text: it becomes one record, however often it is sent.
     const { record_id } = await client.createRecord(
       { profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text },
-      [session, this.draft.version, date, isEarly].join(),
+      [...this.draft.version.split(" "), date, isEarly].join(),
     ).catch((error) => {
       if (!isTemporary(error)) this.early = undefined; // it is no record
       throw error;
@@ -413,8 +423,10 @@ Page({
 const isWaiting = async (student: string): Promise<boolean> =>
   (await outbox.recordings()).some((r) => !r.refused && r.student === student);
 
-/** Asks whether to save all the same. */
-const ask = async (content: string, cancelText: string): Promise<boolean> =>
-  (await wx.showModal({ content, confirmText: texts.save, cancelText })).confirm;
+/** Asks whether to save all the same, or what content asks. */
+const ask = async (content: string, cancelText: string, confirmText = texts.save): Promise<boolean> =>
+  (await wx.showModal({ content, confirmText, cancelText })).confirm;
 
-const versionOf = ({ feedback_text, etag }: FeedbackSession & { etag: string }) => ({ text: feedback_text, etag });
+/** Returns the text of a session, and its version with the session: all begin with the same. */
+const versionOf = ({ session_id, feedback_text, etag }: FeedbackSession & { etag: string }) =>
+  ({ text: feedback_text, etag: session_id + " " + etag });

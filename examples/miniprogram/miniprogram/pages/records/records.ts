@@ -76,8 +76,10 @@ Page({
     this.setData({ removed: { ...removed, [id]: "now" } });
     const error = await client.deleteRecord(id).catch((e: unknown) => e);
     const isGone = !error || (error instanceof Problem && error.code === "not_found"); // the answer was lost
-    if (isGone) this.setData({ records: this.data.records.filter((r) => r.id !== id) });
-    else report(error);
+    if (isGone) {
+      for (const of of [id, "day-" + id]) wx.removeStorageSync(draftKey(of));
+      this.setData({ records: this.data.records.filter((r) => r.id !== id) });
+    } else report(error);
     this.bringBack(id);
   },
 
