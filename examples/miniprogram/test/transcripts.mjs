@@ -111,8 +111,10 @@ export default async function transcripts(phone, _, recordings) {
   // A record is edited, against another device too, and taken along.
   const theirs = "Theirs </textarea> 👩‍👩‍👧";
   phone.type("typeText", "She mixed her own greens.");
-  await phone.tap("save");
-  await lesson((data) => data.saved !== "");
+  while (!phone.page.data.saved) { // it may first tell of what changed, or offer a text
+    if (phone.page.data.offered) await phone.tap("dismiss");
+    await phone.tap("save");
+  }
   const { saved: record } = phone.page.data;
   phone.back();
   phone.tap("openRecords");

@@ -38,6 +38,7 @@ export function feedbackSection(work, saved) {
 	let chosen = false; // the date
 	let recorded = false; // something, today
 	let conflict = false;
+	let later = false; // a text is to be made, once the conflict has ended
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
 	let saving = Promise.resolve();
@@ -132,6 +133,8 @@ export function feedbackSection(work, saved) {
 			if (mine) edited();
 			else show(body.feedback_text, body.feedback_date);
 			editor.focus();
+			if (later) void once(generate, () => generateText(true));
+			later = false;
 		};
 		offer(t("conflict"), body.feedback_text,
 			button(t("keepMine"), () => choose(true)), button(t("takeOther"), () => choose(false)));
@@ -156,6 +159,10 @@ export function feedbackSection(work, saved) {
 		/** @type {{ body: Generated }} */
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
 		if (work.session?.session_id !== session.session_id) return; // saved meanwhile
+		if (conflict) { // its question stays
+			later = true;
+			return;
+		}
 		write(warned, warningsOf(body));
 		warned.hidden = !warned.textContent;
 		drawSources(body.sentences);

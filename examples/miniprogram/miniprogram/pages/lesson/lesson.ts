@@ -140,7 +140,8 @@ Page({
     try {
       await this.read();
     } catch (error) {
-      if (!isTemporary(error)) return report(error);
+      const isCompleted = error instanceof Problem && error.code === "session_completed"; // since it was read
+      if (!isCompleted && !isTemporary(error)) return report(error);
       this.setData({ offline: isOffline(error) });
       this.poll();
     }
@@ -271,7 +272,8 @@ Page({
   },
 
   async generateAnew() {
-    await this.generate().catch(report);
+    const { draft } = this;
+    await this.generate().catch((error) => draft.isClosed || report(error)); // nobody waits in a page that was left
   },
 
   replace() {
