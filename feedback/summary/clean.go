@@ -141,11 +141,14 @@ func (v *view) joinsDates(i int) bool {
 
 // onlySaysWhen reports whether the words from "so" to i, before a pronoun, are only days or times.
 func (v *view) onlySaysWhen(i int) bool {
+	if !pronouns[stem(v.low(i+1))] {
+		return false
+	}
 	first := i
 	for first > 0 && (v.figures(first, first+1) != 0 || whenWords[v.low(first)]) {
 		first--
 	}
-	return v.low(first) == "so" && i > first+1 && whenWords[v.low(first+1)] && pronouns[stem(v.low(i+1))]
+	return v.low(first) == "so" && i > first+1 && whenWords[v.low(first+1)]
 }
 
 var whenWords = wordSet("on at from and the of")
@@ -190,7 +193,7 @@ func unwanted(words []word) []reason {
 		}
 	}
 	l.keepObjects(drop)
-	l.keepTogether(words, drop)
+	l.keepTogether(drop)
 	l.keepTotals(drop)
 	leaveOutFalseStarts(l.view, drop)
 	v := newView(words) // what ended in false starts ends no longer
@@ -232,13 +235,13 @@ var (
 
 // keepTogether lets fillers begin and end where phrases do: 人家就扑你了嘛, and of 三十六块她弟弟别吵 not only
 // 弟弟别吵 goes.
-func (l *lattice) keepTogether(words []word, drop []reason) {
+func (l *lattice) keepTogether(drop []reason) {
 	for i := 1; i+1 < len(drop); i++ {
 		switch {
-		case drop[i] != filler || drop[i-1] != kept || words[i-1].end != inside:
-		case words[i].low+words[i+1].low == "你了":
+		case drop[i] != filler || drop[i-1] != kept || l.words[i-1].end != inside:
+		case l.words[i].low+l.words[i+1].low == "你了":
 			replace(drop[i:l.clauseOf(i).to], filler, kept) // 人家就扑你了嘛
-		case i > 1 && students[words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
+		case i > 1 && students[l.words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
 			drop[i-1] = filler // of 三十六块她弟弟别吵 not only 弟弟别吵
 		}
 	}

@@ -94,8 +94,11 @@ func (v *view) repairTaken(i int) *repair {
 	for again < len(v.words) && v.isCue(again) {
 		again++
 	}
+	if again == i {
+		return nil
+	}
 	begin := v.beginOfFigure(i)
-	if again == i || begin == i || v.isCue(begin) || !v.tells(begin, i, again) {
+	if begin == i || v.isCue(begin) || !v.tells(begin, i, again) {
 		return nil
 	}
 	first := begin

@@ -1,5 +1,5 @@
 import { Problem } from "./api/problem.js";
-import { draftKey, explain, isTemporary, openKey } from "./service.js";
+import { draftKey, explain, isTemporary, store } from "./service.js";
 import { texts } from "./texts.js";
 
 /** Where an edited text is kept. */
@@ -106,13 +106,8 @@ export class Draft {
   private keep(typed: Version | undefined): void {
     this.typed = typed;
     if (last[this.key] !== this) return;
-    try {
-      if (typed) wx.setStorageSync(this.key, typed);
-      else wx.removeStorageSync(this.key);
-      this.isKept = true;
-    } catch {
-      this.isKept = false; // the phone is full; the text stays in view
-    }
+    this.isKept = !typed || store(this.key, typed); // on a full phone it stays in view
+    if (!typed) wx.removeStorageSync(this.key);
   }
 
   private schedule(ms: number): void {
@@ -163,24 +158,4 @@ export class Draft {
 
 class Conflict extends Error {
   constructor(readonly other: Version) { super(); }
-}
-
-/** What is known of a student's work that is in no record yet. */
-export interface Open {
-  said: boolean; // something that was said or corrected here, of which a text may have to be made
-  of: string[]; // what the text was made of: a mark for each part
-  day: string; // of the last recording here, until the record has its date
-}
-
-export const openOf = (student: string): Open | undefined => wx.getStorageSync(openKey(student)) || undefined;
-
-/** Keeps what changes of a student's work, or forgets it. */
-export function setOpen(student: string, change: Partial<Open> | undefined): void {
-  const key = openKey(student);
-  try {
-    if (!change) wx.removeStorageSync(key);
-    else wx.setStorageSync(key, { said: false, of: [], day: "", ...openOf(student), ...change });
-  } catch {
-    wx.removeStorageSync(key); // the phone is full
-  }
 }

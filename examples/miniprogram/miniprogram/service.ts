@@ -33,6 +33,16 @@ export async function signIn(): Promise<void> {
   void outbox.flush(); // recordings of before
 }
 
+/** Keeps a value on the phone, and reports whether that has space for it. */
+export function store(key: string, value: unknown): boolean {
+  try {
+    wx.setStorageSync(key, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The key under which the phone keeps a text that the teacher has typed. */
 export const draftKey = (id: string): string => `draft-${teacher()}-${id}`;
 
@@ -74,11 +84,7 @@ export function namesOf(students: StudentProfile[]): Record<string, string> {
 export async function readStudents(): Promise<StudentProfile[]> {
   const of = teacher();
   const found = await client.students();
-  try {
-    if (of === teacher()) wx.setStorageSync("students", found);
-  } catch {
-    wx.removeStorageSync("students"); // they are too many for the phone
-  }
+  if (of === teacher() && !store("students", found)) wx.removeStorageSync("students"); // they are too many
   return found;
 }
 

@@ -275,7 +275,7 @@ export function feedbackSection(work, saved) {
 		recorded = false;
 		if (localStorage.getItem(open) === "text") localStorage.removeItem(open);
 		key = requestKey();
-		conflict = false;
+		conflict = later = false;
 		show(dirty ? editor.value : "", today()); // what is not saved begins the next record
 		if (dirty) edited();
 		say(t("savedElsewhere"), state);

@@ -1,7 +1,7 @@
 import type { FeedbackRecord, SegmentWithSentences } from "../../api/types.js";
 import { Draft, type Source } from "../../draft.js";
 import { onHeard, play, silence } from "../../player.js";
-import { client, draftKey, idOf, report } from "../../service.js";
+import { client, draftKey, idOf, report, store } from "../../service.js";
 import { languages, texts } from "../../texts.js";
 
 // Edits the text of a segment or of a record.
@@ -88,11 +88,7 @@ Page({
   pickDay(event: WechatMiniprogram.CustomEvent<{ value: string }>) {
     this.setData({ day: event.detail.value });
     this.draft.type(this.data.text);
-    try {
-      wx.setStorageSync(draftKey("day-" + this.data.record), event.detail.value);
-    } catch {
-      // the phone is full; the day stays in view
-    }
+    store(draftKey("day-" + this.data.record), event.detail.value); // on a full phone it stays in view
   },
 
   async listen() {

@@ -1,7 +1,8 @@
 import { today } from "../../api/client.js";
 import { Problem } from "../../api/problem.js";
 import type { FeedbackSession, Generated } from "../../api/types.js";
-import { Draft, openOf, setOpen } from "../../draft.js";
+import { Draft } from "../../draft.js";
+import { openOf, setOpen } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {

@@ -1,6 +1,6 @@
 import type { Problem } from "../../api/problem.js";
 import type { ProfileFields } from "../../api/types.js";
-import { client, draftKey, idOf, keptStudents, readStudents, report } from "../../service.js";
+import { client, draftKey, idOf, keptStudents, readStudents, report, store } from "../../service.js";
 import { texts } from "../../texts.js";
 
 const none = {
@@ -47,11 +47,7 @@ Page({
 
   keep(change: Partial<Form>) {
     Object.assign(this.form, change);
-    try {
-      wx.setStorageSync(draftKey("edit-" + this.data.id), this.form);
-    } catch {
-      // the phone is full; the form stays in view
-    }
+    store(draftKey("edit-" + this.data.id), this.form); // on a full phone it stays in view
   },
 
   /** Takes what was typed or picked; a tap that has no value empties a field. */

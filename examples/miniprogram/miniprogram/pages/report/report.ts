@@ -1,5 +1,5 @@
 import { today } from "../../api/client.js";
-import { client, copy, draftKey, idOf, keptStudents, namesOf, report, warningsOf } from "../../service.js";
+import { client, copy, draftKey, idOf, keptStudents, namesOf, report, store, warningsOf } from "../../service.js";
 import { texts } from "../../texts.js";
 
 const quarter = 91; // days
@@ -59,7 +59,7 @@ Page({
 
   typeText(event: WechatMiniprogram.Input) {
     this.setData({ text: event.detail.value });
-    wx.setStorageSync(draftKey("report-" + this.data.student), event.detail.value);
+    store(draftKey("report-" + this.data.student), event.detail.value); // on a full phone it stays in view
   },
 
   async copy() {

@@ -1,6 +1,6 @@
 import type { StudentProfile } from "../../api/types.js";
 import { today } from "../../api/client.js";
-import { openOf } from "../../draft.js";
+import { openOf } from "../../open.js";
 import { client, isOffline, keptStudents, readStudents, report, signOut } from "../../service.js";
 import { texts } from "../../texts.js";
 
