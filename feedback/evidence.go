@@ -1,6 +1,8 @@
 package feedback
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback/internal/evidence"
@@ -14,6 +16,8 @@ type SummarySentence struct {
 	Sources []uuid.UUID
 	// Supported is false if they say too little of it: the sentence may be invented.
 	Supported bool
+	// Unsure is that of the [Summary]: the teacher should read the sentence again.
+	Unsure bool
 }
 
 // source is a text that a summary may come from.
@@ -30,12 +34,13 @@ func textsOf(sources []source) []string {
 	return texts
 }
 
-// evidenceOf returns the first sentences of a text about a student, up to 500, with their sources.
-// There are none if the text is in another script than the sources.
-func evidenceOf(text string, sources []source, student string) []SummarySentence {
+// evidenceOf returns the first sentences of a summary about a student, up to 500, with their
+// sources. There are none if the text is in another script than the sources.
+func evidenceOf(summary Summary, sources []source, student string) []SummarySentence {
 	var out []SummarySentence
-	for _, found := range evidence.Find(text, textsOf(sources), student) {
-		s := SummarySentence{Text: found.Text, Supported: found.Supported}
+	for _, found := range evidence.Find(summary.Text, textsOf(sources), student) {
+		s := SummarySentence{Text: found.Text, Supported: found.Supported,
+			Unsure: slices.Contains(summary.Unsure, found.Text)}
 		for _, i := range found.Sources {
 			s.Sources = append(s.Sources, sources[i].id)
 		}

@@ -20,6 +20,7 @@ func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
 	greens := e.say(l, "Um, today Ming mixed greens. And then he").ID
 	end := e.say(l, "painted a pond with, uh, lilies.").ID
 	scale := e.say(l, "He was tired. Please bring a white shirt on Friday.").ID
+	fee := e.say(l, "The fee is thirty, the fee is forty pounds.").ID
 	e.addOf(l, "not transcribed", 0)
 	sentences := func() []feedback.SummarySentence {
 		t.Helper()
@@ -29,17 +30,18 @@ func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
 	}
 	summarizer = summary.Local{}
 	require.Equal(t, []feedback.SummarySentence{
-		{"Today Ming mixed greens.", []uuid.UUID{greens}, true},
-		{"Then he painted a pond with lilies.", []uuid.UUID{greens, end}, true},
-		{"He was tired.", []uuid.UUID{scale}, true},
-		{"Please bring a white shirt on Friday.", []uuid.UUID{scale}, true},
+		{"Today Ming mixed greens.", []uuid.UUID{greens}, true, false},
+		{"Then he painted a pond with lilies.", []uuid.UUID{greens, end}, true, false},
+		{"He was tired.", []uuid.UUID{scale}, true, false},
+		{"Please bring a white shirt on Friday.", []uuid.UUID{scale}, true, false},
+		{"The fee is thirty, the fee is forty pounds.", []uuid.UUID{fee}, true, true},
 	}, sentences())
 	summarizer = fixedSummary("Ming blended several greens. Ming dreams of an exhibition in Paris.\n\n" +
 		"A white shirt is needed for Friday.")
 	require.Equal(t, []feedback.SummarySentence{
-		{"Ming blended several greens.", []uuid.UUID{greens}, true},
-		{"Ming dreams of an exhibition in Paris.", nil, false},
-		{"A white shirt is needed for Friday.", []uuid.UUID{scale}, true},
+		{"Ming blended several greens.", []uuid.UUID{greens}, true, false},
+		{"Ming dreams of an exhibition in Paris.", nil, false, false},
+		{"A white shirt is needed for Friday.", []uuid.UUID{scale}, true, false},
 	}, sentences())
 	summarizer = fixedSummary("小明今天调了绿色。")
 	require.Empty(t, sentences(), "a translation cannot be compared")
@@ -50,7 +52,7 @@ func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
 	require.NoError(t, err)
 	summarizer = fixedSummary("Ming dreams of an exhibition in Paris.")
 	require.Equal(t, []feedback.SummarySentence{
-		{"Ming dreams of an exhibition in Paris.", []uuid.UUID{end}, true}}, sentences())
+		{"Ming dreams of an exhibition in Paris.", []uuid.UUID{end}, true, false}}, sentences())
 }
 
 // chosen is a summarizer of the test's choice.

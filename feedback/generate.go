@@ -63,6 +63,10 @@ type Summary struct {
 	Warning string // for the teacher, such as that another summarizer was used; usually ""
 	// WarningCodes are Warning for programs.
 	WarningCodes []SummaryWarning
+
+	// Unsure are sentences of Text in which a correction or a request not to write something may
+	// have been misunderstood, so that the teacher should read them again.
+	Unsure []string
 }
 
 // SummaryWarning is what to know about a [Summary], for programs.
@@ -201,7 +205,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	if g.Summary, err = s.summarize(ctx, teacher, in); err != nil {
 		return Generated{}, err
 	}
-	g.Sentences = evidenceOf(g.Text, sources, in.Student)
+	g.Sentences = evidenceOf(g.Summary, sources, in.Student)
 	if doubtful {
 		g.Warning = strings.TrimSpace(g.Warning + " Some text was left out, because it may not have been said.")
 		g.WarningCodes = append(g.WarningCodes, WarningDoubtfulLeftOut)

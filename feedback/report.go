@@ -92,7 +92,7 @@ func (s *Service) report(ctx context.Context, teacher, profile uuid.UUID, r Repo
 		}
 		return Report{}, err
 	}
-	out.Sentences = evidenceOf(out.Text, sources, in.Student)
+	out.Sentences = evidenceOf(out.Summary, sources, in.Student)
 	out.Text, err = s.message(ctx, teacher, profile, first, last, out.Text)
 	return out, err
 }

@@ -51,8 +51,8 @@ func TestReportOfATerm(t *testing.T) {
 		"1 March: Ming holds the bow stiffly.\n1 April: The bow is held loosely now.\n\n"+
 		"Please get in touch if you have any questions.", got.Text)
 	require.Equal(t, []feedback.SummarySentence{
-		{"1 March: Ming holds the bow stiffly.", []uuid.UUID{records[0].ID}, true},
-		{"1 April: The bow is held loosely now.", []uuid.UUID{records[1].ID}, true},
+		{"1 March: Ming holds the bow stiffly.", []uuid.UUID{records[0].ID}, true, false},
+		{"1 April: The bow is held loosely now.", []uuid.UUID{records[1].ID}, true, false},
 	}, got.Sentences)
 	got, err = report(feedback.ReportRange{From: "2026-03-02", To: "2026-04-01"})
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ type generatedSentence struct {
 	Text      string    `json:"text" example:"Ming mixed greens."`
 	Segments  []wire.ID `json:"segments" nullable:"false" doc:"The recordings that it comes from."`
 	Supported bool      `json:"supported" example:"true" doc:"false: it may be invented."`
+	Unsure    bool      `json:"unsure" doc:"A correction in it may not be applied, or wrongly: to be read again."`
 }
 
 type generated struct {
@@ -80,7 +81,7 @@ func (s *server) registerGenerate(api huma.API) {
 			Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
 			Segments: wire.SegmentCounts(g.Segments), Warning: g.Warning,
 			Sentences: wire.Map(g.Sentences, func(s feedback.SummarySentence) generatedSentence {
-				return generatedSentence{s.Text, wire.Map(s.Sources, wire.IDOf), s.Supported}
+				return generatedSentence{s.Text, wire.Map(s.Sources, wire.IDOf), s.Supported, s.Unsure}
 			}),
 			WarningCodes: append([]feedback.SummaryWarning{}, g.WarningCodes...),
 		}}, problem("body", err)

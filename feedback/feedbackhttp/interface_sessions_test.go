@@ -113,7 +113,7 @@ func TestSessions(t *testing.T) {
 			a := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
 			require.Equal(t, object{"text": "[Said 0.][Said 1.][Said 2.]", "source": "local", "lessons": 3.0,
 				"sentences": []any{object{"text": "[Said 0.][Said 1.][Said 2.]", "segments": segments,
-					"supported": true}},
+					"supported": true, "unsure": false}},
 				"segments": object{"total": 4.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 3.0,
 					"failed": 0.0}, "warning_codes": []any{}}, a.json)
 			whole := e.do("GET", "/feedback-sessions/"+session, nil)

@@ -211,7 +211,7 @@ func (c *Chat) input(
 		}
 		return in, left, nil
 	}
-	text, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
+	text, _, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
 	in.Lessons = []feedback.SummaryLesson{{Text: text}}
 	return in, left, err
 }

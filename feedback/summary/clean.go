@@ -162,7 +162,11 @@ func isAdjective(low string) bool {
 // one.
 func unwanted(words []word) []reason {
 	l := analyze(words)
-	drop := l.decide(weights().scores(l))
+	s := weights().scores(l)
+	drop := l.decide(s)
+	for i, chance := range l.chances(s) {
+		words[i].chance = chance
+	}
 	for i, w := range words {
 		spokenOf := i > 0 && words[i-1].low == "word" || i+1 < len(words) && words[i+1].low == "字"
 		switch {
@@ -210,6 +214,7 @@ func unwanted(words []word) []reason {
 	v.keepCommas(drop)
 	joinAtFillers(words, drop)
 	endAtAsides(words, drop)
+	markDoubt(words, drop)
 	return drop
 }
 

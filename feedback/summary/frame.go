@@ -226,12 +226,18 @@ func whole(words []word) []word {
 }
 
 // compose joins pieces to a text with a paragraph for each lesson, one for homework and one for
-// notices. Homework and notices that several lessons have come once.
-func compose(all []piece, names []string) string {
+// notices, and returns the sentences of it that are to be read again. Homework and notices that
+// several lessons have come once.
+func compose(all []piece, names []string) (text string, unsure []string) {
 	var paragraphs []string
 	add := func(words []word) {
 		if len(words) > 0 {
 			paragraphs = append(paragraphs, write(words, names))
+		}
+		for _, s := range parts(words, sentence) {
+			if isUnsure(s) {
+				unsure = append(unsure, write(s, names))
+			}
 		}
 	}
 	var lesson []word
@@ -254,5 +260,5 @@ func compose(all []piece, names []string) string {
 		}
 		add(withoutRepeatedSentences(words))
 	}
-	return strings.Join(paragraphs, "\n\n")
+	return strings.Join(paragraphs, "\n\n"), unsure
 }

@@ -306,6 +306,24 @@ func TestLongLessonsLoseOnlyWhatIsNamed(t *testing.T) {
 	require.Contains(t, s.Warning, "were left out (16):\n- We drew an apple")
 }
 
+func TestSentencesOfWhichTheModelIsUnsure(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ said, unsure string }{
+		{"He sang well. The fee is thirty, the fee is forty pounds.", "The fee is thirty, the fee is forty pounds."},
+		{"He has a cold, don't put that in, he was tired. He sang well.", "He was tired."},
+		{"今天弹了第三页，第四页。他很认真。", "今天弹了第三页，第四页。"},
+		{"他很认真。音乐会是周五，周六下午三点。", "音乐会是周六下午三点。"},
+		{"He plays on Monday and Tuesday. Homework is ten minutes a day.", ""},
+		{"The concert is on Thursday, no, Friday.", ""},
+		{"今天弹了音阶。回家练习三遍。", ""},
+	} {
+		s, err := Local{}.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(c.said)})
+		require.NoError(t, err)
+		require.Equal(t, c.unsure, strings.Join(s.Unsure, "|"), c.said)
+		require.Contains(t, s.Text, c.unsure)
+	}
+}
+
 // digits returns the digits of s.
 func digits(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -324,7 +342,7 @@ func FuzzLocal(f *testing.F) {
 	f.Add("The concert is on Tuesday, is it, is it Wednesday?")
 	f.Add("1, 2. 3 no 4\n五不对六。p.m. J. 3.5… “好。” [x")
 	f.Fuzz(func(t *testing.T, in string) {
-		text, left, err := Local{}.text(context.Background(), []string{in}, nil)
+		text, _, left, err := Local{}.text(context.Background(), []string{in}, nil)
 		if err != nil {
 			return
 		}
@@ -347,7 +365,7 @@ func TestHoursWithoutMarks(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"um we we played page 12 no page 14 you know and ", "我们我们练了十二遍不对十四遍然后",
 		"page 12, no, ", "他来了。他说，这个不要写，"} {
-		_, _, err := Local{}.text(t.Context(), []string{strings.Repeat(s, 50_000/len(s))}, nil)
+		_, _, _, err := Local{}.text(t.Context(), []string{strings.Repeat(s, 50_000/len(s))}, nil)
 		require.NoError(t, err)
 	}
 }

@@ -167,16 +167,6 @@ func (s *sample) costs() (keep, drop, spans []float64) {
 	return keep, drop, spans
 }
 
-func logSum(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(a, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
-}
-
 // values are what decisions are worth: those that the marks allow, or all of them with their costs.
 func (s *sample) values(sc scores, allowed bool) (keep, drop, spans []float64) {
 	keep, drop, spans = s.costs()

@@ -38,6 +38,9 @@ type word struct {
 	open  string // marks before it, such as opening quotes
 	mark  string // marks after it
 	end   end    // what ends after it
+
+	chance float64 // that it goes with what is corrected or not to be written, for the model
+	doubt  float64 // chance that this word, or what is left out beside it, is decided wrongly
 }
 
 // end is what ends after a word.

@@ -309,6 +309,10 @@ export type GeneratedSentence = {
      */
     supported: boolean;
     text: string;
+    /**
+     * A correction in it may not be applied, or wrongly: to be read again.
+     */
+    unsure: boolean;
 };
 
 export type LessonEvent = {
