@@ -160,6 +160,25 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	b.until(`() => document.querySelector(".feedback textarea").value === "Heard in en."`, "")
 }
 
+// Where a correction may be misunderstood, the teacher is told to listen again.
+func TestSentencesToCheckAreShownFirst(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url := development(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, `{"text":"He sang well. The fee is thirty, the fee is forty pounds."}`)
+	}))
+	c, p := withStudent(t, url, "anna")
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b.emulate(screens["phone"])
+	b.showStudent(url, p.ID)
+	b.clickButton("Regenerate")
+	b.waitText("Sentences to check: 1")
+	b.screenshot("check")
+	require.Equal(t, "The fee is thirty, the fee is forty pounds.",
+		b.eval(`document.querySelector(".feedback div.notice li").innerText`))
+}
+
 // Each sentence of a generated text leads to its sound, and one that nobody said is marked.
 func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
 	t.Parallel()
@@ -180,11 +199,12 @@ func TestGeneratedSentencesLeadToTheirSound(t *testing.T) {
 	b.showStudent(url, p.ID)
 	b.until(`() => document.querySelectorAll(".transcript .sentence").length === 2`, "")
 	b.clickButton("Regenerate")
-	b.waitText("Sentences that nobody said: 1")
+	b.waitText("Sentences to check: 1")
 	b.screenshot("sources")
 	require.Equal(t, "He won a golden medal in Paris.\nNot found in the recordings. Please check it.",
 		b.eval(`document.querySelector(".feedback li.failed").innerText.replace(/\n+/, "\n")`))
-	b.click(".feedback .sentence")
+	b.click(".feedback details summary")
+	b.click(".feedback details .sentence")
 	b.until(`() => document.querySelector("[aria-current=true].sentence")?.innerText.startsWith("He mixed three")
 		&& document.querySelector("audio").currentTime >= 2`, "")
 }

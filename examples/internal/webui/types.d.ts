@@ -48,6 +48,7 @@ interface Source {
 	text: string;
 	segments: string[];
 	supported: boolean;
+	unsure?: boolean;
 }
 
 interface Generated {

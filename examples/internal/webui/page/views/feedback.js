@@ -22,13 +22,14 @@ export function feedbackSection(work, saved) {
 	const choice = h("div.notice", { hidden: true });
 	const message = h("p.text.notice", { hidden: true });
 	const warned = h("p.text.notice", { hidden: true });
+	const check = h("div.notice", { hidden: true });
 	const sources = h("details", { hidden: true });
 	const generate = button(t("generate"), () => generateText(false), { class: "quiet" });
 	const save = button(t("save"), saveRecord, { class: "primary" });
 	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
 	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
 		h("h2", { id: "feedback" }, t("feedback")), choice, editor, state,
-		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, sources, message);
+		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, check, sources, message);
 
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
@@ -176,15 +177,18 @@ export function feedbackSection(work, saved) {
 		if (!byItself && document.activeElement === generate) choice.querySelector("button")?.focus(); // not while typing
 	}
 
-	/** Each sentence of a generated text leads to its sound, or is marked if nobody said it. @param {Source[]} sentences */
+	/** Each sentence of a generated text leads to its sound; those to check come first. @param {Source[]} sentences */
 	function drawSources(sentences) {
-		const unsaid = sentences.filter((s) => !s.supported).length;
+		/** @param {Source} s */
+		const row = ({ text, segments: [segment], supported }) => h(supported ? "li" : "li.failed", {},
+			segment ? button(text, () => { work.dispatchEvent(new CustomEvent("listen", { detail: { segment, text } })); },
+				{ class: "sentence" }) : text, !supported && h("p.error", {}, t("nobodySaid")));
+		const doubtful = sentences.filter((s) => s.unsure || !s.supported);
+		check.hidden = doubtful.length === 0;
+		check.replaceChildren(h("div", {}, t("check", { n: doubtful.length }),
+			h("ul.segments", {}, ...doubtful.map(row)), doubtful.some((s) => s.unsure) && h("p.hint", {}, t("checkWhy"))));
 		sources.hidden = sentences.length === 0;
-		sources.open = unsaid > 0;
-		sources.replaceChildren(h("summary", {}, t(unsaid ? "unsaid" : "sources", { n: unsaid })),
-			h("ul.segments", {}, ...sentences.map(({ text, segments: [segment], supported }) => h(supported ? "li" : "li.failed", {},
-				segment ? button(text, () => { work.dispatchEvent(new CustomEvent("listen", { detail: { segment, text } })); },
-					{ class: "sentence" }) : text, !supported && h("p.error", {}, t("nobodySaid"))))));
+		sources.replaceChildren(h("summary", {}, t("sources")), h("ul.segments", {}, ...sentences.map(row)));
 	}
 
 	/** @param {string} text */

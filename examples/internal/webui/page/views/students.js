@@ -198,7 +198,7 @@ function termReport({ profile_id, academic_year, term }) {
 		text.value = body.text;
 		localStorage.removeItem(draft);
 		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported).map((/** @type {Source} */ s) => s.text);
-		write(unsaid, [warningsOf(body), those.length > 0 && t("unsaid", { n: those.length }), ...those]
+		write(unsaid, [warningsOf(body), those.length > 0 && t("check", { n: those.length }), ...those]
 			.filter(Boolean).join("\n"));
 		result.hidden = false;
 		return t("reportMade", { n: body.records });
