@@ -64,8 +64,8 @@ type Summary struct {
 	// WarningCodes are Warning for programs.
 	WarningCodes []SummaryWarning
 
-	// Unsure are sentences of Text in which a correction or a request not to write something may
-	// have been misunderstood, so that the teacher should read them again.
+	// Unsure are sentences of Text in which a correction, a request not to write something or an
+	// aside may have been misunderstood, so that the teacher should read them again.
 	Unsure []string
 }
 

@@ -84,7 +84,7 @@ type GeneratedSentence struct {
 	Text      string   `json:"text"`
 	Segments  []string `json:"segments"`  // identifiers of the recordings that it comes from
 	Supported bool     `json:"supported"` // false: it may be invented
-	Unsure    bool     `json:"unsure"`    // a correction in it may not be applied, or wrongly
+	Unsure    bool     `json:"unsure"`    // a correction or an aside in it may be misunderstood
 }
 
 // OpenSession opens a voice session of today in the local zone, or resumes the profile's active

@@ -25,7 +25,7 @@ type generatedSentence struct {
 	Text      string    `json:"text" example:"Ming mixed greens."`
 	Segments  []wire.ID `json:"segments" nullable:"false" doc:"The recordings that it comes from."`
 	Supported bool      `json:"supported" example:"true" doc:"false: it may be invented."`
-	Unsure    bool      `json:"unsure" doc:"A correction in it may not be applied, or wrongly: to be read again."`
+	Unsure    bool      `json:"unsure" doc:"A correction or an aside in it may be misunderstood: to be read again."`
 }
 
 type generated struct {

@@ -164,9 +164,7 @@ func unwanted(words []word) []reason {
 	l := analyze(words)
 	s := weights().scores(l)
 	drop := l.decide(s)
-	for i, chance := range l.chances(s) {
-		words[i].chance = chance
-	}
+	l.setChances(s)
 	for i, w := range words {
 		spokenOf := i > 0 && words[i-1].low == "word" || i+1 < len(words) && words[i+1].low == "字"
 		switch {

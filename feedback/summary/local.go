@@ -24,8 +24,8 @@ var errNoWords = fmt.Errorf("summarize: the transcripts contain no words to writ
 // seen, 1 in 300 words that should stay was lost, 1 in 3 fillers and asides stayed, and of 140
 // words that should not be there 73 were, most of them corrected without a word such as "no". A
 // request not to write something may be missed if its words are unusual. The sentences of which
-// the models are least sure are [feedback.Summary.Unsure]: of the 302 sentences of these notes 77,
-// among them 41 of the 66 that were wrong. The teacher reads the text before a family does.
+// the models are least sure are [feedback.Summary.Unsure]: of the 302 sentences of these notes 87,
+// among them 52 of the 86 that were wrong. The teacher reads the text before a family does.
 //
 // The text has a paragraph for each lesson, then one for homework and one for notices, such as the
 // times of lessons, concerts, fees and what to bring. That of a report has sentences on what

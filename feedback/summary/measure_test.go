@@ -86,8 +86,8 @@ type measure struct {
 	rouge, rawRouge                                              float64
 	ideals, sourcesLost                                          int
 
-	// Of sentences, how many have a word that should not be there or lack one that should, how many
-	// are to be read again, and how many are both.
+	// Of sentences, how many have a word that is corrected or not to be written, an aside of three
+	// words, or lack one that should be there, how many are to be read again, and how many are both.
 	sentences, bad, unsure, found int
 }
 
@@ -138,7 +138,7 @@ func (r *measure) words(m markedText, kept []word) error {
 		}
 	}
 	missing := map[string]int{}
-	bad := make([]bool, len(kept)+1)
+	bad, aside := make([]bool, len(kept)+1), 0
 	for i, j := 0, 0; i < len(words); i++ {
 		for ; j < len(kept) && best[i][j] == best[i][j+1]+moved; j++ {
 			if low := kept[j].low; missing[low] > 0 {
@@ -165,7 +165,10 @@ func (r *measure) words(m markedText, kept []word) error {
 			*total++
 		}
 		if !dropped {
-			bad[j] = bad[j] || labels[i] == spoilt || secret[i]
+			if aside++; labels[i] != goes {
+				aside = 0
+			}
+			bad[j] = bad[j] || labels[i] == spoilt || secret[i] || aside == 3
 			j++
 			if labels[i] >= goes {
 				*left++
@@ -247,10 +250,10 @@ func TestMeasure(t *testing.T) {
 		folder, language string
 		most             most
 	}{
-		{"unseen", "en", most{11, 128, 127, 3, 39, 9, 35, 0, 44, 19}},
-		{"unseen", "zh", most{6, 126, 89, 0, 32, 3, 37, 1, 33, 6}},
-		{"notes", "en", most{13, 47, 63, 22, 18, 0, 12, 0, 90, 11}},
-		{"notes", "zh", most{4, 54, 105, 0, 17, 0, 15, 0, 63, 9}},
+		{"unseen", "en", most{11, 128, 127, 3, 39, 9, 35, 0, 49, 22}},
+		{"unseen", "zh", most{6, 126, 89, 0, 32, 3, 37, 1, 38, 12}},
+		{"notes", "en", most{13, 47, 63, 22, 18, 0, 12, 0, 90, 14}},
+		{"notes", "zh", most{4, 54, 105, 0, 17, 0, 15, 0, 65, 10}},
 	} {
 		t.Run(c.folder+" "+c.language, func(t *testing.T) {
 			t.Parallel()

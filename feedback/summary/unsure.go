@@ -2,21 +2,24 @@ package summary
 
 import "math"
 
-// The chances of a wrong decision from which on a sentence is to be read again, if it has words
-// that may stand for each other, and if not. The model is sure of itself: of notes that it had not
-// seen, more than half of the sentences above these were wrong.
+// The chances of a wrong decision from which on a sentence is to be read again: if it has words
+// that may stand for each other, and if not; and of some of its words as asides. The model is sure
+// of itself: of notes that it had not seen, more than half of the sentences above these were wrong.
 const (
 	minDoubtOfFigures = 1e-5
 	minDoubt          = 0.01
+	minAsides         = 0.1
+	minOfAsides       = 3 // words
 )
 
 // isUnsure reports whether a sentence is to be read again.
 func isUnsure(words []word) bool {
-	most := 0.0
+	most, asides := 0.0, 0
 	for _, w := range words {
 		most = max(most, w.doubt)
+		asides += int(bit(w.aside > minAsides))
 	}
-	return most > minDoubt || most > minDoubtOfFigures && haveTwoFigures(words)
+	return most > minDoubt || most > minDoubtOfFigures && haveTwoFigures(words) || asides >= minOfAsides
 }
 
 // haveTwoFigures reports whether of two numbers, days or months close together one may stand for
@@ -63,14 +66,14 @@ func markDoubt(words []word, drop []reason) {
 	}
 }
 
-// chances returns for each word the chance that it is in a span that is left out, by the sums of
-// all ways through the lattice forward and backward. They are logarithms, of state 0 and 1 as in
-// decide.
-func (l *lattice) chances(s scores) []float64 {
+// setChances sets the chances of words, by the sums of all ways through the lattice forward and
+// backward. They are logarithms, of state 0 and 1 as in decide.
+func (l *lattice) setChances(s scores) {
 	n, never := len(l.words), math.Inf(-1)
 	to, from := make([][2]float64, n+1), make([][2]float64, n+1) // each position
 	for i := range n {
 		to[i+1], from[i] = [2]float64{never, never}, [2]float64{never, never}
+		l.words[i].chance = 0
 		if l.asked[i] {
 			s.filler[i] = never
 		}
@@ -85,16 +88,16 @@ func (l *lattice) chances(s scores) []float64 {
 			to[i+1][0] = logSum(to[i+1][0], logSum(a[0], a[1])+s.spans[next])
 		}
 	}
-	out := make([]float64, n)
 	all := logSum(to[n][0], to[n][1])
 	for i := n - 1; i >= 0; i-- {
-		b := from[i+1]
+		b, w := from[i+1], &l.words[i]
+		w.aside = max(w.aside, math.Exp(to[i+1][1]+b[1]-all))
 		for next--; next >= 0 && l.spans[next].to == i+1; next-- {
 			p, value := l.spans[next], s.spans[next]+b[0]
 			a := to[p.from]
 			chance := math.Exp(logSum(a[0], a[1]) + value - all)
 			for j := p.from; j < p.to; j++ {
-				out[j] += chance
+				l.words[j].chance += chance
 			}
 			from[p.from] = [2]float64{logSum(from[p.from][0], value), logSum(from[p.from][1], value)}
 		}
@@ -103,7 +106,6 @@ func (l *lattice) chances(s scores) []float64 {
 		from[i] = [2]float64{logSum(from[i][0], logSum(b[0], s.start[i]+dropped)),
 			logSum(from[i][1], logSum(s.stop[i]+b[0], dropped))}
 	}
-	return out
 }
 
 // logSum returns the logarithm of the sum of two numbers that have these.

@@ -39,8 +39,10 @@ type word struct {
 	mark  string // marks after it
 	end   end    // what ends after it
 
-	chance float64 // that it goes with what is corrected or not to be written, for the model
-	doubt  float64 // chance that this word, or what is left out beside it, is decided wrongly
+	// The chances, for the model, that it goes with what is corrected or not to be written, and as
+	// a filler or with what is said to others; and that the first is decided wrongly, of it or of
+	// what is left out beside it.
+	chance, aside, doubt float64
 }
 
 // end is what ends after a word.

@@ -310,7 +310,7 @@ export type GeneratedSentence = {
     supported: boolean;
     text: string;
     /**
-     * A correction in it may not be applied, or wrongly: to be read again.
+     * A correction or an aside in it may be misunderstood: to be read again.
      */
     unsure: boolean;
 };
