@@ -86,8 +86,8 @@ type measure struct {
 	rouge, rawRouge                                              float64
 	ideals, sourcesLost                                          int
 
-	// Of sentences, how many have a word that is corrected or not to be written, an aside of three
-	// words, or lack one that should be there, how many are to be read again, and how many are both.
+	// Of sentences, how many lack a word, or have one that is corrected or not to be written, or an
+	// aside of three words; how many are to be read again; and how many are both.
 	sentences, bad, unsure, found int
 }
 
