@@ -29,13 +29,14 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	})
 	var result struct {
 		State, Offered, Appended, Copied, Day string
-		Opened, Waits, Length                 int
+		Opened                                []int
+		Waits, Length                         int
 		Lost                                  []any
 		Elsewhere, Conflict, Drafts           []string
 		Toasts, Questions, Records            []string
 	}
 	inVM(t, "kept", &result, map[string]string{"LOCAL_ASR_URL": recogniser}, "RECOGNISER="+next)
-	require.Equal(t, 2, result.Opened)
+	require.Equal(t, []int{2, 3}, result.Opened)
 	require.Equal(t, []string{"Evening.", "The text has changed. Please read it, then save."}, result.Elsewhere)
 	const choose = "Choose first what happens with the other text."
 	require.Equal(t, []string{choose, choose, "Theirs.", "Theirs.", ""}, result.Conflict)

@@ -126,6 +126,15 @@ export function warningsOf({ warning = "", warning_codes }: Pick<Generated, "war
   return [...warning_codes.map((code) => texts.problems[code] ?? warning), ...named];
 }
 
+let going = false;
+
+/** Opens a page, once if it was tapped twice. */
+export function go(page: string): void {
+  if (going) return;
+  going = true;
+  void wx.navigateTo({ url: "/pages/" + page }).catch(report).then(() => { going = false; });
+}
+
 /** Tells the user what went wrong. If the session has ended, the user signs in again, but not while recording. */
 export function report(error: unknown): void {
   if (error instanceof Problem && error.code.startsWith("token_") && isSignedIn() && !recorder.isWanted) {

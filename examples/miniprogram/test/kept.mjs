@@ -45,7 +45,7 @@ export default async function kept(phone, _, recordings) {
   await api("POST", "feedback-sessions", { profile_id: id, feedback_date: "2026-01-02" });
   phone.tap("open", { id });
   phone.pages[0].open({ currentTarget: { dataset: { id } } });
-  const opened = phone.pages.length;
+  const opened = [phone.pages.length];
   await lesson((data) => data.session !== "");
   phone.type("typeText", "Morning.");
   await saved();
@@ -82,7 +82,9 @@ export default async function kept(phone, _, recordings) {
   // A correction that is left by the arrow reaches the text, also in a page that did not make it.
   await leave();
   await open();
-  phone.tap("edit", { id: (await lesson((data) => data.lessons.length === 1)).data.lessons[0].parts[0].id });
+  const page = await lesson((data) => data.lessons.length === 1);
+  for (let i = 0; i < 2; i++) page.edit({ currentTarget: { dataset: { id: page.data.lessons[0].parts[0].id } } });
+  opened.push(phone.pages.length);
   await phone.until("/pages/edit/edit", (data) => data.ready);
   phone.type("typeText", "Amy painted a pond.");
   const [slow, go] = later();

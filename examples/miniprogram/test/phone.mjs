@@ -152,8 +152,8 @@ export class Phone {
   /** Waits until the page on top has the route, and condition holds for its data. */
   async until(route, condition = () => true) {
     for (const start = Date.now(); Date.now() - start < 60_000;) {
+      await new Promise((resolve) => setTimeout(resolve, 10)); // what was tapped opens its page
       if (this.page.route === route && condition(this.page.data)) return this.page;
-      await new Promise((resolve) => setTimeout(resolve, 10));
     }
     throw new Error(`${route}: waited in vain for ${condition}; ${this.page.route} shows ` +
       JSON.stringify({ ...this.page.data, t: 0 }) + " " + JSON.stringify(this.toasts));

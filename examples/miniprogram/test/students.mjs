@@ -19,6 +19,7 @@ export default async function students(phone, _, recordings) {
   // The profile is edited from the lesson, which then has the new name.
   phone.tap("open", { id });
   found.push(phone.pages[0].data.students.length);
+  await lesson();
   phone.tap("openProfile");
   await phone.until("/pages/profile/profile", (data) => data.ready);
   const change = (values) => Object.entries(values).forEach(([name, value]) => phone.tap("change", { name }, value));

@@ -6,7 +6,7 @@ import { openOf, setOpen } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
-  client, copy, explain, idOf, isOffline, isTemporary, keptStudents, namesOf, outbox, recorder, report, teacher,
+  client, copy, explain, go, idOf, isOffline, isTemporary, keptStudents, namesOf, outbox, recorder, report, teacher,
   warningsOf,
 } from "../../service.js";
 import { languages, texts } from "../../texts.js";
@@ -318,7 +318,7 @@ Page({
 
   edit(event: WechatMiniprogram.TouchEvent) {
     this.expectChange();
-    void wx.navigateTo({ url: "/pages/edit/edit?segment=" + event.currentTarget.dataset["id"] });
+    go("edit/edit?segment=" + event.currentTarget.dataset["id"]);
   },
 
   /** What is corrected or recognised again belongs into the text that was made of it. */
@@ -344,11 +344,11 @@ Page({
   },
 
   openProfile() {
-    void wx.navigateTo({ url: "/pages/profile/profile?student=" + this.data.student });
+    go("profile/profile?student=" + this.data.student);
   },
 
   openReport() {
-    void wx.navigateTo({ url: "/pages/report/report?student=" + this.data.student });
+    go("report/report?student=" + this.data.student);
   },
 
   async saveText() {

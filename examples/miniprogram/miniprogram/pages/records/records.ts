@@ -2,7 +2,7 @@ import type { FeedbackRecord } from "../../api/types.js";
 import { Problem } from "../../api/problem.js";
 import { leaving } from "../../draft.js";
 import {
-  client, copy, draftKey, explain, isOffline, keptStudents, namesOf, readStudents, report,
+  client, copy, draftKey, explain, go, isOffline, keptStudents, namesOf, readStudents, report,
 } from "../../service.js";
 import { texts } from "../../texts.js";
 
@@ -141,7 +141,7 @@ Page({
   },
 
   edit() {
-    void wx.navigateTo({ url: "/pages/edit/edit?record=" + this.data.opened });
+    go("edit/edit?record=" + this.data.opened);
   },
 
   /** Reports whether the unfolded record was edited and is not saved, and says so. */

@@ -1,7 +1,7 @@
 import type { StudentProfile } from "../../api/types.js";
 import { today } from "../../api/client.js";
 import { openOf } from "../../open.js";
-import { client, isOffline, keptStudents, readStudents, report, signOut } from "../../service.js";
+import { client, go, isOffline, keptStudents, readStudents, report, signOut } from "../../service.js";
 import { texts } from "../../texts.js";
 
 /** A student as the page shows one. */
@@ -15,7 +15,6 @@ Page({
     t: texts, atOnce, students: [] as Row[], count: 0, query: "", all: false, ready: false, offline: false,
   },
   profiles: [] as StudentProfile[],
-  leaving: false, // for a lesson
   days: undefined as Record<string, string> | undefined, // of the last records, by student
 
   onLoad() {
@@ -23,7 +22,6 @@ Page({
   },
 
   async onShow() {
-    this.leaving = false;
     if (this.profiles.length === 0) this.profiles = keptStudents();
     this.draw();
     try {
@@ -58,24 +56,22 @@ Page({
   },
 
   add() {
-    void wx.navigateTo({ url: "/pages/profile/profile" });
+    go("profile/profile");
   },
 
   open(event: WechatMiniprogram.TouchEvent) {
-    if (this.leaving) return; // it was tapped twice
-    this.leaving = true;
     const { id, record } = event.currentTarget.dataset;
-    void wx.navigateTo({ url: `/pages/lesson/lesson?student=${id}${record ? "&record=1" : ""}` });
+    go(`lesson/lesson?student=${id}${record ? "&record=1" : ""}`);
     this.setData({ query: "", all: false }); // for the next student
     this.draw();
   },
 
   openRecords() {
-    void wx.navigateTo({ url: "/pages/records/records" });
+    go("records/records");
   },
 
   openDevices() {
-    void wx.navigateTo({ url: "/pages/device/device" });
+    go("device/device");
   },
 
   signOut() {
