@@ -46,7 +46,7 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	require.Contains(t, result.Copied, result.Appended)
 	const away = "The server does not answer."
 	require.Equal(t, []any{
-		true, 1., result.Day, "Typed away.", 2., "Recording has stopped.", choose, away, away,
+		true, 1., result.Day, "Typed away, and on.", 2., "Recording has stopped.", choose, away, away, true, away,
 	}, result.Lost)
 	require.Empty(t, result.Drafts)
 	require.Equal(t, len("Too much for the phone. ")<<16, result.Length, "what is typed on a full phone")
@@ -54,6 +54,7 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	require.Len(t, result.Questions, 2)
 	require.Empty(t, result.Toasts)
 	require.Equal(t, []string{
-		"First.", "He swam.", "He wrote a poem.", "Typed instead.", "My own words.", "Typed away.", result.Appended,
+		"First.", "He swam.", "He wrote a poem.", "Typed instead, and on.", "My own words.", "Typed away, and on.",
+		result.Appended,
 	}, result.Records)
 }

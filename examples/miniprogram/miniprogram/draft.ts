@@ -96,11 +96,13 @@ export class Draft {
     leaving = this.save();
   }
 
-  /** Saves nothing more: another draft has the text. */
+  /** Saves nothing more: another draft has the text, or a record. */
   stop(): void {
     this.isClosed = true;
-    if (last[this.key] === this) delete last[this.key];
     clearTimeout(this.timer);
+    if (last[this.key] !== this) return;
+    delete last[this.key];
+    wx.removeStorageSync(this.key);
   }
 
   private keep(typed: Version | undefined): void {

@@ -133,7 +133,8 @@ export default async function kept(phone, _, recordings) {
   await open();
   meets(/^POST .feedback-records/, { lost: true });
   await phone.tap("save");
-  await Promise.all([phone.tap("save"), phone.tap("save")]);
+  phone.type("typeText", "Typed away, and on.");
+  await lesson((data) => data.saved !== "");
   lost.push(phone.page.data.text, (await records()).length, ...phone.toasts.splice(0));
 
   // A bad answer while a text is awaited ends nothing, nor does a lost one to the request for it.
@@ -169,8 +170,12 @@ export default async function kept(phone, _, recordings) {
   await phone.tap("save"); // and waits
   const waits = (await records()).length;
   phone.confirms = true;
+  meets(/^POST .feedback-records/, { lost: true });
   await phone.tap("save");
-  await lesson((data) => data.saved !== "");
+  phone.type("typeText", "Typed instead, and on.");
+  await saved();
+  await phone.tap("save");
+  lost.push(phone.page.data.saved !== "", ...phone.toasts.splice(0));
   await leave();
   await recognise("He wrote a poem.");
   await open();

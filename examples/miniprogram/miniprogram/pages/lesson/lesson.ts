@@ -1,6 +1,6 @@
 import { today } from "../../api/client.js";
 import { Problem } from "../../api/problem.js";
-import type { FeedbackSession, Generated } from "../../api/types.js";
+import type { FeedbackSession, Generated, RecordFields } from "../../api/types.js";
 import { Draft } from "../../draft.js";
 import { openOf, setOpen } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
@@ -23,6 +23,9 @@ const empty = {
   refusedCopy: "", sources: [] as Generated["sentences"], unsaid: 0, warnings: [] as string[],
 };
 
+/** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
+interface Sent { record: RecordFields; key: string; early: string[] | undefined }
+
 Page({
   data: {
     t: texts, ...empty, student: "", offline: false, saving: false, making: false, recording: false, paused: false,
@@ -38,8 +41,7 @@ Page({
   visible: false,
   made: "", // by generate
   pause: retryMS, // before it is asked again
-  sent: "", // as a record, of which there is no answer
-  early: undefined as string[] | undefined, // the lessons of a record sent before all was text
+  sent: undefined as Sent | undefined,
   draft: undefined as unknown as Draft,
 
   onLoad(query: Record<string, string | undefined>) {
@@ -75,8 +77,8 @@ Page({
       },
       completed: () => void this.refresh(),
     }, tell);
-    this.made = this.sent = "";
-    this.early = undefined;
+    this.made = "";
+    this.sent = undefined;
     this.asked++;
     this.setData({ ...empty, text: this.draft.open({ text: "", etag: "" }) });
   },
@@ -167,10 +169,13 @@ Page({
 
   /** The session is a record by now: this one, if the answer to saving it was lost, or one of elsewhere. */
   async completed() {
+    this.setData({ saving: true }); // what is typed now would be in no record
     try {
-      if (this.sent && this.sent === this.data.text) return await this.send(this.sent);
+      if (this.sent && !this.sent.early && this.data.text.trim()) return await this.send();
     } catch (error) {
       if (!(error instanceof Problem && error.code === "session_completed")) throw error;
+    } finally {
+      this.setData({ saving: false });
     }
     this.begin(); // what is not saved begins the next
     this.setData({ state: texts.savedElsewhere });
@@ -224,7 +229,7 @@ Page({
   async generateByItself() {
     const { student, session, lessons, text } = this.data;
     const open = openOf(student);
-    if (!open || this.early || !this.visible || this.data.recording || this.adding > 0) return;
+    if (!open || this.sent?.early || !this.visible || this.data.recording || this.adding > 0) return;
     if (await isWaiting(student)) return;
     const marks = marksOf(lessons);
     // It was saved elsewhere, or what was typed was deleted.
@@ -384,11 +389,13 @@ Page({
       if (offered) throw new Error(texts.chooseFirst);
       await this.saveText();
       const isFailed = this.data.refused.length > 0 || lessons.some((l) => l.parts.some((part) => part.failed));
-      if (!this.early && isBusy(lessons)) {
+      let { early } = this.sent ?? {};
+      if (!early) this.sent = undefined; // it has not arrived: its session is open
+      if (!early && isBusy(lessons)) {
         if (!(await ask(texts.lessonNotText, texts.wait))) return;
-        this.early = lessons.filter((lesson) => !isBusy([lesson])).map(({ id }) => id);
-      } else if (!this.early && isFailed && !(await ask(texts.lessonFailed, texts.no))) return;
-      await this.send(text);
+        early = lessons.filter((lesson) => !isBusy([lesson])).map(({ id }) => id);
+      } else if (!early && isFailed && !(await ask(texts.lessonFailed, texts.no))) return;
+      await this.send(early);
     } catch (error) {
       report(error);
     } finally {
@@ -397,19 +404,23 @@ Page({
     }
   },
 
-  /** Saves the record. Early, its session stays, for what becomes text later. */
-  async send(text: string) {
+  /** Saves the record, or changes one that was sent before. Early, its session stays, for what becomes text later. */
+  async send(early?: string[]) {
     const session = await this.ensure();
-    const { student, date, lessons } = this.data;
-    const { early } = this;
+    const { student, date, lessons, text } = this.data;
     const isEarly = !!early;
-    this.sent = isEarly ? "" : text;
     // The key is the version of the text: it becomes one record, however often it is sent.
-    const { record_id } = await client.createRecord(
-      { profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text },
-      [...this.draft.version.split(" "), date, isEarly].join(),
-    ).catch((error) => {
-      if (!isTemporary(error)) this.early = undefined; // it is no record
+    const { record, key } = this.sent ??= {
+      record: {
+        profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text,
+      },
+      key: [...this.draft.version.split(" "), date, isEarly].join(), early,
+    };
+    const { record_id } = await client.createRecord(record, key).then(async (made) => {
+      const isChanged = record.content !== text || record.feedback_date !== date;
+      return isChanged ? client.editRecord(made.record_id, { content: text, feedback_date: date }, "") : made;
+    }).catch((error) => {
+      if (!isTemporary(error)) this.sent = undefined; // it is no record, or not this one
       throw error;
     });
     for (const { id, open } of lessons.filter((lesson) => early?.includes(lesson.id))) {
@@ -419,6 +430,7 @@ Page({
     this.setData({ saved: record_id, state: texts.saved, seconds: 0 });
     setOpen(student, isEarly ? { said: true, of: [] } : undefined);
     if (isEarly) this.draft.type("");
+    else this.draft.stop();
   },
 });
 
