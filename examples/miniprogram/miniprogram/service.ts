@@ -68,6 +68,18 @@ export async function signOut(): Promise<void> {
   await wx.reLaunch({ url: "/pages/signin/signin" });
 }
 
+/** Returns the records that are being deleted, unless they are brought back, also of before the program ended. */
+export const removedRecords = (): string[] =>
+  wx.getStorageInfoSync().keys.filter((key) => key.startsWith(draftKey("removed-"))).map((key) => key.slice(-36));
+
+/** Deletes a record, with what was typed of it. */
+export async function deleteRecord(id: string): Promise<void> {
+  await client.deleteRecord(id).catch((error: Problem) => {
+    if (error.code !== "not_found") throw error; // else the answer was lost
+  });
+  for (const of of ["", "day-", "removed-"]) wx.removeStorageSync(draftKey(of + id));
+}
+
 /** Returns the students of the last visit. */
 export const keptStudents = (): StudentProfile[] => wx.getStorageSync("students") || [];
 

@@ -124,12 +124,24 @@ export default async function kept(phone, _, recordings) {
   const { length } = phone.page.data.text;
   phone.type("typeText", "Typed away.");
   await lesson((data) => data.state.startsWith("Not saved, but"));
+  const sent = async (text) => {
+    phone.connect();
+    for (let i = 0; (await session())?.feedback_text !== text; i++) {
+      if (i > 1000) throw new Error("it is not sent");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
   await leave();
-  phone.connect();
-  for (let i = 0; (await session())?.feedback_text !== "Typed away."; i++) {
-    if (i > 1000) throw new Error("it is not sent");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await sent("Typed away.");
+
+  // So it is when the program ended.
+  await open();
+  phone.online = false;
+  phone.type("typeText", "Typed away. Late.");
+  await lesson((data) => data.state.startsWith("Not saved, but"));
+  phone.launch("compiled");
+  await today((data) => data.offline);
+  await sent("Typed away. Late.");
   await open();
   meets(/^POST .feedback-records/, { lost: true });
   await phone.tap("save");

@@ -85,8 +85,8 @@ export default async function offline(phone, _, recordings) {
     phone.tap("stop");
     await lesson((data) => data.refused.length === 1);
     phone.launch("compiled");
-    await phone.until("/pages/student/student", (data) => data.ready);
-    phone.tap("open", { id: student });
+    const { data } = await phone.until("/pages/student/student", ({ refused }) => refused[0]?.name === "小明");
+    phone.tap("open", { id: data.refused[0].id });
     const [{ name, why }] = (await lesson((data) => data.refused.length === 1)).data.refused;
     await lesson((data) => data.lessons.length > 0);
     for (const key = "open-" + phone.storage.teacher + "-" + student; phone.storage[key].said;) {

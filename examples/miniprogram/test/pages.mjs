@@ -24,6 +24,7 @@ export default async function pages(phone, server, recordings) {
   await Promise.all([phone.page.refresh(), phone.pages[0].onShow()]);
   const expired = phone.toasts.splice(0);
   phone.storage.token = token;
+  phone.page.onShow();
   phone.online = false;
   phone.tap("stop");
   await lesson((data) => !data.recording && data.waiting === 1 && data.offline);

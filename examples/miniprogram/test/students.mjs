@@ -142,6 +142,24 @@ export default async function students(phone, _, recordings) {
   await page.settled;
   states.push(await left());
 
+  // The program ends before a record is deleted: it can be brought back, or is deleted at the next start.
+  phone.speed = 1;
+  phone.tap("openRecords");
+  await shown(1);
+  await remove(3);
+  phone.online = false;
+  phone.launch("compiled");
+  await phone.until("/pages/student/student", (data) => data.offline);
+  phone.connect();
+  phone.tap("openRecords");
+  await records((data) => data.records.length === 1 && data.removed[ids[3]]);
+  phone.tap("undo", { id: ids[3] });
+  states.push(await left());
+  await remove(3);
+  phone.launch("compiled");
+  while (await left() !== "") await phone.until("/pages/student/student", (data) => data.ready);
+  phone.speed = 50;
+
   // A student is added, and the answer is lost: the form is kept, and corrected there is still one student.
   await phone.until("/pages/student/student");
   const form = async () => {

@@ -2,7 +2,7 @@ import { today } from "../../api/client.js";
 import { Problem } from "../../api/problem.js";
 import type { FeedbackSession, Generated, RecordFields } from "../../api/types.js";
 import { Draft } from "../../draft.js";
-import { openOf, setOpen } from "../../open.js";
+import { openOf, saveText, setOpen, versionOf } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
@@ -45,19 +45,8 @@ Page({
   draft: undefined as unknown as Draft,
 
   onLoad(query: Record<string, string | undefined>) {
-    const student = idOf(query["student"]);
-    this.setData({ student });
+    this.setData({ student: idOf(query["student"]) });
     this.begin();
-    outbox.onChange((left, problem) => {
-      const ours = left.filter((r) => r.student === student);
-      this.setData({
-        waiting: ours.filter((r) => !r.refused).length,
-        refused: ours.filter((r) => r.refused)
-          .map(({ name, refused: code }) => ({ name, why: texts.problems[code] ?? texts.notTaken })),
-      });
-      this.tellProblem(problem);
-      if (!problem) void this.refresh();
-    });
     if (query["record"]) this.record();
   },
 
@@ -67,14 +56,7 @@ Page({
     this.draft = new Draft(this.data.student, {
       ready: () => this.ensure(),
       read: async () => versionOf(await client.session(this.data.session)),
-      write: async (text, etag) => {
-        const { session, student, date } = this.data;
-        const [of, version] = etag.split(" ");
-        const edit = { feedback_text: text, feedback_date: date };
-        const saved = await client.saveSession(session, edit, of === session ? version : '"-1"');
-        if (openOf(student)?.day === date) setOpen(student, { day: "" });
-        return versionOf(saved);
-      },
+      write: (text, etag) => saveText(this.data.student, this.data.session, this.data.date, text, etag),
       completed: () => void this.refresh(),
     }, tell);
     this.made = "";
@@ -86,6 +68,16 @@ Page({
   onShow() {
     this.visible = true;
     void wx.setNavigationBarTitle({ title: namesOf(keptStudents())[this.data.student] ?? "" });
+    outbox.onChange((left, problem) => {
+      const ours = left.filter((r) => r.student === this.data.student);
+      this.setData({
+        waiting: ours.filter((r) => !r.refused).length,
+        refused: ours.filter((r) => r.refused)
+          .map(({ name, refused: code }) => ({ name, why: texts.problems[code] ?? texts.notTaken })),
+      });
+      this.tellProblem(problem);
+      if (!problem) void this.refresh();
+    });
     onHeard((heard: Heard) => this.setData({ ...heard }));
     void outbox.flush();
     void this.refresh();
@@ -101,7 +93,6 @@ Page({
   onUnload() {
     this.onHide();
     this.asked++; // what is answered now is of no use
-    outbox.onChange(() => {});
     this.draft.close();
     if (this.data.recording) void wx.showToast({ title: texts.recordingStopped, icon: "none" });
     recorder.stop();
@@ -441,7 +432,3 @@ const isWaiting = async (student: string): Promise<boolean> =>
 /** Asks whether to save all the same, or what content asks. */
 const ask = async (content: string, cancelText: string, confirmText = texts.save): Promise<boolean> =>
   (await wx.showModal({ content, confirmText, cancelText })).confirm;
-
-/** Returns the text of a session, and its version with the session: all begin with the same. */
-const versionOf = ({ session_id, feedback_text, etag }: FeedbackSession & { etag: string }) =>
-  ({ text: feedback_text, etag: session_id + " " + etag });

@@ -1,8 +1,8 @@
 import type { FeedbackRecord } from "../../api/types.js";
-import { Problem } from "../../api/problem.js";
 import { leaving } from "../../draft.js";
 import {
-  client, copy, draftKey, explain, go, isOffline, keptStudents, namesOf, readStudents, report,
+  client, copy, deleteRecord, draftKey, explain, go, isOffline, keptStudents, namesOf, readStudents, removedRecords,
+  report, store,
 } from "../../service.js";
 import { texts } from "../../texts.js";
 
@@ -25,6 +25,7 @@ Page({
 
   async onLoad() {
     void wx.setNavigationBarTitle({ title: texts.records });
+    for (const id of removedRecords()) this.takeOut(id);
     this.names = namesOf(await readStudents().catch(keptStudents));
     await this.read();
   },
@@ -51,12 +52,17 @@ Page({
     this.settle();
   },
 
-  /** Takes the record out of the list that is unfolded, and deletes it when it can no longer be brought back. */
   remove() {
-    const { opened, removed } = this.data;
-    if (!opened) return; // it was tapped twice
-    this.setData({ opened: "", removed: { ...removed, [opened]: "soon" } });
-    this.timers[opened] = setTimeout(() => void this.deleteNow(opened), undoMS);
+    const { opened } = this.data;
+    this.setData({ opened: "" });
+    if (opened) this.takeOut(opened); // else it was tapped twice
+  },
+
+  /** Takes a record out of the list, and deletes it when it can no longer be brought back. */
+  takeOut(id: string) {
+    store(draftKey("removed-" + id), true); // the program may end before
+    this.setData({ removed: { ...this.data.removed, [id]: "soon" } });
+    this.timers[id] = setTimeout(() => void this.deleteNow(id), undoMS);
   },
 
   undo(event: WechatMiniprogram.TouchEvent) {
@@ -66,6 +72,7 @@ Page({
 
   bringBack(id: string) {
     clearTimeout(this.timers[id] ?? 0);
+    wx.removeStorageSync(draftKey("removed-" + id));
     const { [id]: _, ...removed } = this.data.removed;
     this.setData({ removed });
   },
@@ -74,12 +81,8 @@ Page({
     const { removed } = this.data;
     if (removed[id] !== "soon") return;
     this.setData({ removed: { ...removed, [id]: "now" } });
-    const error = await client.deleteRecord(id).catch((e: unknown) => e);
-    const isGone = !error || (error instanceof Problem && error.code === "not_found"); // the answer was lost
-    if (isGone) {
-      for (const of of [id, "day-" + id]) wx.removeStorageSync(draftKey(of));
-      this.setData({ records: this.data.records.filter((r) => r.id !== id) });
-    } else report(error);
+    const gone = () => this.setData({ records: this.data.records.filter((r) => r.id !== id) });
+    await deleteRecord(id).then(gone, report);
     this.bringBack(id);
   },
 

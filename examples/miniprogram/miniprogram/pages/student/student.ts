@@ -1,7 +1,10 @@
 import type { StudentProfile } from "../../api/types.js";
 import { today } from "../../api/client.js";
-import { openOf } from "../../open.js";
-import { client, go, isOffline, keptStudents, readStudents, report, signOut } from "../../service.js";
+import { openOf, saveTyped } from "../../open.js";
+import {
+  client, deleteRecord, draftKey, go, isOffline, keptStudents, namesOf, outbox, readStudents, removedRecords, report,
+  signOut,
+} from "../../service.js";
 import { texts } from "../../texts.js";
 
 /** A student as the page shows one. */
@@ -13,17 +16,26 @@ const atOnce = 8; // students, of more
 Page({
   data: {
     t: texts, atOnce, students: [] as Row[], count: 0, query: "", all: false, ready: false, offline: false,
+    refused: [] as { id: string; name: string }[], // the students with recordings that the server does not want
   },
   profiles: [] as StudentProfile[],
   days: undefined as Record<string, string> | undefined, // of the last records, by student
 
   onLoad() {
     void wx.setNavigationBarTitle({ title: texts.students });
+    // What was not done when the program ended.
+    for (const id of removedRecords()) void deleteRecord(id).catch(() => {}); // else the page of records does it
+    for (const { profile_id: id } of keptStudents()) if (wx.getStorageSync(draftKey(id))) saveTyped(id);
   },
 
   async onShow() {
     if (this.profiles.length === 0) this.profiles = keptStudents();
     this.draw();
+    outbox.onChange((left) => {
+      const names = namesOf(this.profiles);
+      const ids = new Set(left.filter((r) => r.refused).map((r) => r.student));
+      this.setData({ refused: [...ids].map((id) => ({ id, name: names[id] ?? "" })) });
+    });
     try {
       this.profiles = await readStudents();
       this.draw();
