@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -58,6 +60,10 @@ func openDatabase(ctx context.Context, address string, traces *tracing, log *slo
 }
 
 func openSQLite(path string, traces *tracing) (*database, error) {
+	// A directory made here would hide a wrong path, or a volume that is not mounted.
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("sqlite database: %w; make the directory or correct the address", err)
+	}
 	jobs, err := sqlitequeue.Open(path, sqlitequeue.Config{
 		OnEnqueue: traces.onEnqueue(), Trace: traces.statements("sqlite"),
 	})

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -57,13 +58,17 @@ func TestPausedQueueIsTold(t *testing.T) {
 	require.Contains(t, get(s.Handler(), "/metrics").Body.String(), `jobqueue_paused{queue="speech"} 1`)
 }
 
-func TestHealthPageOfAServerWithoutDatabase(t *testing.T) {
+func TestOperatorsPagesOfAServerWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, server.RoleAll, map[string]string{"OPERATOR_PASSWORD": operatorPassword})
 	w := get(s.Handler(), "/admin/health", basic("operator", operatorPassword))
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Body.String(), "not configured: set DATABASE_URL")
 	require.Contains(t, w.Body.String(), "</html>")
+	w = get(s.Handler(), "/admin/queue/", basic("operator", operatorPassword))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Contains(t, w.Body.String(), "set DATABASE_URL")
+	require.Equal(t, http.StatusUnauthorized, get(s.Handler(), "/admin/queue/", bearer("")).Code)
 }
 
 // When jobs cannot be counted, the last counts get old: they are neither zero nor missing.
@@ -89,6 +94,17 @@ func TestCountsOfJobsTellTheirAge(t *testing.T) {
 	text := get(s.Handler(), "/metrics").Body.String()
 	require.Contains(t, text, `jobqueue_jobs{queue="default",state="waiting"} 1`)
 	require.Regexp(t, `\njobqueue_counts_age_seconds [2-9]`, text)
+}
+
+// The directory of a volume that is not mounted is not made: the data would be in a wrong place.
+func TestDirectoryOfTheDatabaseMustExist(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "missing")
+	config, err := server.ParseConfig(map[string]string{"DATABASE_URL": "sqlite:" + filepath.Join(dir, "x.db")})
+	require.NoError(t, err)
+	err = server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, dir+": no such file or directory; make the directory")
+	require.NoDirExists(t, dir)
 }
 
 // A server whose tables nobody has made yet says so, and not that the database is away.

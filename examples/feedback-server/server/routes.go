@@ -12,7 +12,6 @@ import (
 
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/feedback/feedbackhttp"
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/queueui"
 )
 
@@ -90,9 +89,15 @@ func closeConnections(stopping *atomic.Bool, next http.Handler) http.Handler {
 }
 
 // registerQueue adds the pages of the job queue to a mux that clients reach below a path.
-func registerQueue(mux *http.ServeMux, path string, jobs *jobqueue.Client, o *operator, log *slog.Logger) {
-	pages := queueui.New(jobs, queueui.Config{Prefix: path + "/admin/queue", Title: "Job queue", Logger: log})
-	mux.Handle("/admin/queue/", o.require(addPrefix(path, pages)))
+func registerQueue(mux *http.ServeMux, path string, db *database, o *operator, log *slog.Logger) {
+	var pages http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "There is no job queue without a database: set DATABASE_URL.", http.StatusServiceUnavailable)
+	})
+	if db != nil {
+		config := queueui.Config{Prefix: path + "/admin/queue", Title: "Job queue", Logger: log}
+		pages = addPrefix(path, queueui.New(db.client, config))
+	}
+	mux.Handle("/admin/queue/", o.require(pages))
 	mux.HandleFunc("GET /admin/queue", redirect("queue/"))
 }
 

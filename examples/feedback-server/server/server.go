@@ -193,9 +193,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 			return
 		}
 		mux.Handle("GET /admin/health", operator.require(http.HandlerFunc(health.page)))
-		if db != nil {
-			registerQueue(mux, path, db.client, operator, log)
-		}
+		registerQueue(mux, path, db, operator, log)
 	}
 	var ops http.Handler
 	if c.OpsAddr == "" {
