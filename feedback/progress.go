@@ -21,6 +21,8 @@ type Progress struct {
 	// yet, 1000 recordings are ahead, transcription is paused, or the last attempt has failed, so
 	// that the next one is delayed.
 	Wait time.Duration
+	// Paused is true while it waits because transcription is paused.
+	Paused bool
 }
 
 // withProgress sets Progress of those segments that are unfinished. Without any, it reads nothing.
@@ -60,7 +62,8 @@ func (s *Service) withProgress(ctx context.Context, segments ...*Segment) error 
 		case !ok:
 			continue // finished since it was read
 		}
-		if g.State == SegmentQueued && (paused || g.Error != "") {
+		p.Paused = paused && g.State == SegmentQueued
+		if p.Paused || g.State == SegmentQueued && g.Error != "" {
 			p.Wait = 0
 		}
 		g.Progress = &p

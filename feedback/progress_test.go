@@ -97,7 +97,7 @@ func TestEstimateFollowsDurationAndRecentSpeed(t *testing.T) {
 	require.LessOrEqual(t, wait, time.Hour)
 
 	e.Service = e.service(func(c *feedback.Config) { c.Paused = func(context.Context) bool { return true } })
-	require.Equal(t, &feedback.Progress{}, e.get(seg).Progress)
+	require.Equal(t, &feedback.Progress{Paused: true}, e.get(seg).Progress)
 }
 
 // With very many recordings ahead, neither their number nor the wait is counted to the end.

@@ -30,6 +30,7 @@ type Segment struct {
 	Attempts      int        `json:"attempts"`
 	Ahead         *int       `json:"ahead"`                  // recordings before this one; nil unless unfinished
 	EstimatedWait *int       `json:"estimated_wait_seconds"` // until the text is there; nil if unknown
+	Paused        bool       `json:"paused"`                 // it waits until an operator resumes recognition
 	DurationMS    int64      `json:"duration_ms"`            // 0 if unknown
 	SizeBytes     int64      `json:"size_bytes"`
 	SHA256        string     `json:"sha256"` // of the bytes as sent, in hex

@@ -15,6 +15,7 @@ interface Segment {
 	duration_ms: number | null;
 	ahead: number | null;
 	estimated_wait_seconds: number | null;
+	paused: boolean;
 	audio_deleted_at: string | null;
 }
 

@@ -8,7 +8,7 @@ const zh = {
   signOutQuestion: "手机上还有未上传的录音或文字。退出登录会删除它们。要退出吗？", yes: "退出", no: "取消", ok: "好",
   notTold: "未能通知服务器，这次登录最长 30 天内仍然有效。如要结束它，请在网络恢复后重新登录，在“登录网页”中退出原来的“小程序”。",
   noStudents: "还没有学生。", noneFound: "没有找到学生。", students: "今天", allStudents: "全部学生",
-  searchStudents: "按姓名、年级或科目搜索", student: "学生", addStudent: "添加学生",
+  searchStudents: "按姓名、年级或科目搜索", student: "学生资料", addStudent: "添加学生",
   profile: {
     name: "姓名", guardian_title: "家长称呼", grade: "年级", subject: "科目", academic_year: "学年", term: "学期",
     start_time: "上课时间", end_time: "下课时间",
@@ -26,6 +26,7 @@ const zh = {
   recordingStopped: "录音已停止。", stop: "停止", record: "录音",
   noMicrophone: "请在小程序的设置中允许使用麦克风。如果已允许，请到手机设置中允许。",
   finish: "结束本节课", lesson: "第 {n} 节课", applied: "已采用", becomesText: "正在转成文字", inAbout: "，约 {n} 秒",
+  recognitionPaused: "服务器的管理员暂停了识别，录音已保留。",
   tryAgain: "重试", discard: "丢弃", discardQuestion: "丢弃这段录音？丢弃后无法恢复。", notTaken: "服务器不接受它。",
   again: "重新识别", edit: "修改", asRecognised: "恢复识别结果", undo: "恢复原文",
   said: "课堂文字", oneRecord: "反馈记录", saved: "已保存。", unsaved: "尚未保存", notSaved: "未能保存，内容保留在手机上。",
@@ -82,7 +83,7 @@ const en: typeof zh = {
   notTold: "The server could not be told: this sign-in stays valid for up to 30 days. To end it, sign in again when " +
     "there is a network, and sign the earlier “Mini program” out under “Sign in a page”.",
   noStudents: "There are no students yet.", noneFound: "No student is found.", students: "Today",
-  allStudents: "All students", searchStudents: "Search by name, grade or subject", student: "Student",
+  allStudents: "All students", searchStudents: "Search by name, grade or subject", student: "Student details",
   addStudent: "Add a student",
   profile: {
     name: "Name", guardian_title: "Guardian", grade: "Grade", subject: "Subject", academic_year: "Year", term: "Term",
@@ -106,6 +107,7 @@ const en: typeof zh = {
   recordingStopped: "Recording has stopped.", stop: "Stop", record: "Record",
   noMicrophone: "Allow the microphone in the settings of this mini program. If it is allowed there: in the phone's.",
   finish: "Finish", lesson: "Lesson {n}", applied: "applied", becomesText: "Becomes text", inAbout: " in about {n} s",
+  recognitionPaused: "The operator of the server has paused recognition; the recording is kept.",
   tryAgain: "Try again", discard: "Discard", discardQuestion: "Discard this recording? It cannot be brought back.",
   notTaken: "The server does not accept it.", again: "Recognise again", edit: "Edit", asRecognised: "As recognised",
   undo: "As it was", said: "What was said", oneRecord: "Record", saved: "Saved.", unsaved: "Not saved yet",

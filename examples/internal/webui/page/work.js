@@ -83,8 +83,8 @@ export class Work extends EventTarget {
 			const old = segments[index];
 			if (!old) continue;
 			this.changes++;
-			const { ahead, estimated_wait_seconds } = old; // which events do not tell
-			segments[index] = { ...segment, ahead, estimated_wait_seconds };
+			const { ahead, estimated_wait_seconds, paused } = old; // which events do not tell
+			segments[index] = { ...segment, ahead, estimated_wait_seconds, paused };
 			this.dispatchEvent(new Event("session"));
 			return true;
 		}

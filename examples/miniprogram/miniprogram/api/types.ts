@@ -42,6 +42,10 @@ export type AudioSegment = {
      * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown or recognition paused, and after a failed attempt.
      */
     estimated_wait_seconds: number | null;
+    /**
+     * It waits until an operator resumes recognition.
+     */
+    paused: boolean;
     segment_id: string;
     sequence: number;
     /**
@@ -780,6 +784,10 @@ export type SegmentWithSentences = {
      * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown or recognition paused, and after a failed attempt.
      */
     estimated_wait_seconds: number | null;
+    /**
+     * It waits until an operator resumes recognition.
+     */
+    paused: boolean;
     segment_id: string;
     /**
      * Those whose times the recogniser tells, in order, as they are in edited_text or, if that is null, in text; 2,000 at most.

@@ -152,6 +152,7 @@ type AudioSegment struct {
 
 	Ahead         *int   `json:"ahead" example:"2" minimum:"0" maximum:"1000"`
 	EstimatedWait *int64 `json:"estimated_wait_seconds" example:"40" minimum:"1"`
+	Paused        bool   `json:"paused" doc:"It waits until an operator resumes recognition."`
 
 	DurationMS *int64 `json:"duration_ms" example:"60000" doc:"null if unknown."`
 	SizeBytes  int64  `json:"size_bytes" example:"360000" doc:"As sent."`
@@ -202,7 +203,7 @@ func SegmentOf(s feedback.Segment) AudioSegment {
 		}
 	}
 	if p := s.Progress; p != nil {
-		out.Ahead = &p.Ahead
+		out.Ahead, out.Paused = &p.Ahead, p.Paused
 		if p.Wait > 0 {
 			seconds := int64(math.Ceil(p.Wait.Seconds()))
 			out.EstimatedWait = &seconds

@@ -188,7 +188,8 @@ export function lessonsSection(work) {
 		isWaited = queue.length > 0;
 		hear(lessons);
 		write(note, isWaited ? [t("waiting", { n: queue.length }), ahead > 0 && t("ahead", { n: ahead }),
-			wait > 0 && t("estimate", { time: duration(wait) })].filter(Boolean).join(" ")
+			wait > 0 && t("estimate", { time: duration(wait) }), queue.some((s) => s.paused) && t("paused")]
+			.filter(Boolean).join(" ")
 			: t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext", { n: open?.number ?? lessons.length + 1 }));
 	}
 
