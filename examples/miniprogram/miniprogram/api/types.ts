@@ -4,6 +4,164 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type SummaryChoice = {
+    /**
+     * Defaults to the lessons that are not applied.
+     */
+    lesson_ids?: Array<string>;
+};
+
+export type StudentReport = {
+    /**
+     * Of the voice sessions of the records.
+     */
+    lessons: number;
+    records: number;
+    /**
+     * Those of the text within the message, at most 500.
+     */
+    sentences: Array<ReportSentence>;
+    /**
+     * Where the text was made.
+     */
+    source: 'remote' | 'local';
+    /**
+     * As a message to the guardian.
+     */
+    text: string;
+    /**
+     * What to know about how the text was made, for a person.
+     */
+    warning?: string;
+    /**
+     * The same for programs: stable words.
+     */
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
+};
+
+export type ReportSentence = {
+    /**
+     * The records that it comes from.
+     */
+    records: Array<string>;
+    /**
+     * false: it may be invented.
+     */
+    supported: boolean;
+    text: string;
+};
+
+export type StudentProfile = {
+    academic_year: number;
+    created_at: string;
+    end_time: string;
+    grade: string;
+    guardian_title: string;
+    name: string;
+    profile_id: string;
+    start_time: string;
+    subject: string;
+    term: string;
+    updated_at: string;
+};
+
+export type StorageReport = {
+    /**
+     * Why uploads or texts are refused.
+     */
+    detail?: string;
+    free_bytes: number;
+    /**
+     * Uploads are refused while less is free.
+     */
+    reserve_bytes: number;
+    /**
+     * 0 if unknown.
+     */
+    total_bytes: number;
+};
+
+export type SpeechReport = {
+    available: boolean;
+    /**
+     * For operators: why it is not available, or a note on its state.
+     */
+    detail?: string;
+    /**
+     * For operators.
+     */
+    model?: string;
+    provider: 'local' | 'cloud';
+};
+
+export type SessionOpening = {
+    /**
+     * The day where the teacher is; by default where the server is. Ignored if a session is resumed.
+     */
+    feedback_date?: string;
+    profile_id: string;
+};
+
+export type SessionList = {
+    items: Array<SessionItem>;
+};
+
+export type SessionItem = {
+    /**
+     * When it began.
+     */
+    created_at: string;
+    /**
+     * Whether this request belongs to it.
+     */
+    current: boolean;
+    /**
+     * Browser and system; empty for a sign-in with a login code.
+     */
+    device: string;
+    /**
+     * When it ends, used or not.
+     */
+    expires_at: string;
+    /**
+     * It does not sign in.
+     */
+    session_id: string;
+};
+
+export type SessionEdit = {
+    /**
+     * Read-only.
+     */
+    readonly created_at?: string;
+    feedback_date?: string;
+    feedback_text?: string;
+    /**
+     * Read-only.
+     */
+    readonly generated_text?: string;
+    /**
+     * Ignored.
+     */
+    readonly lessons?: Array<FeedbackLesson> | null;
+    /**
+     * Read-only.
+     */
+    readonly profile_id?: string;
+    /**
+     * Read-only.
+     */
+    readonly session_id?: string;
+    /**
+     * Read-only.
+     */
+    readonly state?: string;
+    /**
+     * Ignored.
+     */
+    readonly updated_at?: string;
+};
+
 export type AudioSegment = {
     /**
      * How many recordings of all teachers are transcribed before this one; 1000: that many or more. null unless the segment is queued or transcribing, and in answers to changes.
@@ -72,87 +230,6 @@ export type AudioSegment = {
     warning_code: 'recording_cut_off' | 'no_speech' | 'doubtful' | null;
 };
 
-export type CodeBody = {
-    /**
-     * Six letters; case, spaces and hyphens do not matter.
-     */
-    code: string;
-};
-
-export type DatabaseReport = {
-    configured: boolean;
-    /**
-     * For operators.
-     */
-    engine?: 'postgres' | 'sqlite';
-    migrated: boolean;
-    /**
-     * The log says what DATABASE_URL lacks.
-     */
-    pooler_misused: boolean;
-    reachable: boolean;
-};
-
-export type DeviceAsking = {
-    /**
-     * The network address of the device.
-     */
-    address: string;
-    /**
-     * When it asked.
-     */
-    created_at: string;
-    /**
-     * Browser and system, as the browser tells them.
-     */
-    device: string;
-    /**
-     * When its code expires.
-     */
-    expires_at: string;
-    /**
-     * Whether it is that of this request, as in one building.
-     */
-    same_address: boolean;
-};
-
-export type DeviceCodeBody = {
-    /**
-     * From the start of the sign-in.
-     */
-    device_code: string;
-};
-
-export type DeviceStarted = {
-    /**
-     * To show. Six letters, valid once.
-     */
-    code: string;
-    /**
-     * A secret of the page; it is never shown.
-     */
-    device_code: string;
-    /**
-     * When both codes expire.
-     */
-    expires_at: string;
-    /**
-     * How long to wait between two requests for the session.
-     */
-    interval_seconds: number;
-    /**
-     * The text sign-in:CODE as a QR code: a data address of an SVG image.
-     */
-    qr: string;
-};
-
-export type ExpectedWords = {
-    /**
-     * Most important first.
-     */
-    words: Array<string>;
-};
-
 export type FeedbackLesson = {
     /**
      * The text is in the feedback already; summaries omit it.
@@ -183,567 +260,20 @@ export type FeedbackLesson = {
     truncated: boolean;
 };
 
-export type FeedbackRecord = {
+export type Sentence = {
     /**
-     * That of the student when the record was saved.
+     * It may not have been said: generated texts leave it out.
      */
-    academic_year: number;
-    content: string;
-    created_at: string;
-    feedback_date: string;
-    feedback_session_id: string | null;
-    profile_id: string;
-    record_id: string;
+    doubtful: boolean;
     /**
-     * That of the student when the record was saved.
+     * From the start of the recording.
      */
-    term: string;
-};
-
-export type FeedbackSession = {
-    created_at: string;
-    feedback_date: string;
+    end_ms: number;
     /**
-     * The teacher's text.
+     * From the start of the recording.
      */
-    feedback_text: string;
-    /**
-     * By the service.
-     */
-    generated_text: string;
-    /**
-     * By number.
-     */
-    lessons: Array<FeedbackLesson>;
-    profile_id: string;
-    session_id: string;
-    state: 'active' | 'completed';
-    updated_at: string;
-};
-
-export type FieldError = {
-    /**
-     * What is wrong, for a program: a stable word, if any.
-     */
-    code?: string;
-    /**
-     * The greatest length or number, with too_long and too_many.
-     */
-    limit?: number;
-    /**
-     * Which line of a text, or item of a list, from 1.
-     */
-    line?: number;
-    /**
-     * Where the field is.
-     */
-    location: string;
-    /**
-     * What is wrong with it.
-     */
-    message: string;
-};
-
-export type FinishedLesson = {
-    /**
-     * The text is in the feedback already; summaries omit it.
-     */
-    applied: boolean;
-    /**
-     * null while recording.
-     */
-    finished_at: string | null;
-    lesson_id: string;
-    /**
-     * Counts the lessons of the session.
-     */
-    number: number;
-    /**
-     * By sequence.
-     */
-    segments: Array<AudioSegment>;
-    started_at: string;
-    state: 'recording' | 'finished';
-    summary: SegmentCounts;
-    /**
-     * Of the segments, a line each.
-     */
-    transcript: string;
-    /**
-     * Segments and transcript are left out; list-segments has them.
-     */
-    truncated: boolean;
-};
-
-export type Generated = {
-    /**
-     * How many lessons it summarizes.
-     */
-    lessons: number;
-    /**
-     * Of these lessons.
-     */
-    segments: SegmentCounts;
-    /**
-     * Those of the text, with the recordings that they come from. A sentence of which these say too little is not supported. At most 500; none if the text is in another script than what was said.
-     */
-    sentences: Array<GeneratedSentence>;
-    /**
-     * Where the summary was made.
-     */
-    source: 'remote' | 'local';
+    start_ms: number;
     text: string;
-    /**
-     * What to know about how the text was made, for a person.
-     */
-    warning?: string;
-    /**
-     * The same for programs: stable words.
-     */
-    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
-};
-
-export type GeneratedSentence = {
-    /**
-     * The recordings that it comes from.
-     */
-    segments: Array<string>;
-    /**
-     * false: it may be invented.
-     */
-    supported: boolean;
-    text: string;
-    /**
-     * A correction or an aside in it may be misunderstood: to be read again.
-     */
-    unsure: boolean;
-};
-
-export type LessonEvent = {
-    lesson: LessonRow;
-    session_id: string;
-};
-
-export type LessonProblem = {
-    /**
-     * What went wrong, for a program: a stable word.
-     */
-    code: string;
-    /**
-     * What went wrong, for a person.
-     */
-    detail?: string;
-    /**
-     * The fields that are not valid.
-     */
-    errors?: Array<FieldError>;
-    /**
-     * The request id, as in the X-Request-Id header and the log.
-     */
-    instance?: string;
-    /**
-     * The lesson that is still recording.
-     */
-    lesson_id?: string;
-    /**
-     * As in the Retry-After header.
-     */
-    retry_after_seconds?: number;
-    /**
-     * The HTTP status.
-     */
-    status: number;
-    /**
-     * The status in words.
-     */
-    title: string;
-    /**
-     * The kind; about:blank: as the status says.
-     */
-    type: string;
-};
-
-export type LessonRow = {
-    /**
-     * The text is in the feedback already; summaries omit it.
-     */
-    applied: boolean;
-    /**
-     * null while recording.
-     */
-    finished_at: string | null;
-    lesson_id: string;
-    /**
-     * Counts the lessons of the session.
-     */
-    number: number;
-    started_at: string;
-    state: 'recording' | 'finished';
-};
-
-export type LoginAnswer = {
-    /**
-     * When the session ends, used or not.
-     */
-    expires_at: string;
-    /**
-     * Who signed in.
-     */
-    teacher_id: string;
-    /**
-     * The session token. It is shown this once.
-     */
-    token: string;
-    /**
-     * How to send the token.
-     */
-    token_type: 'Bearer';
-};
-
-export type LoginBody = {
-    /**
-     * The one-time login code from the platform.
-     */
-    code: string;
-};
-
-export type LoginSession = {
-    /**
-     * When the user signed in.
-     */
-    created_at: string;
-    /**
-     * When the session ends, used or not.
-     */
-    expires_at: string;
-} | null;
-
-export type LoginState = {
-    /**
-     * How the request was authenticated.
-     */
-    method: 'session' | 'development';
-    /**
-     * The session; null for the development header.
-     */
-    session: LoginSession;
-    /**
-     * Who is signed in.
-     */
-    teacher_id: string;
-};
-
-export type MessageText = {
-    text: string;
-};
-
-export type Problem = {
-    /**
-     * What went wrong, for a program: a stable word.
-     */
-    code: string;
-    /**
-     * What went wrong, for a person.
-     */
-    detail?: string;
-    /**
-     * The fields that are not valid.
-     */
-    errors?: Array<FieldError>;
-    /**
-     * The request id, as in the X-Request-Id header and the log.
-     */
-    instance?: string;
-    /**
-     * As in the Retry-After header.
-     */
-    retry_after_seconds?: number;
-    /**
-     * The HTTP status.
-     */
-    status: number;
-    /**
-     * The status in words.
-     */
-    title: string;
-    /**
-     * The kind; about:blank: as the status says.
-     */
-    type: string;
-};
-
-export type ProfileDefaults = {
-    grade: string;
-    /**
-     * Of recordings; empty: as configured.
-     */
-    language?: string;
-    lesson_duration_minutes: number;
-    /**
-     * The message around a feedback text, for the guardian. It contains {text}, once, and may contain {guardian_title}, {name}, {date}, {subject}, {grade} and {term}; what an empty one would leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.
-     */
-    message_template?: string;
-    subject: string;
-    /**
-     * What generated texts should be like, in tone and form, where the server uses a language model for them.
-     */
-    summary_instructions?: string;
-};
-
-export type ProfileFields = {
-    /**
-     * Defaults to the current year.
-     */
-    academic_year?: number;
-    /**
-     * HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.
-     */
-    end_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    grade?: string;
-    /**
-     * How the guardian is addressed.
-     */
-    guardian_title?: string;
-    /**
-     * 1 to 100 characters after trimming.
-     */
-    name: string;
-    /**
-     * HH:MM, or empty.
-     */
-    start_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    subject?: string;
-    term?: string;
-};
-
-export type ProfileList = {
-    items: Array<StudentProfile>;
-    /**
-     * Of the next page; null on the last one.
-     */
-    next_cursor: string | null;
-};
-
-export type ProfileReplacement = {
-    /**
-     * Defaults to the current year.
-     */
-    academic_year?: number;
-    /**
-     * Read-only.
-     */
-    readonly created_at?: string;
-    /**
-     * HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.
-     */
-    end_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    grade?: string;
-    /**
-     * How the guardian is addressed.
-     */
-    guardian_title?: string;
-    /**
-     * 1 to 100 characters after trimming.
-     */
-    name: string;
-    /**
-     * Read-only.
-     */
-    readonly profile_id?: string;
-    /**
-     * HH:MM, or empty.
-     */
-    start_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    subject?: string;
-    term?: string;
-    /**
-     * Read-only.
-     */
-    readonly updated_at?: string;
-};
-
-export type QueueReport = {
-    /**
-     * How long ago they were counted: long if the database is slow or away.
-     */
-    age_seconds: number;
-    failed: number;
-    /**
-     * Queues whose jobs wait until an operator resumes them.
-     */
-    paused?: Array<string> | null;
-    running: number;
-    waiting: number;
-};
-
-export type Readiness = {
-    ready: boolean;
-    /**
-     * As in /health.
-     */
-    storage_available: boolean;
-};
-
-export type RecordEdit = {
-    /**
-     * Read-only.
-     */
-    readonly academic_year?: number;
-    content: string;
-    /**
-     * Read-only.
-     */
-    readonly created_at?: string;
-    feedback_date: string;
-    /**
-     * Read-only.
-     */
-    readonly feedback_session_id?: string | null;
-    /**
-     * Read-only.
-     */
-    readonly profile_id?: string;
-    /**
-     * Read-only.
-     */
-    readonly record_id?: string;
-    /**
-     * Read-only.
-     */
-    readonly term?: string;
-};
-
-export type RecordFields = {
-    content: string;
-    feedback_date: string;
-    /**
-     * The voice session that the text came from, which is completed.
-     */
-    feedback_session_id?: string | null;
-    profile_id: string;
-};
-
-export type RecordList = {
-    items: Array<FeedbackRecord>;
-    /**
-     * Of the next page; null on the last one.
-     */
-    next_cursor: string | null;
-};
-
-export type Report = {
-    database: DatabaseReport;
-    /**
-     * The development header is accepted.
-     */
-    development_auth_enabled: boolean;
-    /**
-     * Teachers sign in to the page by a code.
-     */
-    device_auth_enabled: boolean;
-    /**
-     * Production sign-in is ready.
-     */
-    miniapp_auth_configured: boolean;
-    /**
-     * The OAuth 2 server at which teachers sign in to the page.
-     */
-    oauth_name?: string;
-    /**
-     * For operators; absent until the jobs were counted.
-     */
-    queue?: QueueReport;
-    speech: SpeechReport;
-    /**
-     * The recogniser can take jobs.
-     */
-    speech_available: boolean;
-    /**
-     * ok if data, uploads, recognition and queues work.
-     */
-    status: 'ok' | 'degraded';
-    /**
-     * For operators.
-     */
-    storage?: StorageReport;
-    /**
-     * Recordings and texts have space; a bucket answers.
-     */
-    storage_available: boolean;
-    /**
-     * For operators.
-     */
-    version?: string;
-};
-
-export type ReportRange = {
-    /**
-     * In place of from and to.
-     */
-    academic_year?: number;
-    from?: string;
-    /**
-     * Of that year; by default all of it.
-     */
-    term?: string;
-    to?: string;
-};
-
-export type ReportSentence = {
-    /**
-     * The records that it comes from.
-     */
-    records: Array<string>;
-    /**
-     * false: it may be invented.
-     */
-    supported: boolean;
-    text: string;
-};
-
-export type RetryBody = {
-    /**
-     * Of the speech; by default the teacher's.
-     */
-    language?: string;
-};
-
-export type SegmentCounts = {
-    failed: number;
-    queued: number;
-    total: number;
-    transcribed: number;
-    transcribing: number;
-};
-
-export type SegmentEvent = {
-    lesson_id: string;
-    segment: AudioSegment;
-    session_id: string;
-};
-
-export type SegmentList = {
-    items: Array<AudioSegment>;
-    /**
-     * Of the next page; null on the last one.
-     */
-    next_cursor: string | null;
-};
-
-export type SegmentText = {
-    text: string | null;
 };
 
 export type SegmentWithSentences = {
@@ -818,37 +348,175 @@ export type SegmentWithSentences = {
     warning_code: 'recording_cut_off' | 'no_speech' | 'doubtful' | null;
 };
 
-export type Sentence = {
-    /**
-     * It may not have been said: generated texts leave it out.
-     */
-    doubtful: boolean;
-    /**
-     * From the start of the recording.
-     */
-    end_ms: number;
-    /**
-     * From the start of the recording.
-     */
-    start_ms: number;
-    text: string;
+export type SegmentText = {
+    text: string | null;
 };
 
-export type SessionEdit = {
+export type SegmentList = {
+    items: Array<AudioSegment>;
+    /**
+     * Of the next page; null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type SegmentEvent = {
+    lesson_id: string;
+    segment: AudioSegment;
+    session_id: string;
+};
+
+export type SegmentCounts = {
+    failed: number;
+    queued: number;
+    total: number;
+    transcribed: number;
+    transcribing: number;
+};
+
+export type RetryBody = {
+    /**
+     * Of the speech; by default the teacher's.
+     */
+    language?: string;
+};
+
+export type ReportRange = {
+    /**
+     * In place of from and to.
+     */
+    academic_year?: number;
+    from?: string;
+    /**
+     * Of that year; by default all of it.
+     */
+    term?: string;
+    to?: string;
+};
+
+export type Report = {
+    database: DatabaseReport;
+    /**
+     * The development header is accepted.
+     */
+    development_auth_enabled: boolean;
+    /**
+     * Teachers sign in to the page by a code.
+     */
+    device_auth_enabled: boolean;
+    /**
+     * Production sign-in is ready.
+     */
+    miniapp_auth_configured: boolean;
+    /**
+     * The OAuth 2 server at which teachers sign in to the page.
+     */
+    oauth_name?: string;
+    /**
+     * For operators; absent until the jobs were counted.
+     */
+    queue?: QueueReport;
+    speech: SpeechReport;
+    /**
+     * The recogniser can take jobs.
+     */
+    speech_available: boolean;
+    /**
+     * ok if data, uploads, recognition and queues work.
+     */
+    status: 'ok' | 'degraded';
+    /**
+     * For operators.
+     */
+    storage?: StorageReport;
+    /**
+     * Recordings and texts have space; a bucket answers.
+     */
+    storage_available: boolean;
+    /**
+     * For operators.
+     */
+    version?: string;
+};
+
+export type QueueReport = {
+    /**
+     * How long ago they were counted: long if the database is slow or away.
+     */
+    age_seconds: number;
+    failed: number;
+    /**
+     * Queues whose jobs wait until an operator resumes them.
+     */
+    paused?: Array<string> | null;
+    running: number;
+    waiting: number;
+};
+
+export type DatabaseReport = {
+    configured: boolean;
+    /**
+     * For operators.
+     */
+    engine?: 'postgres' | 'sqlite';
+    migrated: boolean;
+    /**
+     * The log says what DATABASE_URL lacks.
+     */
+    pooler_misused: boolean;
+    reachable: boolean;
+};
+
+export type RecordList = {
+    items: Array<FeedbackRecord>;
+    /**
+     * Of the next page; null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type FeedbackRecord = {
+    /**
+     * That of the student when the record was saved.
+     */
+    academic_year: number;
+    content: string;
+    created_at: string;
+    feedback_date: string;
+    feedback_session_id: string | null;
+    profile_id: string;
+    record_id: string;
+    /**
+     * That of the student when the record was saved.
+     */
+    term: string;
+};
+
+export type RecordFields = {
+    content: string;
+    feedback_date: string;
+    /**
+     * The voice session that the text came from, which is completed.
+     */
+    feedback_session_id?: string | null;
+    profile_id: string;
+};
+
+export type RecordEdit = {
+    /**
+     * Read-only.
+     */
+    readonly academic_year?: number;
+    content: string;
     /**
      * Read-only.
      */
     readonly created_at?: string;
-    feedback_date?: string;
-    feedback_text?: string;
+    feedback_date: string;
     /**
      * Read-only.
      */
-    readonly generated_text?: string;
-    /**
-     * Ignored.
-     */
-    readonly lessons?: Array<FeedbackLesson> | null;
+    readonly feedback_session_id?: string | null;
     /**
      * Read-only.
      */
@@ -856,112 +524,332 @@ export type SessionEdit = {
     /**
      * Read-only.
      */
-    readonly session_id?: string;
+    readonly record_id?: string;
     /**
      * Read-only.
      */
-    readonly state?: string;
+    readonly term?: string;
+};
+
+export type Readiness = {
+    ready: boolean;
     /**
-     * Ignored.
+     * As in /health.
+     */
+    storage_available: boolean;
+};
+
+export type ProfileReplacement = {
+    /**
+     * Defaults to the current year.
+     */
+    academic_year?: number;
+    /**
+     * Read-only.
+     */
+    readonly created_at?: string;
+    /**
+     * HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.
+     */
+    end_time?: string;
+    /**
+     * Defaults to the teacher's default.
+     */
+    grade?: string;
+    /**
+     * How the guardian is addressed.
+     */
+    guardian_title?: string;
+    /**
+     * 1 to 100 characters after trimming.
+     */
+    name: string;
+    /**
+     * Read-only.
+     */
+    readonly profile_id?: string;
+    /**
+     * HH:MM, or empty.
+     */
+    start_time?: string;
+    /**
+     * Defaults to the teacher's default.
+     */
+    subject?: string;
+    term?: string;
+    /**
+     * Read-only.
      */
     readonly updated_at?: string;
 };
 
-export type SessionItem = {
+export type ProfileList = {
+    items: Array<StudentProfile>;
     /**
-     * When it began.
+     * Of the next page; null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type ProfileFields = {
+    /**
+     * Defaults to the current year.
+     */
+    academic_year?: number;
+    /**
+     * HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.
+     */
+    end_time?: string;
+    /**
+     * Defaults to the teacher's default.
+     */
+    grade?: string;
+    /**
+     * How the guardian is addressed.
+     */
+    guardian_title?: string;
+    /**
+     * 1 to 100 characters after trimming.
+     */
+    name: string;
+    /**
+     * HH:MM, or empty.
+     */
+    start_time?: string;
+    /**
+     * Defaults to the teacher's default.
+     */
+    subject?: string;
+    term?: string;
+};
+
+export type ProfileDefaults = {
+    grade: string;
+    /**
+     * Of recordings; empty: as configured.
+     */
+    language?: string;
+    lesson_duration_minutes: number;
+    /**
+     * The message around a feedback text, for the guardian. It contains {text}, once, and may contain {guardian_title}, {name}, {date}, {subject}, {grade} and {term}; what an empty one would leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.
+     */
+    message_template?: string;
+    subject: string;
+    /**
+     * What generated texts should be like, in tone and form, where the server uses a language model for them.
+     */
+    summary_instructions?: string;
+};
+
+export type Problem = {
+    /**
+     * What went wrong, for a program: a stable word.
+     */
+    code: string;
+    /**
+     * What went wrong, for a person.
+     */
+    detail?: string;
+    /**
+     * The fields that are not valid.
+     */
+    errors?: Array<FieldError>;
+    /**
+     * The request id, as in the X-Request-Id header and the log.
+     */
+    instance?: string;
+    /**
+     * As in the Retry-After header.
+     */
+    retry_after_seconds?: number;
+    /**
+     * The HTTP status.
+     */
+    status: number;
+    /**
+     * The status in words.
+     */
+    title: string;
+    /**
+     * The kind; about:blank: as the status says.
+     */
+    type: string;
+};
+
+export type FieldError = {
+    /**
+     * What is wrong, for a program: a stable word, if any.
+     */
+    code?: string;
+    /**
+     * The greatest length or number, with too_long and too_many.
+     */
+    limit?: number;
+    /**
+     * Which line of a text, or item of a list, from 1.
+     */
+    line?: number;
+    /**
+     * Where the field is.
+     */
+    location: string;
+    /**
+     * What is wrong with it.
+     */
+    message: string;
+};
+
+export type MessageText = {
+    text: string;
+};
+
+export type LoginState = {
+    /**
+     * How the request was authenticated.
+     */
+    method: 'session' | 'development';
+    /**
+     * The session; null for the development header.
+     */
+    session: LoginSession;
+    /**
+     * Who is signed in.
+     */
+    teacher_id: string;
+};
+
+export type LoginSession = {
+    /**
+     * When the user signed in.
      */
     created_at: string;
     /**
-     * Whether this request belongs to it.
+     * When the session ends, used or not.
      */
-    current: boolean;
+    expires_at: string;
+} | null;
+
+export type LoginBody = {
     /**
-     * Browser and system; empty for a sign-in with a login code.
+     * The one-time login code from the platform.
      */
-    device: string;
+    code: string;
+};
+
+export type LoginAnswer = {
     /**
-     * When it ends, used or not.
+     * When the session ends, used or not.
      */
     expires_at: string;
     /**
-     * It does not sign in.
+     * Who signed in.
      */
+    teacher_id: string;
+    /**
+     * The session token. It is shown this once.
+     */
+    token: string;
+    /**
+     * How to send the token.
+     */
+    token_type: 'Bearer';
+};
+
+export type LessonRow = {
+    /**
+     * The text is in the feedback already; summaries omit it.
+     */
+    applied: boolean;
+    /**
+     * null while recording.
+     */
+    finished_at: string | null;
+    lesson_id: string;
+    /**
+     * Counts the lessons of the session.
+     */
+    number: number;
+    started_at: string;
+    state: 'recording' | 'finished';
+};
+
+export type LessonProblem = {
+    /**
+     * What went wrong, for a program: a stable word.
+     */
+    code: string;
+    /**
+     * What went wrong, for a person.
+     */
+    detail?: string;
+    /**
+     * The fields that are not valid.
+     */
+    errors?: Array<FieldError>;
+    /**
+     * The request id, as in the X-Request-Id header and the log.
+     */
+    instance?: string;
+    /**
+     * The lesson that is still recording.
+     */
+    lesson_id?: string;
+    /**
+     * As in the Retry-After header.
+     */
+    retry_after_seconds?: number;
+    /**
+     * The HTTP status.
+     */
+    status: number;
+    /**
+     * The status in words.
+     */
+    title: string;
+    /**
+     * The kind; about:blank: as the status says.
+     */
+    type: string;
+};
+
+export type LessonEvent = {
+    lesson: LessonRow;
     session_id: string;
 };
 
-export type SessionList = {
-    items: Array<SessionItem>;
+export type GeneratedSentence = {
+    /**
+     * The recordings that it comes from.
+     */
+    segments: Array<string>;
+    /**
+     * false: it may be invented.
+     */
+    supported: boolean;
+    text: string;
+    /**
+     * A correction or an aside in it may be misunderstood: to be read again.
+     */
+    unsure: boolean;
 };
 
-export type SessionOpening = {
+export type Generated = {
     /**
-     * The day where the teacher is; by default where the server is. Ignored if a session is resumed.
-     */
-    feedback_date?: string;
-    profile_id: string;
-};
-
-export type SpeechReport = {
-    available: boolean;
-    /**
-     * For operators: why it is not available, or a note on its state.
-     */
-    detail?: string;
-    /**
-     * For operators.
-     */
-    model?: string;
-    provider: 'local' | 'cloud';
-};
-
-export type StorageReport = {
-    /**
-     * Why uploads or texts are refused.
-     */
-    detail?: string;
-    free_bytes: number;
-    /**
-     * Uploads are refused while less is free.
-     */
-    reserve_bytes: number;
-    /**
-     * 0 if unknown.
-     */
-    total_bytes: number;
-};
-
-export type StudentProfile = {
-    academic_year: number;
-    created_at: string;
-    end_time: string;
-    grade: string;
-    guardian_title: string;
-    name: string;
-    profile_id: string;
-    start_time: string;
-    subject: string;
-    term: string;
-    updated_at: string;
-};
-
-export type StudentReport = {
-    /**
-     * Of the voice sessions of the records.
+     * How many lessons it summarizes.
      */
     lessons: number;
-    records: number;
     /**
-     * Those of the text within the message, at most 500.
+     * Of these lessons.
      */
-    sentences: Array<ReportSentence>;
+    segments: SegmentCounts;
     /**
-     * Where the text was made.
+     * Those of the text, with the recordings that they come from. A sentence of which these say too little is not supported. At most 500; none if the text is in another script than what was said.
+     */
+    sentences: Array<GeneratedSentence>;
+    /**
+     * Where the summary was made.
      */
     source: 'remote' | 'local';
-    /**
-     * As a message to the guardian.
-     */
     text: string;
     /**
      * What to know about how the text was made, for a person.
@@ -973,11 +861,133 @@ export type StudentReport = {
     warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
 };
 
-export type SummaryChoice = {
+export type FinishedLesson = {
     /**
-     * Defaults to the lessons that are not applied.
+     * The text is in the feedback already; summaries omit it.
      */
-    lesson_ids?: Array<string>;
+    applied: boolean;
+    /**
+     * null while recording.
+     */
+    finished_at: string | null;
+    lesson_id: string;
+    /**
+     * Counts the lessons of the session.
+     */
+    number: number;
+    /**
+     * By sequence.
+     */
+    segments: Array<AudioSegment>;
+    started_at: string;
+    state: 'recording' | 'finished';
+    summary: SegmentCounts;
+    /**
+     * Of the segments, a line each.
+     */
+    transcript: string;
+    /**
+     * Segments and transcript are left out; list-segments has them.
+     */
+    truncated: boolean;
+};
+
+export type FeedbackSession = {
+    created_at: string;
+    feedback_date: string;
+    /**
+     * The teacher's text.
+     */
+    feedback_text: string;
+    /**
+     * By the service.
+     */
+    generated_text: string;
+    /**
+     * By number.
+     */
+    lessons: Array<FeedbackLesson>;
+    profile_id: string;
+    session_id: string;
+    state: 'active' | 'completed';
+    updated_at: string;
+};
+
+export type ExpectedWords = {
+    /**
+     * Most important first.
+     */
+    words: Array<string>;
+};
+
+export type DeviceStarted = {
+    /**
+     * To show. Six letters, valid once.
+     */
+    code: string;
+    /**
+     * A secret of the page; it is never shown.
+     */
+    device_code: string;
+    /**
+     * When both codes expire.
+     */
+    expires_at: string;
+    /**
+     * How long to wait between two requests for the session.
+     */
+    interval_seconds: number;
+    /**
+     * The text sign-in:CODE as a QR code: a data address of an SVG image.
+     */
+    qr: string;
+};
+
+export type DeviceCodeBody = {
+    /**
+     * From the start of the sign-in.
+     */
+    device_code: string;
+};
+
+export type DeviceAsking = {
+    /**
+     * The network address of the device.
+     */
+    address: string;
+    /**
+     * When it asked.
+     */
+    created_at: string;
+    /**
+     * Browser and system, as the browser tells them.
+     */
+    device: string;
+    /**
+     * When its code expires.
+     */
+    expires_at: string;
+    /**
+     * Whether it is that of this request, as in one building.
+     */
+    same_address: boolean;
+};
+
+export type CodeBody = {
+    /**
+     * Six letters; case, spaces and hyphens do not matter.
+     */
+    code: string;
+};
+
+export type SessionEditWritable = {
+    feedback_date?: string;
+    feedback_text?: string;
+};
+
+export type RecordEditWritable = {
+    content: string;
+    feedback_date: string;
 };
 
 export type ProfileReplacementWritable = {
@@ -1011,2797 +1021,3 @@ export type ProfileReplacementWritable = {
     subject?: string;
     term?: string;
 };
-
-export type RecordEditWritable = {
-    content: string;
-    feedback_date: string;
-};
-
-export type SessionEditWritable = {
-    feedback_date?: string;
-    feedback_text?: string;
-};
-
-export type LoginData = {
-    body: LoginBody;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/miniapp/login';
-};
-
-export type LoginErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Forbidden
-     */
-    403: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Bad Gateway
-     */
-    502: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Gateway Timeout
-     */
-    504: Problem;
-};
-
-export type LoginError = LoginErrors[keyof LoginErrors];
-
-export type LoginResponses = {
-    /**
-     * OK
-     */
-    200: LoginAnswer;
-};
-
-export type LoginResponse = LoginResponses[keyof LoginResponses];
-
-export type EraseMeData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/me';
-};
-
-export type EraseMeErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type EraseMeError = EraseMeErrors[keyof EraseMeErrors];
-
-export type EraseMeResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type EraseMeResponse = EraseMeResponses[keyof EraseMeResponses];
-
-export type MeData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/me';
-};
-
-export type MeErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type MeError = MeErrors[keyof MeErrors];
-
-export type MeResponses = {
-    /**
-     * OK
-     */
-    200: LoginState;
-};
-
-export type MeResponse = MeResponses[keyof MeResponses];
-
-export type LogoutData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/logout';
-};
-
-export type LogoutErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type LogoutError = LogoutErrors[keyof LogoutErrors];
-
-export type LogoutResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type LogoutResponse = LogoutResponses[keyof LogoutResponses];
-
-export type LogoutAllData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/logout-all';
-};
-
-export type LogoutAllErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type LogoutAllError = LogoutAllErrors[keyof LogoutAllErrors];
-
-export type LogoutAllResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type LogoutAllResponse = LogoutAllResponses[keyof LogoutAllResponses];
-
-export type StartDeviceData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/device';
-};
-
-export type StartDeviceErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type StartDeviceError = StartDeviceErrors[keyof StartDeviceErrors];
-
-export type StartDeviceResponses = {
-    /**
-     * OK
-     */
-    200: DeviceStarted;
-};
-
-export type StartDeviceResponse = StartDeviceResponses[keyof StartDeviceResponses];
-
-export type DeviceLoginData = {
-    body: DeviceCodeBody;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/device/session';
-};
-
-export type DeviceLoginErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type DeviceLoginError = DeviceLoginErrors[keyof DeviceLoginErrors];
-
-export type DeviceLoginResponses = {
-    /**
-     * OK
-     */
-    200: LoginState;
-    /**
-     * Nobody has confirmed the code yet.
-     */
-    202: unknown;
-};
-
-export type DeviceLoginResponse = DeviceLoginResponses[keyof DeviceLoginResponses];
-
-export type FindDeviceData = {
-    body: CodeBody;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/device/find';
-};
-
-export type FindDeviceErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type FindDeviceError = FindDeviceErrors[keyof FindDeviceErrors];
-
-export type FindDeviceResponses = {
-    /**
-     * OK
-     */
-    200: DeviceAsking;
-};
-
-export type FindDeviceResponse = FindDeviceResponses[keyof FindDeviceResponses];
-
-export type ConfirmDeviceData = {
-    body: CodeBody;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/device/confirm';
-};
-
-export type ConfirmDeviceErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ConfirmDeviceError = ConfirmDeviceErrors[keyof ConfirmDeviceErrors];
-
-export type ConfirmDeviceResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type ConfirmDeviceResponse = ConfirmDeviceResponses[keyof ConfirmDeviceResponses];
-
-export type ListSessionsData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/auth/sessions';
-};
-
-export type ListSessionsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ListSessionsError = ListSessionsErrors[keyof ListSessionsErrors];
-
-export type ListSessionsResponses = {
-    /**
-     * OK
-     */
-    200: SessionList;
-};
-
-export type ListSessionsResponse = ListSessionsResponses[keyof ListSessionsResponses];
-
-export type EndSessionData = {
-    body?: never;
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/auth/sessions/{session_id}';
-};
-
-export type EndSessionErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type EndSessionError = EndSessionErrors[keyof EndSessionErrors];
-
-export type EndSessionResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type EndSessionResponse = EndSessionResponses[keyof EndSessionResponses];
-
-export type ListProfilesData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * How many; fewer if their texts are long.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. Empty or null: the first page.
-         */
-        cursor?: string;
-        /**
-         * Is part of the name, ignoring case and width.
-         */
-        query?: string;
-        /**
-         * Equals the grade.
-         */
-        grade?: string;
-        /**
-         * Equals the subject.
-         */
-        subject?: string;
-    };
-    url: '/api/v1/profiles';
-};
-
-export type ListProfilesErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ListProfilesError = ListProfilesErrors[keyof ListProfilesErrors];
-
-export type ListProfilesResponses = {
-    /**
-     * OK
-     */
-    200: ProfileList;
-};
-
-export type ListProfilesResponse = ListProfilesResponses[keyof ListProfilesResponses];
-
-export type CreateProfileData = {
-    body: ProfileFields;
-    headers?: {
-        /**
-         * Names the request for a day: a UUID, for example.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/api/v1/profiles';
-};
-
-export type CreateProfileErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type CreateProfileError = CreateProfileErrors[keyof CreateProfileErrors];
-
-export type CreateProfileResponses = {
-    /**
-     * Created
-     */
-    201: StudentProfile;
-};
-
-export type CreateProfileResponse = CreateProfileResponses[keyof CreateProfileResponses];
-
-export type DeleteProfileData = {
-    body?: never;
-    path: {
-        profile_id: string;
-    };
-    query?: never;
-    url: '/api/v1/profiles/{profile_id}';
-};
-
-export type DeleteProfileErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type DeleteProfileError = DeleteProfileErrors[keyof DeleteProfileErrors];
-
-export type DeleteProfileResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type DeleteProfileResponse = DeleteProfileResponses[keyof DeleteProfileResponses];
-
-export type GetProfileData = {
-    body?: never;
-    path: {
-        profile_id: string;
-    };
-    query?: never;
-    url: '/api/v1/profiles/{profile_id}';
-};
-
-export type GetProfileErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetProfileError = GetProfileErrors[keyof GetProfileErrors];
-
-export type GetProfileResponses = {
-    /**
-     * OK
-     */
-    200: StudentProfile;
-};
-
-export type GetProfileResponse = GetProfileResponses[keyof GetProfileResponses];
-
-export type ReplaceProfileData = {
-    body: ProfileReplacementWritable;
-    path: {
-        profile_id: string;
-    };
-    query?: never;
-    url: '/api/v1/profiles/{profile_id}';
-};
-
-export type ReplaceProfileErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type ReplaceProfileError = ReplaceProfileErrors[keyof ReplaceProfileErrors];
-
-export type ReplaceProfileResponses = {
-    /**
-     * OK
-     */
-    200: StudentProfile;
-};
-
-export type ReplaceProfileResponse = ReplaceProfileResponses[keyof ReplaceProfileResponses];
-
-export type GetProfileDefaultsData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/profile-defaults';
-};
-
-export type GetProfileDefaultsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetProfileDefaultsError = GetProfileDefaultsErrors[keyof GetProfileDefaultsErrors];
-
-export type GetProfileDefaultsResponses = {
-    /**
-     * OK
-     */
-    200: ProfileDefaults;
-};
-
-export type GetProfileDefaultsResponse = GetProfileDefaultsResponses[keyof GetProfileDefaultsResponses];
-
-export type SaveProfileDefaultsData = {
-    body: ProfileDefaults;
-    path?: never;
-    query?: never;
-    url: '/api/v1/profile-defaults';
-};
-
-export type SaveProfileDefaultsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type SaveProfileDefaultsError = SaveProfileDefaultsErrors[keyof SaveProfileDefaultsErrors];
-
-export type SaveProfileDefaultsResponses = {
-    /**
-     * OK
-     */
-    200: ProfileDefaults;
-};
-
-export type SaveProfileDefaultsResponse = SaveProfileDefaultsResponses[keyof SaveProfileDefaultsResponses];
-
-export type OpenSessionData = {
-    body: SessionOpening;
-    path?: never;
-    query?: never;
-    url: '/api/v1/feedback-sessions';
-};
-
-export type OpenSessionErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type OpenSessionError = OpenSessionErrors[keyof OpenSessionErrors];
-
-export type OpenSessionResponses = {
-    /**
-     * Resumed
-     */
-    200: FeedbackSession;
-    /**
-     * Created
-     */
-    201: FeedbackSession;
-};
-
-export type OpenSessionResponse = OpenSessionResponses[keyof OpenSessionResponses];
-
-export type GetActiveSessionData = {
-    body?: never;
-    path?: never;
-    query: {
-        /**
-         * The student.
-         */
-        profile_id: string;
-        /**
-         * Without a session the answer is 204, not 404, which browsers log.
-         */
-        optional?: boolean;
-    };
-    url: '/api/v1/feedback-sessions/active';
-};
-
-export type GetActiveSessionErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetActiveSessionError = GetActiveSessionErrors[keyof GetActiveSessionErrors];
-
-export type GetActiveSessionResponses = {
-    /**
-     * OK
-     */
-    200: FeedbackSession;
-    /**
-     * There is none, and optional is true
-     */
-    204: void;
-};
-
-export type GetActiveSessionResponse = GetActiveSessionResponses[keyof GetActiveSessionResponses];
-
-export type GetSessionData = {
-    body?: never;
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-sessions/{session_id}';
-};
-
-export type GetSessionErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetSessionError = GetSessionErrors[keyof GetSessionErrors];
-
-export type GetSessionResponses = {
-    /**
-     * OK
-     */
-    200: FeedbackSession;
-};
-
-export type GetSessionResponse = GetSessionResponses[keyof GetSessionResponses];
-
-export type SaveSessionData = {
-    body: SessionEditWritable;
-    headers?: {
-        /**
-         * The ETag of the session as it was read.
-         */
-        'If-Match'?: string;
-    };
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-sessions/{session_id}';
-};
-
-export type SaveSessionErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Precondition Failed
-     */
-    412: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type SaveSessionError = SaveSessionErrors[keyof SaveSessionErrors];
-
-export type SaveSessionResponses = {
-    /**
-     * OK
-     */
-    200: FeedbackSession;
-};
-
-export type SaveSessionResponse = SaveSessionResponses[keyof SaveSessionResponses];
-
-export type GetSessionMessageData = {
-    body?: never;
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-sessions/{session_id}/message';
-};
-
-export type GetSessionMessageErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetSessionMessageError = GetSessionMessageErrors[keyof GetSessionMessageErrors];
-
-export type GetSessionMessageResponses = {
-    /**
-     * OK
-     */
-    200: MessageText;
-};
-
-export type GetSessionMessageResponse = GetSessionMessageResponses[keyof GetSessionMessageResponses];
-
-export type GenerateFeedbackData = {
-    body?: SummaryChoice;
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-sessions/{session_id}/generate';
-};
-
-export type GenerateFeedbackErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Bad Gateway
-     */
-    502: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type GenerateFeedbackError = GenerateFeedbackErrors[keyof GenerateFeedbackErrors];
-
-export type GenerateFeedbackResponses = {
-    /**
-     * OK
-     */
-    200: Generated;
-};
-
-export type GenerateFeedbackResponse = GenerateFeedbackResponses[keyof GenerateFeedbackResponses];
-
-export type FollowSessionData = {
-    body?: never;
-    headers?: {
-        /**
-         * The id of the last event that was received.
-         */
-        'Last-Event-ID'?: string;
-    };
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-sessions/{session_id}/events';
-};
-
-export type FollowSessionErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type FollowSessionError = FollowSessionErrors[keyof FollowSessionErrors];
-
-export type FollowSessionResponses = {
-    /**
-     * The data of each event.
-     */
-    200: LessonEvent | SegmentEvent;
-};
-
-export type FollowSessionResponse = FollowSessionResponses[keyof FollowSessionResponses];
-
-export type StartLessonData = {
-    body?: never;
-    path: {
-        session_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-sessions/{session_id}/lessons';
-};
-
-export type StartLessonErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * A lesson is still recording, or the session is completed
-     */
-    409: LessonProblem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type StartLessonError = StartLessonErrors[keyof StartLessonErrors];
-
-export type StartLessonResponses = {
-    /**
-     * Created
-     */
-    201: FeedbackLesson;
-};
-
-export type StartLessonResponse = StartLessonResponses[keyof StartLessonResponses];
-
-export type FinishLessonData = {
-    body?: never;
-    path: {
-        lesson_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-lessons/{lesson_id}/finish';
-};
-
-export type FinishLessonErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type FinishLessonError = FinishLessonErrors[keyof FinishLessonErrors];
-
-export type FinishLessonResponses = {
-    /**
-     * OK
-     */
-    200: FinishedLesson;
-};
-
-export type FinishLessonResponse = FinishLessonResponses[keyof FinishLessonResponses];
-
-export type MarkLessonAppliedData = {
-    body?: never;
-    path: {
-        lesson_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-lessons/{lesson_id}/mark-applied';
-};
-
-export type MarkLessonAppliedErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type MarkLessonAppliedError = MarkLessonAppliedErrors[keyof MarkLessonAppliedErrors];
-
-export type MarkLessonAppliedResponses = {
-    /**
-     * OK
-     */
-    200: FeedbackLesson;
-};
-
-export type MarkLessonAppliedResponse = MarkLessonAppliedResponses[keyof MarkLessonAppliedResponses];
-
-export type ListSegmentsData = {
-    body?: never;
-    path: {
-        lesson_id: string;
-    };
-    query?: {
-        /**
-         * How many; fewer if their texts are long.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. Empty or null: the first page.
-         */
-        cursor?: string;
-    };
-    url: '/api/v1/feedback-lessons/{lesson_id}/segments';
-};
-
-export type ListSegmentsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ListSegmentsError = ListSegmentsErrors[keyof ListSegmentsErrors];
-
-export type ListSegmentsResponses = {
-    /**
-     * OK
-     */
-    200: SegmentList;
-};
-
-export type ListSegmentsResponse = ListSegmentsResponses[keyof ListSegmentsResponses];
-
-export type UploadSegmentData = {
-    body: {
-        /**
-         * With format=pcm.
-         */
-        channels?: number;
-        /**
-         * The length that the recorder reports: a hint. It is rounded, and ignored unless it is a number from 0 to 86400000, a day.
-         */
-        duration_ms?: number;
-        file: Blob | File;
-        /**
-         * "pcm" declares raw samples: signed 16-bit little-endian, interleaved.
-         */
-        format?: 'pcm';
-        /**
-         * With format=pcm: samples a second.
-         */
-        sample_rate?: number;
-        /**
-         * The position of the segment in the lesson. Defaults to the next number.
-         */
-        sequence?: number;
-    };
-    path: {
-        lesson_id: string;
-    };
-    query?: {
-        /**
-         * The position of the segment in the lesson. Defaults to the next number.
-         */
-        sequence?: number;
-        /**
-         * The length that the recorder reports: a hint. It is rounded, and ignored unless it is a number from 0 to 86400000, a day.
-         */
-        duration_ms?: number;
-        /**
-         * "pcm" declares raw samples: signed 16-bit little-endian, interleaved.
-         */
-        format?: 'pcm';
-        /**
-         * With format=pcm: samples a second.
-         */
-        sample_rate?: number;
-        /**
-         * With format=pcm.
-         */
-        channels?: number;
-    };
-    url: '/api/v1/feedback-lessons/{lesson_id}/segments';
-};
-
-export type UploadSegmentErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Not Implemented
-     */
-    501: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type UploadSegmentError = UploadSegmentErrors[keyof UploadSegmentErrors];
-
-export type UploadSegmentResponses = {
-    /**
-     * The recording existed already
-     */
-    200: AudioSegment;
-    /**
-     * Accepted; the transcription follows
-     */
-    202: AudioSegment;
-};
-
-export type UploadSegmentResponse = UploadSegmentResponses[keyof UploadSegmentResponses];
-
-export type GetSegmentData = {
-    body?: never;
-    path: {
-        segment_id: string;
-    };
-    query?: never;
-    url: '/api/v1/audio-segments/{segment_id}';
-};
-
-export type GetSegmentErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetSegmentError = GetSegmentErrors[keyof GetSegmentErrors];
-
-export type GetSegmentResponses = {
-    /**
-     * OK
-     */
-    200: SegmentWithSentences;
-};
-
-export type GetSegmentResponse = GetSegmentResponses[keyof GetSegmentResponses];
-
-export type SaveSegmentTextData = {
-    body: SegmentText;
-    headers?: {
-        /**
-         * The ETag of the segment as it was read.
-         */
-        'If-Match'?: string;
-    };
-    path: {
-        segment_id: string;
-    };
-    query?: never;
-    url: '/api/v1/audio-segments/{segment_id}/text';
-};
-
-export type SaveSegmentTextErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Precondition Failed
-     */
-    412: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type SaveSegmentTextError = SaveSegmentTextErrors[keyof SaveSegmentTextErrors];
-
-export type SaveSegmentTextResponses = {
-    /**
-     * OK
-     */
-    200: SegmentWithSentences;
-};
-
-export type SaveSegmentTextResponse = SaveSegmentTextResponses[keyof SaveSegmentTextResponses];
-
-export type RetrySegmentData = {
-    body?: RetryBody;
-    path: {
-        segment_id: string;
-    };
-    query?: never;
-    url: '/api/v1/audio-segments/{segment_id}/retry';
-};
-
-export type RetrySegmentErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Not Implemented
-     */
-    501: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type RetrySegmentError = RetrySegmentErrors[keyof RetrySegmentErrors];
-
-export type RetrySegmentResponses = {
-    /**
-     * Accepted
-     */
-    202: AudioSegment;
-};
-
-export type RetrySegmentResponse = RetrySegmentResponses[keyof RetrySegmentResponses];
-
-export type RetryLessonData = {
-    body?: RetryBody;
-    path: {
-        lesson_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-lessons/{lesson_id}/retry';
-};
-
-export type RetryLessonErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Not Implemented
-     */
-    501: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type RetryLessonError = RetryLessonErrors[keyof RetryLessonErrors];
-
-export type RetryLessonResponses = {
-    /**
-     * Accepted
-     */
-    202: FinishedLesson;
-};
-
-export type RetryLessonResponse = RetryLessonResponses[keyof RetryLessonResponses];
-
-export type GetSegmentAudioData = {
-    body?: never;
-    headers?: {
-        /**
-         * The bytes to answer, as in bytes=0-1023.
-         */
-        Range?: string;
-    };
-    path: {
-        segment_id: string;
-    };
-    query?: never;
-    url: '/api/v1/audio-segments/{segment_id}/audio';
-};
-
-export type GetSegmentAudioErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Not the recording of If-Match
-     */
-    412: Problem;
-    /**
-     * Not bytes of the recording
-     */
-    416: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetSegmentAudioError = GetSegmentAudioErrors[keyof GetSegmentAudioErrors];
-
-export type GetSegmentAudioResponses = {
-    /**
-     * The recording
-     */
-    200: Blob | File;
-    /**
-     * A part of the recording, or several if several ranges were requested
-     */
-    206: Blob | File;
-};
-
-export type GetSegmentAudioResponse = GetSegmentAudioResponses[keyof GetSegmentAudioResponses];
-
-export type GetWordsData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/words';
-};
-
-export type GetWordsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetWordsError = GetWordsErrors[keyof GetWordsErrors];
-
-export type GetWordsResponses = {
-    /**
-     * OK
-     */
-    200: ExpectedWords;
-};
-
-export type GetWordsResponse = GetWordsResponses[keyof GetWordsResponses];
-
-export type SaveWordsData = {
-    body: ExpectedWords;
-    path?: never;
-    query?: never;
-    url: '/api/v1/words';
-};
-
-export type SaveWordsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type SaveWordsError = SaveWordsErrors[keyof SaveWordsErrors];
-
-export type SaveWordsResponses = {
-    /**
-     * OK
-     */
-    200: ExpectedWords;
-};
-
-export type SaveWordsResponse = SaveWordsResponses[keyof SaveWordsResponses];
-
-export type ListRecordsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * How many; fewer if their texts are long.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. Empty or null: the first page.
-         */
-        cursor?: string;
-        /**
-         * Only of this student.
-         */
-        profile_id?: string;
-        /**
-         * Words, or parts of them, in the content.
-         */
-        query?: string;
-        /**
-         * The first day, such as 2026-05-31.
-         */
-        from?: string;
-        /**
-         * The last day, such as 2026-05-31.
-         */
-        to?: string;
-        /**
-         * Only of this year.
-         */
-        academic_year?: number;
-        /**
-         * Only of this term.
-         */
-        term?: string;
-    };
-    url: '/api/v1/feedback-records';
-};
-
-export type ListRecordsErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ListRecordsError = ListRecordsErrors[keyof ListRecordsErrors];
-
-export type ListRecordsResponses = {
-    /**
-     * OK
-     */
-    200: RecordList;
-};
-
-export type ListRecordsResponse = ListRecordsResponses[keyof ListRecordsResponses];
-
-export type CreateRecordData = {
-    body: RecordFields;
-    headers?: {
-        /**
-         * Names the request for a day: a UUID, for example.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/api/v1/feedback-records';
-};
-
-export type CreateRecordErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Conflict
-     */
-    409: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type CreateRecordError = CreateRecordErrors[keyof CreateRecordErrors];
-
-export type CreateRecordResponses = {
-    /**
-     * The session has this record already
-     */
-    200: FeedbackRecord;
-    /**
-     * Created
-     */
-    201: FeedbackRecord;
-};
-
-export type CreateRecordResponse = CreateRecordResponses[keyof CreateRecordResponses];
-
-export type DeleteRecordData = {
-    body?: never;
-    path: {
-        record_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-records/{record_id}';
-};
-
-export type DeleteRecordErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type DeleteRecordError = DeleteRecordErrors[keyof DeleteRecordErrors];
-
-export type DeleteRecordResponses = {
-    /**
-     * No Content
-     */
-    204: void;
-};
-
-export type DeleteRecordResponse = DeleteRecordResponses[keyof DeleteRecordResponses];
-
-export type GetRecordData = {
-    body?: never;
-    path: {
-        record_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-records/{record_id}';
-};
-
-export type GetRecordErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetRecordError = GetRecordErrors[keyof GetRecordErrors];
-
-export type GetRecordResponses = {
-    /**
-     * OK
-     */
-    200: FeedbackRecord;
-};
-
-export type GetRecordResponse = GetRecordResponses[keyof GetRecordResponses];
-
-export type SaveRecordData = {
-    body: RecordEditWritable;
-    headers?: {
-        /**
-         * The ETag of the record as it was read.
-         */
-        'If-Match'?: string;
-    };
-    path: {
-        record_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-records/{record_id}';
-};
-
-export type SaveRecordErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Precondition Failed
-     */
-    412: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type SaveRecordError = SaveRecordErrors[keyof SaveRecordErrors];
-
-export type SaveRecordResponses = {
-    /**
-     * OK
-     */
-    200: FeedbackRecord;
-};
-
-export type SaveRecordResponse = SaveRecordResponses[keyof SaveRecordResponses];
-
-export type GetRecordMessageData = {
-    body?: never;
-    path: {
-        record_id: string;
-    };
-    query?: never;
-    url: '/api/v1/feedback-records/{record_id}/message';
-};
-
-export type GetRecordMessageErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetRecordMessageError = GetRecordMessageErrors[keyof GetRecordMessageErrors];
-
-export type GetRecordMessageResponses = {
-    /**
-     * OK
-     */
-    200: MessageText;
-};
-
-export type GetRecordMessageResponse = GetRecordMessageResponses[keyof GetRecordMessageResponses];
-
-export type GetRecordTextData = {
-    body?: never;
-    path: {
-        record_id: string;
-    };
-    query?: {
-        /**
-         * Plain text or Markdown.
-         */
-        format?: 'txt' | 'md';
-    };
-    url: '/api/v1/feedback-records/{record_id}/text';
-};
-
-export type GetRecordTextErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type GetRecordTextError = GetRecordTextErrors[keyof GetRecordTextErrors];
-
-export type GetRecordTextResponses = {
-    /**
-     * The text, in UTF-8
-     */
-    200: string;
-};
-
-export type GetRecordTextResponse = GetRecordTextResponses[keyof GetRecordTextResponses];
-
-export type ReportData = {
-    body: ReportRange;
-    path: {
-        profile_id: string;
-    };
-    query?: never;
-    url: '/api/v1/profiles/{profile_id}/report';
-};
-
-export type ReportErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Not Found
-     */
-    404: Problem;
-    /**
-     * Request Timeout
-     */
-    408: Problem;
-    /**
-     * Request Entity Too Large
-     */
-    413: Problem;
-    /**
-     * Unsupported Media Type
-     */
-    415: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Bad Gateway
-     */
-    502: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-    /**
-     * Insufficient Storage
-     */
-    507: Problem;
-};
-
-export type ReportError = ReportErrors[keyof ReportErrors];
-
-export type ReportResponses = {
-    /**
-     * OK
-     */
-    200: StudentReport;
-};
-
-export type ReportResponse = ReportResponses[keyof ReportResponses];
-
-export type ExportData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/v1/export';
-};
-
-export type ExportErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Unauthorized
-     */
-    401: Problem;
-    /**
-     * Unprocessable Entity
-     */
-    422: Problem;
-    /**
-     * Too Many Requests
-     */
-    429: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ExportError = ExportErrors[keyof ExportErrors];
-
-export type ExportResponses = {
-    /**
-     * The ZIP file
-     */
-    200: Blob | File;
-};
-
-export type ExportResponse = ExportResponses[keyof ExportResponses];
-
-export type HealthData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/health';
-};
-
-export type HealthErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Error
-     */
-    default: Problem;
-};
-
-export type HealthError = HealthErrors[keyof HealthErrors];
-
-export type HealthResponses = {
-    /**
-     * OK
-     */
-    200: Report;
-};
-
-export type HealthResponse = HealthResponses[keyof HealthResponses];
-
-export type ReadyData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/readyz';
-};
-
-export type ReadyErrors = {
-    /**
-     * Bad Request
-     */
-    400: Problem;
-    /**
-     * Internal Server Error
-     */
-    500: Problem;
-    /**
-     * Service Unavailable
-     */
-    503: Problem;
-};
-
-export type ReadyError = ReadyErrors[keyof ReadyErrors];
-
-export type ReadyResponses = {
-    /**
-     * OK
-     */
-    200: Readiness;
-};
-
-export type ReadyResponse = ReadyResponses[keyof ReadyResponses];
