@@ -65,7 +65,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 		Evidence, Conflict, Again, Toasts    []string
 		Questions                            []string
 		Marks, Drafts                        []string
-		Unsaid                               int
+		ToCheck                              int
 		Played                               []float64
 		Same, Record412                      []bool
 		Edited                               struct{ Day, Content string }
@@ -83,8 +83,8 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, "<b>小明</b> {{name}} שלום 👩‍👩‍👧", result.Title)
 	require.Equal(t, result.Title, result.Name)
 
-	require.Equal(t, []string{"true He mixed three greens for the water.", "false " + invented}, result.Evidence)
-	require.Equal(t, 1, result.Unsaid)
+	require.Equal(t, []string{"false " + invented, "true He mixed three greens for the water."}, result.Evidence)
+	require.Equal(t, 1, result.ToCheck)
 	require.Equal(t, []float64{0.5, 0, 0.5}, result.Played, "from the sentence")
 	require.Equal(t, []string{"He mixed three greens for the water.", "Heard in .", ""}, result.Marks)
 

@@ -21,7 +21,7 @@ export default async function transcripts(phone, _, recordings) {
   phone.tap("stop");
 
   // The text is made by itself. What nobody said is marked, and a sentence leads to its sound.
-  const { data: { sources, unsaid, lessons: [first] } } = await lesson((data) => data.sources.length > 0);
+  const { data: { sources, toCheck, lessons: [first] } } = await lesson((data) => data.sources.length > 0);
   const { id: lessonID, parts: [, part] } = first;
   const title = phone.title;
   const evidence = sources.map((s) => `${s.supported} ${s.text}`);
@@ -107,6 +107,7 @@ export default async function transcripts(phone, _, recordings) {
   again.push(...texts());
   await fetch(process.env.DELETE_AUDIO, { method: "POST" });
   await phone.tap("again", { lesson: lessonID }, "0");
+  await settled("zh");
 
   // A record is edited, against another device too, and taken along.
   const theirs = "Theirs </textarea> 👩‍👩‍👧";
@@ -163,7 +164,7 @@ export default async function transcripts(phone, _, recordings) {
   await phone.tap("record");
   const foreign = phone.page.data.student + phone.recorder.running;
   return {
-    title, name, evidence, unsaid, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along,
+    title, name, evidence, toCheck, played, marks, same, tooLong, conflict, again, toasts: phone.toasts, along,
     record412, edited, report, foreign, questions: phone.questions,
     drafts: Object.keys(phone.storage).filter((key) => key.startsWith("draft-") && !key.includes("report")),
   };

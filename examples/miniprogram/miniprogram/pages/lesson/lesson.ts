@@ -20,7 +20,7 @@ const empty = {
   session: "", date: "", lessons: [] as Lesson[], isHeard: false, text: "", state: "", other: "", saved: "",
   offered: "", // a text that was made while the teacher's own was there
   mended: false, // what was said, but not the text
-  refusedCopy: "", sources: [] as Generated["sentences"], unsaid: 0, warnings: [] as string[],
+  refusedCopy: "", sources: [] as Generated["sentences"], toCheck: 0, warnings: [] as string[],
 };
 
 /** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
@@ -114,7 +114,7 @@ Page({
     const isNew = !this.data.session;
     if (isNew || (version && version === this.draft.version && version !== versionOf(session).etag)) {
       this.made = session.generated_text.trim();
-      if (!isNew) this.setData({ sources: [], unsaid: 0, warnings: [] });
+      if (!isNew) this.setData({ sources: [], toCheck: 0, warnings: [] });
       this.setData({
         session: session.session_id, date: session.feedback_date, text: this.draft.open(versionOf(session)),
       });
@@ -255,11 +255,12 @@ Page({
       if (draft.isClosed || this.data.saved) return; // the page was left, or shows another text
       setOpen(student, { of: marksOf(lessons) });
       const { text, sentences } = generated;
+      const doubtful = sentences.filter((s) => s.unsure || !s.supported);
       const isUntouched = ["", this.made].includes(this.data.text.trim());
       this.made = text.trim();
       this.setData({
-        sources: sentences, unsaid: sentences.filter((s) => !s.supported).length, warnings: warningsOf(generated),
-        mended: false, problem: "", offered: isUntouched ? "" : text,
+        sources: [...doubtful, ...sentences.filter((s) => !doubtful.includes(s))], toCheck: doubtful.length,
+        warnings: warningsOf(generated), mended: false, problem: "", offered: isUntouched ? "" : text,
       });
       if (isUntouched) this.use(text);
     } finally {
