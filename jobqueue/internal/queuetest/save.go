@@ -14,33 +14,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// The newest value is stored, and the next attempt finds it.
-func saveIsStoredWhileTheHandlerRuns(t *testing.T, h Harness) {
-	id := fill(t, h.Store, 1)[0]
-	saved, end := make(chan struct{}), make(chan struct{})
-	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(_ context.Context, job *jobqueue.Job, _ args) error {
-		if job.Attempt == 2 {
-			return job.Save("after " + string(job.Saved))
-		}
-		for n := range 1000 {
-			if err := job.Save(n); err != nil {
-				return err
-			}
-		}
-		close(saved)
-		<-end
-		return errTest
-	}))
-	receive(t, saved)
-	poll(t, "the newest value is stored", func() bool {
-		j := get(t, h.Store, id)
-		return j.State == driver.StateRunning && string(j.Saved) == `999`
-	})
-	close(end)
-	r.succeed(1)
-	require.Equal(t, `"after 999"`, string(get(t, h.Store, id).Saved), "in the history")
-}
-
 func saveGoesWithEveryResult(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 4, maxAttempts(1))
 	cfg := queueConfig(jobqueue.QueueConfig{MaxWorkers: 1})

@@ -3,7 +3,6 @@ package queuetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 
@@ -54,33 +53,4 @@ func waitReturnsHowAJobHasEnded(t *testing.T, h Harness) {
 	job, err := c.Wait(t.Context(), saved)
 	require.NoError(t, err, "it has ended before")
 	require.Equal(t, "7", string(job.Saved))
-}
-
-func waitOfManyCalls(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
-	var all sync.WaitGroup
-	for _, id := range fill(t, h.Store, 1000) {
-		all.Go(func() {
-			job, err := c.Wait(t.Context(), id)
-			if err != nil || string(job.Args) != fmt.Sprintf(`{"n":%s}`, job.Saved) {
-				t.Errorf("job %d: %+v, %v", id, job, err)
-			}
-		})
-	}
-	start(t, h.Again(), jobqueue.WorkerConfig{}, handle(func(_ context.Context, job *jobqueue.Job, a args) error {
-		return job.Save(a.N)
-	}))
-	all.Wait()
-}
-
-func waitEndsWithItsContext(t *testing.T, h Harness) {
-	id := fill(t, h.Store, 1)[0]
-	ctx, cancel := context.WithCancelCause(t.Context())
-	ended := make(chan error)
-	go func() {
-		_, err := jobqueue.NewClient(h.Store).Wait(ctx, id)
-		ended <- err
-	}()
-	cancel(errTest)
-	require.ErrorIs(t, <-ended, errTest)
 }
