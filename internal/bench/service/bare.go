@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/db"
 )
@@ -81,32 +82,18 @@ func answer(w http.ResponseWriter, status int, v any, err error) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-type bareProfile struct {
-	ID            string       `json:"profile_id"`
-	Name          string       `json:"name"`
-	Grade         string       `json:"grade"`
-	Subject       string       `json:"subject"`
-	AcademicYear  int          `json:"academic_year"`
-	Term          string       `json:"term"`
-	GuardianTitle string       `json:"guardian_title"`
-	StartTime     db.TimeOfDay `json:"start_time"`
-	EndTime       db.TimeOfDay `json:"end_time"`
-	CreatedAt     time.Time    `json:"created_at"`
-	UpdatedAt     time.Time    `json:"updated_at"`
-}
-
 func (b *bare) profile(w http.ResponseWriter, r *http.Request) {
 	teacher, ok := b.teacher(w, r)
 	if !ok {
 		return
 	}
-	var p bareProfile
+	var p feedbackclient.Profile
 	err := b.db.QueryRowContext(r.Context(), `
 		select profile_id, name, grade, subject, academic_year, term, guardian_title,
 			start_time, end_time, created_at, updated_at
 		from feedback_profiles where profile_id = $1 and teacher_id = $2`, r.PathValue("id"), teacher).
 		Scan(&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
-			&p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
+			(*db.TimeOfDay)(&p.StartTime), (*db.TimeOfDay)(&p.EndTime), &p.CreatedAt, &p.UpdatedAt)
 	answer(w, http.StatusOK, p, err)
 }
 
