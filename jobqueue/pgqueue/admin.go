@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const (
@@ -20,7 +20,7 @@ insert into jobqueue_pause (queue, until) values ($1, $2) on conflict (queue) do
 
 // Pause implements driver.Store.
 func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	query, args := pauseSQL, []any{queue, until}
 	if until.IsZero() {
 		query, args = resumeSQL, args[:1]
@@ -114,7 +114,7 @@ var errUnfinished = fmt.Errorf("%w: it is unfinished", driver.ErrState)
 // changeOne runs the statements until one changes the job. Otherwise its error is ErrDuplicate,
 // ErrNotFound, ErrState or errUnfinished.
 func (s *Store) changeOne(ctx context.Context, id int64, queries ...string) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	for _, query := range queries {
 		page, err := s.change(ctx, query, id)
 		switch {
@@ -157,7 +157,7 @@ func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, e
 func (s *Store) changeMany(
 	ctx context.Context, query string, f driver.Filter, more ...any,
 ) (_ driver.Page, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	return s.change(ctx, query, append([]any{f.Queue, f.Kind, f.Before, f.Limit}, more...)...)
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
@@ -258,13 +257,9 @@ func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded, c
 		if len(l.ids) == 0 {
 			return
 		}
-		b.Queue(s.sql(query), append([]any{l.ids, l.fences, x.Worker}, more...)...).Query(func(rows pgx.Rows) error {
-			var id int64
-			_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-				*done = append(*done, id)
-				return nil
-			})
-			return err
+		var id int64
+		eachRow(b.Queue(s.sql(query), append([]any{l.ids, l.fences, x.Worker}, more...)...), []any{&id}, func() {
+			*done = append(*done, id)
 		})
 	}
 	queue(recorded, succeeded, succeedSQL)
@@ -299,7 +294,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) e
 }
 
 func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	if state := job.Running().Saved(); state != nil {
 		if err := s.save(ctx, db, job, state); err != nil {
 			return fmt.Errorf("complete job %d: %w", job.ID, err)

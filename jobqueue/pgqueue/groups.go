@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // promoteGroupsSQL lets the jobs start that wait for one of the groups, if that has no unfinished
@@ -36,7 +36,7 @@ func (s *Store) promoteGroups(ctx context.Context, groups []string) error {
 	var b pgx.Batch
 	var promoted []driver.Signal
 	b.Queue(planSQL)
-	b.Queue(s.sql(promoteGroupsSQL), groups).Query(addSignals(&promoted, map[string]int{}))
+	addSignals(b.Queue(s.sql(promoteGroupsSQL), groups), &promoted, map[string]int{})
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil || len(promoted) == 0 {
 		return err
 	}
@@ -57,7 +57,7 @@ from unnest('{4,5,6}'::smallint[]) s`
 
 // GroupStats implements driver.Store.
 func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(groupStatsSQL), group, driver.StatsLimit+1)
 	if err == nil {
 		var state driver.State
@@ -82,7 +82,7 @@ select (select count(*) from done) + (select count(*) from unfinished),
 
 // DeleteGroup implements driver.Store.
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	var keys []string
 	err = s.pool.QueryRow(ctx, s.sql(deleteGroupSQL), group, purgeBatch).Scan(&deleted, &keys)
 	if err == nil {

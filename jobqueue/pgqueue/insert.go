@@ -11,7 +11,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 	"lessonkit.example/jobqueue/internal/wake"
 )
@@ -103,7 +102,7 @@ func first(results []jobqueue.InsertResult, err error) (jobqueue.InsertResult, e
 func (s *Store) enqueueIn(
 	ctx context.Context, db querier, ps []jobqueue.Params,
 ) (_ []jobqueue.InsertResult, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	return jobqueue.Insert(ctx, s.cfg.OnEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
 		return s.insert(ctx, db, rs, s.signalsOf(rs))
 	})
@@ -129,7 +128,7 @@ func awaited(rs []driver.Record) []string {
 
 // Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	db, notifies := querier(pgxQuerier{s.pool}), s.insertNotifies(rs)
 	if notifies {
 		db = notifyingQuerier{s, driver.Signal{Queue: rs[0].Queue}}

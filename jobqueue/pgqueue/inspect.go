@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
@@ -28,7 +27,7 @@ const getSQL = selectJob + ` where id = $1 union all ` + selectDone + ` where id
 
 // Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	// json has no equality, so union all; an id is in one table only.
 	jobs, err := s.jobs(ctx, s.sql(getSQL), id)
 	if err == nil && len(jobs) == 0 {
@@ -79,7 +78,7 @@ func listSQL(state driver.State) (page, last string) {
 
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	page, last := listSQL(f.State)
 	jobs, err = s.jobs(ctx, s.sql(page), f.Before, driver.ListWindow, f.Queue, f.Kind, f.Limit)
 	if err != nil {
@@ -106,7 +105,7 @@ order by id desc limit $4`
 func (s *Store) Search(
 	ctx context.Context, text string, before int64, limit int,
 ) (jobs []*driver.Job, from int64, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	if before == 0 {
 		if err := s.pool.QueryRow(ctx, s.sql(newestSQL)).Scan(&before); err != nil {
 			return nil, 0, err
@@ -189,50 +188,31 @@ const workersSQL = `select id, name, started_at, expires_at, queues from jobqueu
 
 // Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	const limit = driver.StatsLimit + 1
 	var stats driver.Stats
 	var name string
 	var state driver.State
 	var n, m int
 	var oldest int64
+	var until time.Time
+	var w driver.WorkerInfo
 	var b pgx.Batch
 	b.Queue(planSQL)
-	b.Queue(s.sql(statsSQL), limit).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
-			q := stats.Queue(name)
-			q.Waiting, q.Scheduled, q.Oldest = min(n, limit), min(m, limit), rules.Duration(oldest)
-			return nil
-		})
-		return err
+	eachRow(b.Queue(s.sql(statsSQL), limit), []any{&name, &n, &m, &oldest}, func() {
+		q := stats.Queue(name)
+		q.Waiting, q.Scheduled, q.Oldest = min(n, limit), min(m, limit), rules.Duration(oldest)
 	})
 	for _, query := range []string{runningSQL, badSQL} {
-		b.Queue(s.sql(query), limit).Query(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, []any{&name, &state, &n}, func() error {
-				stats.Queue(name).Set(state, n)
-				return nil
-			})
-			return err
-		})
+		eachRow(b.Queue(s.sql(query), limit), []any{&name, &state, &n}, func() { stats.Queue(name).Set(state, n) })
 	}
-	b.Queue(s.sql(pausesSQL)).Query(func(rows pgx.Rows) error {
-		var until time.Time
-		_, err := pgx.ForEachRow(rows, []any{&name, &until}, func() error {
-			stats.Queue(name).PausedUntil = until.UTC()
-			return nil
-		})
-		return err
+	eachRow(b.Queue(s.sql(pausesSQL)), []any{&name, &until}, func() {
+		stats.Queue(name).PausedUntil = until.UTC()
 	})
-	b.Queue(s.sql(workersSQL)).Query(func(rows pgx.Rows) error {
-		var w driver.WorkerInfo
-		into := []any{&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt, &w.Queues}
-		_, err := pgx.ForEachRow(rows, into, func() error {
-			w.StartedAt, w.ExpiresAt = w.StartedAt.UTC(), w.ExpiresAt.UTC()
-			stats.AddWorker(w)
-			w.Queues = nil // the next row must not overwrite it
-			return nil
-		})
-		return err
+	eachRow(b.Queue(s.sql(workersSQL)), []any{&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt, &w.Queues}, func() {
+		w.StartedAt, w.ExpiresAt = w.StartedAt.UTC(), w.ExpiresAt.UTC()
+		stats.AddWorker(w)
+		w.Queues = nil // the next row must not overwrite it
 	})
 	err = s.pool.SendBatch(ctx, &b).Close()
 	return stats, err
@@ -242,7 +222,7 @@ const unfinishedIDsSQL = `select id from jobqueue_job where id = any ($1::bigint
 
 // Unfinished implements driver.Store.
 func (s *Store) Unfinished(ctx context.Context, ids []int64) (unfinished []int64, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(unfinishedIDsSQL), ids)
 	if err != nil {
 		return nil, err

@@ -77,14 +77,10 @@ func (s *Store) Release(
 		b.Queue(s.sql(freeSlotsSQL))
 	}
 	queues := map[string]bool{}
-	b.Queue(s.sql(releaseSQL), worker, ids, fences).Query(func(rows pgx.Rows) error {
-		var queue string
-		_, err := pgx.ForEachRow(rows, []any{&queue}, func() error {
-			queues[queue] = true
-			released++
-			return nil
-		})
-		return err
+	var queue string
+	eachRow(b.Queue(s.sql(releaseSQL), worker, ids, fences), []any{&queue}, func() {
+		queues[queue] = true
+		released++
 	})
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
 		return 0, err

@@ -106,21 +106,17 @@ const idleWindow = 5000
 // queuePromote adds the statement that lets the next jobs of keys run, and has signals for their
 // queues added to promoted and their keys counted down in left.
 func (s *Store) queuePromote(b *pgx.Batch, keys []string, promoted *[]driver.Signal, left map[string]int) {
-	b.Queue(s.sql(promoteSQL), keys).Query(addSignals(promoted, left))
+	addSignals(b.Queue(s.sql(promoteSQL), keys), promoted, left)
 }
 
-// addSignals returns a function that does so for each row of promoteSQL or promoteGroupsSQL.
-func addSignals(promoted *[]driver.Signal, left map[string]int) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		var queue, key string
-		var in int64
-		_, err := pgx.ForEachRow(rows, []any{&queue, &in, &key}, func() error {
-			*promoted = append(*promoted, driver.Signal{Queue: queue, In: rules.Duration(in)})
-			left[key]--
-			return nil
-		})
-		return err
-	}
+// addSignals does so for each row of promoteSQL or promoteGroupsSQL.
+func addSignals(q *pgx.QueuedQuery, promoted *[]driver.Signal, left map[string]int) {
+	var queue, key string
+	var in int64
+	eachRow(q, []any{&queue, &in, &key}, func() {
+		*promoted = append(*promoted, driver.Signal{Queue: queue, In: rules.Duration(in)})
+		left[key]--
+	})
 }
 
 // promote lets the next jobs of each key run, as many as may.
@@ -164,19 +160,15 @@ func (s *Store) idle(ctx context.Context, query string, last *atomic.Value) (nam
 	end := ""
 	var b pgx.Batch
 	b.Queue(planSQL)
-	b.Queue(s.sql(query), after, idleWindow).Query(func(rows pgx.Rows) error {
-		var name string
-		var idle, isEnd bool
-		_, err := pgx.ForEachRow(rows, []any{&name, &idle, &isEnd}, func() error {
-			if idle {
-				names = append(names, name)
-			}
-			if isEnd {
-				end = name
-			}
-			return nil
-		})
-		return err
+	var name string
+	var idle, isEnd bool
+	eachRow(b.Queue(s.sql(query), after, idleWindow), []any{&name, &idle, &isEnd}, func() {
+		if idle {
+			names = append(names, name)
+		}
+		if isEnd {
+			end = name
+		}
 	})
 	if err = s.pool.SendBatch(ctx, &b).Close(); err == nil {
 		last.Store(end)

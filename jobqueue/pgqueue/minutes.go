@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const (
@@ -41,7 +41,7 @@ func (s *Store) AddMinutes(ctx context.Context, minutes []driver.Minute) error {
 
 // Minutes implements driver.Store.
 func (s *Store) Minutes(ctx context.Context, queue string, last time.Duration) (ms []driver.Minute, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(minutesSQL), last.Microseconds(), queue)
 	if err != nil {
 		return nil, err

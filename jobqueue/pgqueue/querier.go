@@ -51,6 +51,17 @@ func (q sqlQuerier) query(ctx context.Context, query string, scan func(rows) err
 	return each(rs, scan)
 }
 
+// eachRow has the rows of a statement of a batch scanned into variables, and calls row after each.
+func eachRow(q *pgx.QueuedQuery, into []any, row func()) {
+	q.Query(func(rs pgx.Rows) error {
+		_, err := pgx.ForEachRow(rs, into, func() error {
+			row()
+			return nil
+		})
+		return err
+	})
+}
+
 func each(rs rows, scan func(rows) error) error {
 	for rs.Next() {
 		if err := scan(rs); err != nil {

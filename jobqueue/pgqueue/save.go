@@ -10,7 +10,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // saveSQL is for leases with results, or of the caller's transaction.
@@ -63,7 +63,7 @@ func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any
 }
 
 func (s *Store) saveTx(ctx context.Context, db querier, job *jobqueue.Job, v any) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	state, err := job.Running().EncodeSaved(v)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // The clock is read even if there are no schedules.
@@ -19,7 +19,7 @@ from (select clock_timestamp() as now) t left join jobqueue_schedule s on true o
 
 // Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(schedulesSQL))
 	if err == nil {
 		var r driver.Schedule
@@ -97,7 +97,7 @@ var changeScheduleSQL = map[driver.ScheduleChange]string{
 
 // ChangeSchedule implements driver.Store.
 func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	tag, err := s.pool.Exec(ctx, s.sql(changeScheduleSQL[c]), name)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = driver.ErrNotFound

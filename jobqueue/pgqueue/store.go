@@ -43,7 +43,7 @@ import (
 
 	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -102,7 +102,7 @@ const versionTable = "jobqueue_migrations"
 // outside the pool, with the pool's BeforeConnect and AfterConnect. On a server whose version()
 // names another database than PostgreSQL it changes nothing and returns an error.
 func (s *Store) Migrate(ctx context.Context) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	var version string
 	if err := s.pool.QueryRow(ctx, "select version()").Scan(&version); err != nil {
 		return fmt.Errorf("read the version of the server: %w", err)
@@ -127,7 +127,7 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 
 // Migrated reports whether the tables exist and are up to date.
 func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	pool := stdlib.OpenDBFromPool(s.pool)
 	defer pool.Close()
 	return db.FromPostgres(pool).Migrated(ctx, s.sql(versionTable), migrations)

@@ -11,7 +11,6 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
@@ -39,7 +38,7 @@ func (s *Store) Retry(ctx context.Context, id int64) error { return s.changeOne(
 
 // changeOne changes a job, or returns an error if its state does not allow it.
 func (s *Store) changeOne(ctx context.Context, id int64, change change) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		if signals, err = change(tx, now, id); err == nil && len(signals) == 0 {
@@ -189,18 +188,16 @@ func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (deleted int, l
 	before := clock() - f.Age.Microseconds()
 	last = f.After
 	var old []int64
+	var id int64
+	var passed, isOld bool
 	rows, err := s.db.R.QueryContext(ctx, purgePageSQL(f.State), before, f.Queue, f.State, f.After)
-	err = each(rows, err, func() error {
-		var id int64
-		var passed, isOld bool
-		err := rows.Scan(&id, &passed, &isOld)
+	err = eachRow(rows, err, []any{&id, &passed, &isOld}, func() {
 		if passed {
 			last = id
 		}
 		if isOld {
 			old = append(old, id)
 		}
-		return err
 	})
 	if err != nil || len(old) == 0 {
 		return 0, last, err

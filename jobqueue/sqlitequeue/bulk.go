@@ -8,7 +8,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const (
@@ -19,7 +19,7 @@ insert into jobqueue_pause (queue, until) values (?, ?) on conflict (queue) do u
 
 // Pause implements driver.Store.
 func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, _ int64) (err error) {
 		if until.IsZero() {
 			_, err = tx.Exec(resumeSQL, queue)
@@ -55,7 +55,7 @@ order by id desc limit ?5`
 
 // changePage changes a page of jobs, and skips those whose state does not allow it.
 func (s *Store) changePage(ctx context.Context, f driver.Filter, change change) (p driver.Page, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	query := `select id from jobqueue_job`
 	if ended(f.State) {
 		query = `select id from jobqueue_done`
@@ -63,7 +63,8 @@ func (s *Store) changePage(ctx context.Context, f driver.Filter, change change) 
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		p, signals = driver.Page{}, nil
-		page, err := ids(tx.Query(query+stateSQL[f.State]+filterSQL, now, f.Queue, f.Kind, f.Before, f.Limit))
+		page, err := column[int64](tx.Query(query+stateSQL[f.State]+filterSQL,
+			now, f.Queue, f.Kind, f.Before, f.Limit))
 		if err != nil {
 			return err
 		}

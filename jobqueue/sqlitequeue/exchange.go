@@ -10,7 +10,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
@@ -173,7 +172,7 @@ func remove(tx *sql.Tx, now, worker int64, leases []driver.Lease, archive bool, 
 		}
 	}
 	if archived != int64(len(leases)) { // find out which leases were lost
-		found, err := ids(tx.Query(leasedSQL, fences, worker))
+		found, err := column[int64](tx.Query(leasedSQL, fences, worker))
 		if err != nil {
 			return err
 		}
@@ -253,7 +252,7 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 	if len(x.Claims) == 0 {
 		return nil
 	}
-	alive, err := ids(tx.Query(aliveSQL, x.Worker, now))
+	alive, err := column[int64](tx.Query(aliveSQL, x.Worker, now))
 	if err != nil || len(alive) == 0 {
 		return err
 	}
@@ -289,28 +288,19 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 // mostUrgent returns the ids of up to c.Limit due jobs of kinds, a JSON array.
 func mostUrgent(tx *sql.Tx, now int64, kinds string, c driver.ClaimRequest) (due []int64, err error) {
 	present := [driver.Priorities][]string{} // kinds
+	var p int
+	var kind string
 	rows, err := tx.Query(presentSQL, kinds, c.Queue, now)
-	err = each(rows, err, func() error {
-		var p int
-		var kind string
-		err := rows.Scan(&p, &kind)
-		present[p-1] = append(present[p-1], kind)
-		return err
-	})
+	err = eachRow(rows, err, []any{&p, &kind}, func() { present[p-1] = append(present[p-1], kind) })
 	for i := 0; i < len(present) && len(due) < c.Limit && err == nil; i++ {
 		after, left := c.After[i], c.Limit-len(due)
 		var found []driver.Cursor
 		for _, kind := range present[i] {
+			var at, id int64
 			rows, err := tx.Query(dueSQL, kind, c.Queue, i+1, now, after.RunAt.UnixMicro(), after.ID, left)
-			err = each(rows, err, func() error {
-				var at int64
-				var job driver.Cursor
-				err := rows.Scan(&at, &job.ID)
-				job.RunAt = time.UnixMicro(at)
-				found = append(found, job)
-				return err
-			})
-			if err != nil {
+			if err := eachRow(rows, err, []any{&at, &id}, func() {
+				found = append(found, driver.Cursor{RunAt: time.UnixMicro(at), ID: id})
+			}); err != nil {
 				return nil, err
 			}
 		}
@@ -327,18 +317,20 @@ func claimJobs(tx *sql.Tx, now, worker int64, due []int64, res *driver.ExchangeR
 	if err != nil {
 		return err
 	}
+	row := driver.Job{Worker: worker, State: driver.StateRunning}
+	var runAt, created, claimed int64
+	var meta []byte
+	into := []any{
+		&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, &row.Queue, &row.Kind,
+		(*[]byte)(&row.Args), &runAt, &created, &claimed, &row.Cancelling, &row.LimitKey, &meta,
+		&row.Group, &row.AfterGroup, (*[]byte)(&row.Saved),
+	}
 	rows, err := tx.Query(claimSQL, worker, now, string(text))
-	return each(rows, err, func() error {
-		j := &driver.Job{Worker: worker, State: driver.StateRunning}
-		var runAt, created, claimed int64
-		var meta []byte
-		err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-			(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.LimitKey, &meta,
-			&j.Group, &j.AfterGroup, (*[]byte)(&j.Saved))
+	return eachRow(rows, err, into, func() {
+		j := row
 		j.Meta = driver.DecodeMeta(meta)
 		j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
-		res.AddJob(j)
-		return err
+		res.AddJob(&j)
 	})
 }
 
@@ -360,7 +352,7 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 // the job stays succeeded. ErrLeaseLost means that the job is no longer the handler's: roll back.
 // The job goes to the history even when the worker's queue keeps none.
 func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	if state := job.Running().Saved(); state != nil {
 		saved := driver.Saved{Lease: driver.Lease{ID: job.ID, Fence: job.Fence}, State: state}
 		if _, err := save(tx, job.Worker, saved); err != nil {

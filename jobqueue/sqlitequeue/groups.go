@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
@@ -38,14 +37,7 @@ limit 1000`
 // groups that a process has left that died before promoteRest. Keys have no idle jobs: what ends or
 // adds a job of a key promotes in the same transaction.
 func (s *Store) idleGroups(ctx context.Context) (groups []string, err error) {
-	rows, err := s.db.R.QueryContext(ctx, idleGroupsSQL)
-	err = each(rows, err, func() error {
-		var group string
-		err := rows.Scan(&group)
-		groups = append(groups, group)
-		return err
-	})
-	return groups, err
+	return column[string](s.db.R.QueryContext(ctx, idleGroupsSQL))
 }
 
 const groupStatsSQL = `
@@ -56,15 +48,11 @@ from (values (4), (5), (6))`
 
 // GroupStats implements driver.Store.
 func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
+	var state driver.State
+	var n int
 	rows, err := s.db.R.QueryContext(ctx, groupStatsSQL, group, driver.StatsLimit+1)
-	err = each(rows, err, func() error {
-		var state driver.State
-		var n int
-		err := rows.Scan(&state, &n)
-		g.Set(state, n)
-		return err
-	})
+	err = eachRow(rows, err, []any{&state, &n}, func() { g.Set(state, n) })
 	return g, err
 }
 
@@ -78,18 +66,16 @@ delete from jobqueue_done where id in (select id from jobqueue_done where in_gro
 
 // DeleteGroup implements driver.Store.
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	var promoted []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		var keys []string
 		for _, query := range []string{deleteGroupSQL, deleteGroupDoneSQL} {
-			rows, err := tx.Query(query, group, purgeBatch)
-			if err := each(rows, err, func() error {
-				keys = append(keys, "")
-				return rows.Scan(&keys[len(keys)-1])
-			}); err != nil {
+			found, err := column[string](tx.Query(query, group, purgeBatch))
+			if err != nil {
 				return err
 			}
+			keys = append(keys, found...)
 		}
 		deleted = len(keys)
 		promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, rules.Names(keys...), rules.Names(group))

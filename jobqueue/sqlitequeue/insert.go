@@ -6,7 +6,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 	"lessonkit.example/jobqueue/internal/wake"
 )
@@ -35,7 +34,7 @@ func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (j
 func (s *Store) EnqueueManyTx(
 	ctx context.Context, tx *sql.Tx, ps []jobqueue.Params,
 ) (_ []jobqueue.InsertResult, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	return jobqueue.Insert(ctx, s.onEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
 		results, err := s.insert(ctx, tx, clock(), rs)
 		if err == nil {
@@ -47,7 +46,7 @@ func (s *Store) EnqueueManyTx(
 
 // Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		// Not ctx: others share the transaction.
 		results, err = s.insert(context.WithoutCancel(ctx), tx, now, rs)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
@@ -29,7 +28,7 @@ const getSQL = selectJob + ` where id = ?2 union all ` + selectDone + ` where id
 
 // Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	jobs, err := s.jobs(ctx, getSQL, clock(), id)
 	if err == nil && len(jobs) == 0 {
 		err = driver.ErrNotFound
@@ -79,7 +78,7 @@ func listSQL(state driver.State) (page, last string) {
 
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	page, last := listSQL(f.State)
 	jobs, err = s.jobs(ctx, page, clock(), f.Before, driver.ListWindow, f.Queue, f.Kind, f.Limit)
 	if err != nil {
@@ -106,7 +105,7 @@ order by id desc limit ?5`
 func (s *Store) Search(
 	ctx context.Context, text string, before int64, limit int,
 ) (jobs []*driver.Job, from int64, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	if before == 0 {
 		if err := s.db.R.QueryRowContext(ctx, newestSQL).Scan(&before); err != nil {
 			return nil, 0, err
@@ -120,24 +119,23 @@ func (s *Store) Search(
 
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
 	var jobs []*driver.Job
+	var row driver.Job
+	var errors, meta []byte
+	var created, runAt, claimed, finished int64
+	into := []any{
+		&row.ID, &row.Priority, &row.Attempt, &row.MaxAttempts, &row.Fence, &row.Queue, &row.Kind,
+		&row.UniqueKey, (*[]byte)(&row.Args), &errors, &created, &runAt, &claimed,
+		&row.LimitKey, &meta, &row.Group, &row.AfterGroup, (*[]byte)(&row.Saved),
+		&finished, &row.Worker, &row.Cancelling, &row.State,
+	}
 	rows, err := s.db.R.QueryContext(ctx, query, args...)
-	err = each(rows, err, func() error {
-		j := &driver.Job{}
-		var errors, meta []byte
-		var created, runAt, claimed, finished int64
-		err := rows.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
-			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &created, &runAt, &claimed,
-			&j.LimitKey, &meta, &j.Group, &j.AfterGroup, (*[]byte)(&j.Saved),
-			&finished, &j.Worker, &j.Cancelling, &j.State)
-		if err != nil {
-			return err
-		}
+	err = eachRow(rows, err, into, func() {
+		j := row
 		j.Meta = driver.DecodeMeta(meta)
 		j.CreatedAt, j.RunAt = timeOf(created), time.UnixMicro(runAt).UTC()
 		j.ClaimedAt, j.FinishedAt = timeOf(claimed), timeOf(finished)
 		j.Errors = driver.DecodeErrors(errors)
-		jobs = append(jobs, j)
-		return nil
+		jobs = append(jobs, &j)
 	})
 	return jobs, err
 }
@@ -186,7 +184,7 @@ const workersSQL = `select id, name, started_at, expires_at, queues from jobqueu
 
 // Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	tx, err := s.db.R.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return stats, err
@@ -194,66 +192,50 @@ func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 	defer func() { _ = tx.Rollback() }() // it has only read
 	const limit = driver.StatsLimit + 1
 	now := clock()
+	var queue string
+	var state driver.State
+	var n, m int
+	var oldest, until int64
 	rows, err := tx.QueryContext(ctx, statsSQL, now, limit)
-	err = each(rows, err, func() error {
-		var queue string
-		var waiting, scheduled int
-		var oldest int64
-		err := rows.Scan(&queue, &waiting, &scheduled, &oldest)
+	if err := eachRow(rows, err, []any{&queue, &n, &m, &oldest}, func() {
 		q := stats.Queue(queue)
-		q.Waiting, q.Scheduled, q.Oldest = min(waiting, limit), min(scheduled, limit), rules.Duration(now-oldest)
-		return err
-	})
-	if err != nil {
+		q.Waiting, q.Scheduled, q.Oldest = min(n, limit), min(m, limit), rules.Duration(now-oldest)
+	}); err != nil {
 		return stats, err
 	}
 	rows, err = tx.QueryContext(ctx, countsSQL, limit)
-	err = each(rows, err, func() error {
-		var queue string
-		var state driver.State
-		var n int
-		err := rows.Scan(&queue, &state, &n)
+	if err := eachRow(rows, err, []any{&queue, &state, &n}, func() {
 		stats.Queue(queue).Set(state, n)
-		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return stats, err
 	}
 	rows, err = tx.QueryContext(ctx, pausesSQL, now)
-	err = each(rows, err, func() error {
-		var queue string
-		var until int64
-		err := rows.Scan(&queue, &until)
+	if err := eachRow(rows, err, []any{&queue, &until}, func() {
 		stats.Queue(queue).PausedUntil = timeOf(until)
-		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return stats, err
 	}
+	var w driver.WorkerInfo
+	var started, expires int64
+	var queues []byte
+	var malformed error
 	rows, err = tx.QueryContext(ctx, workersSQL)
-	err = each(rows, err, func() error {
-		var w driver.WorkerInfo
-		var started, expires int64
-		var queues []byte
-		if err := rows.Scan(&w.ID, &w.Name, &started, &expires, &queues); err != nil {
-			return err
-		}
-		w.StartedAt, w.ExpiresAt = timeOf(started), timeOf(expires)
-		err := json.Unmarshal(queues, &w.Queues)
+	err = eachRow(rows, err, []any{&w.ID, &w.Name, &started, &expires, &queues}, func() {
+		w.StartedAt, w.ExpiresAt, w.Queues = timeOf(started), timeOf(expires), nil
+		malformed = errors.Join(malformed, json.Unmarshal(queues, &w.Queues))
 		stats.AddWorker(w)
-		return err
 	})
-	return stats, err
+	return stats, errors.Join(err, malformed)
 }
 
 const unfinishedIDsSQL = `select id from jobqueue_job where id in (select value from json_each(?))`
 
 // Unfinished implements driver.Store.
 func (s *Store) Unfinished(ctx context.Context, jobs []int64) (unfinished []int64, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	text, err := json.Marshal(jobs)
 	if err != nil {
 		return nil, err
 	}
-	return ids(s.db.R.QueryContext(ctx, unfinishedIDsSQL, string(text)))
+	return column[int64](s.db.R.QueryContext(ctx, unfinishedIDsSQL, string(text)))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 // Register implements driver.Store.
@@ -40,20 +41,10 @@ func (s *Store) Heartbeat(
 		if alive, err = affected(tx.Exec(heartbeatSQL, now+lease.Microseconds(), worker)); err != nil {
 			return err
 		}
-		cancelled, err = ids(tx.Query(cancelledSQL, worker))
+		cancelled, err = column[int64](tx.Query(cancelledSQL, worker))
 		return err
 	})
 	return cancelled, alive, err
-}
-
-func ids(rows *sql.Rows, err error) (ids []int64, _ error) {
-	err = each(rows, err, func() error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
 }
 
 const unregisterSQL = `delete from jobqueue_worker where id = ?`
@@ -73,9 +64,8 @@ func (s *Store) Release(
 	if err != nil {
 		return 0, err
 	}
-	var queues map[string]bool
-	err = s.update(ctx, func(tx *sql.Tx, _ int64) error {
-		released, queues = 0, map[string]bool{}
+	var queues []string // of each job
+	err = s.update(ctx, func(tx *sql.Tx, _ int64) (err error) {
 		if unregister {
 			if _, err := tx.Exec(unregisterSQL, worker); err != nil {
 				return err
@@ -84,19 +74,14 @@ func (s *Store) Release(
 				return err
 			}
 		}
-		rows, err := tx.Query(releaseSQL, worker, fences)
-		return each(rows, err, func() error {
-			var queue string
-			err := rows.Scan(&queue)
-			queues[queue] = true
-			released++
-			return err
-		})
+		queues, err = column[string](tx.Query(releaseSQL, worker, fences))
+		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	for queue := range queues {
+	released = len(queues)
+	for _, queue := range rules.Names(queues...) {
 		s.hub.Emit(driver.Signal{Queue: queue})
 	}
 	return released, nil
@@ -147,7 +132,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 			rescued += int(n)
 			return err
 		}
-		dead, err := ids(tx.Query(expiredSQL, now))
+		dead, err := column[int64](tx.Query(expiredSQL, now))
 		if err != nil {
 			return err
 		}

@@ -76,15 +76,12 @@ func promoteBy(
 	if err != nil {
 		return nil, nil, err
 	}
+	var queue, key string
+	var in int64
 	rows, err := tx.QueryContext(ctx, query, string(text), now)
-	err = each(rows, err, func() error {
-		var sig driver.Signal
-		var in int64
-		var key string
-		err := rows.Scan(&sig.Queue, &in, &key)
-		sig.In = rules.Duration(in)
-		promoted, keys = append(promoted, sig), append(keys, key)
-		return err
+	err = eachRow(rows, err, []any{&queue, &in, &key}, func() {
+		promoted = append(promoted, driver.Signal{Queue: queue, In: rules.Duration(in)})
+		keys = append(keys, key)
 	})
 	return promoted, rules.Names(keys...), err
 }

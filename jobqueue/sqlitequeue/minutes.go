@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const (
@@ -42,18 +43,16 @@ func (s *Store) AddMinutes(ctx context.Context, minutes []driver.Minute) error {
 
 // Minutes implements driver.Store.
 func (s *Store) Minutes(ctx context.Context, queue string, last time.Duration) (ms []driver.Minute, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
+	var m driver.Minute
+	var at int64
+	var waits []byte
+	var malformed error
 	rows, err := s.db.R.QueryContext(ctx, minutesSQL, clock()-last.Microseconds(), queue)
-	err = each(rows, err, func() error {
-		var m driver.Minute
-		var at int64
-		var waits []byte
-		if err := rows.Scan(&m.Queue, &at, &m.Finished, &m.Failed, &waits); err != nil {
-			return err
-		}
+	err = eachRow(rows, err, []any{&m.Queue, &at, &m.Finished, &m.Failed, &waits}, func() {
 		m.At = timeOf(at)
+		malformed = errors.Join(malformed, json.Unmarshal(waits, &m.Waits))
 		ms = append(ms, m)
-		return json.Unmarshal(waits, &ms[len(ms)-1].Waits)
 	})
-	return ms, err
+	return ms, errors.Join(err, malformed)
 }

@@ -7,7 +7,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const saveSQL = `update jobqueue_job set saved = ? where id = ? and fence = ? and worker = ?`
@@ -33,7 +33,7 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 // rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
 // handler's, and an error if the handler has called Save during the same attempt.
 func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	state, err := job.Running().EncodeSaved(v)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 )
 
 const schedulesSQL = `
@@ -15,15 +15,13 @@ select name, spec, next_at, coalesce(last_at, 0), skipped, paused from jobqueue_
 
 // Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
+	var r driver.Schedule
+	var next, last int64
 	rows, err := s.db.R.QueryContext(ctx, schedulesSQL)
-	err = each(rows, err, func() error {
-		var r driver.Schedule
-		var next, last int64
-		err := rows.Scan(&r.Name, &r.Spec, &next, &last, &r.Skipped, &r.Paused)
+	err = eachRow(rows, err, []any{&r.Name, &r.Spec, &next, &last, &r.Skipped, &r.Paused}, func() {
 		r.NextAt, r.LastAt = timeOf(next), timeOf(last)
 		schedules = append(schedules, r)
-		return err
 	})
 	return schedules, timeOf(clock()), err
 }
@@ -87,7 +85,7 @@ var changeScheduleSQL = map[driver.ScheduleChange]string{
 
 // ChangeSchedule implements driver.Store.
 func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		changed, err := affected(tx.Exec(changeScheduleSQL[c], name, now))
 		if err == nil && !changed {

@@ -39,7 +39,7 @@ import (
 	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/internal/dberr"
+	"lessonkit.example/jobqueue/internal/rules"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -97,13 +97,13 @@ const versionTable = "jobqueue_migrations"
 // Migrate creates the tables or updates them. Several processes may do so at once. The error is
 // [jobqueue.ErrUnavailable] while the database is not available.
 func (s *Store) Migrate(ctx context.Context) (err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	return s.db.Migrate(ctx, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date. It does not wait for writers.
 func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
-	defer dberr.Classify(&err)
+	defer rules.Classify(&err)
 	return s.db.Migrated(ctx, versionTable, migrations)
 }
 
@@ -143,18 +143,26 @@ func constraint(err error) int {
 	return 0
 }
 
-// each calls scan for every row and closes rows.
-func each(rows *sql.Rows, err error, scan func() error) error {
+// eachRow scans each row into variables, calls row after each, and closes rows.
+func eachRow(rows *sql.Rows, err error, into []any, row func()) error {
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := scan(); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+		row()
 	}
 	return rows.Err()
+}
+
+// column returns the values of rows that have one.
+func column[T any](rows *sql.Rows, err error) (all []T, _ error) {
+	var v T
+	err = eachRow(rows, err, []any{&v}, func() { all = append(all, v) })
+	return all, err
 }
 
 // affected reports whether a statement changed a row.

@@ -1,13 +1,26 @@
-// Package rules has what both engines do the same way with records, results and times.
+// Package rules has what both engines do the same way with records, results, times and errors.
 package rules
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue/driver"
 )
+
+// Classify wraps an error of a database in driver.ErrSchema or driver.ErrUnavailable if it is one.
+func Classify(err *error) {
+	switch {
+	case *err == nil:
+	case db.IsNotMigrated(*err):
+		*err = fmt.Errorf("%w (run Migrate): %w", driver.ErrSchema, *err)
+	case db.IsUnavailable(*err):
+		*err = fmt.Errorf("%w: %w", driver.ErrUnavailable, *err)
+	}
+}
 
 // Duration returns a number of microseconds, or the longest Duration.
 func Duration(us int64) time.Duration {
