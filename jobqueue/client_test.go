@@ -49,6 +49,49 @@ func TestFiguresCountWhatWorkersDid(t *testing.T) {
 		"other": {Finished: 1, Started: 1}}, sum)
 }
 
+func TestWaitReturnsHowAJobHasEnded(t *testing.T) {
+	t.Parallel()
+	store, c := newQueue(t, nil)
+	type ended struct {
+		state jobqueue.State
+		saved string
+		err   error
+	}
+	var all sync.WaitGroup
+	expect := func(id int64, want ended) {
+		all.Go(func() {
+			var got ended
+			job, err := c.Wait(t.Context(), id)
+			if err == nil {
+				got = ended{state: job.State, saved: string(job.Saved)}
+			}
+			if got.err = want.err; !errors.Is(err, want.err) || got != want {
+				t.Errorf("job %d: %+v, %v instead of %+v", id, got, err, want)
+			}
+		})
+	}
+	saved := enqueue(t, c, jobqueue.Params{Kind: "work", Args: 1})
+	cancelled := enqueue(t, c, jobqueue.Params{Kind: "nobody's"})
+	expect(saved, ended{state: jobqueue.StateSucceeded, saved: "7"})
+	expect(enqueue(t, c, jobqueue.Params{Kind: "work", Args: 2, MaxAttempts: 1}), ended{state: jobqueue.StateFailed})
+	expect(enqueue(t, c, jobqueue.Params{Kind: "work", Args: 1, Queue: "none"}), ended{err: jobqueue.ErrNotFound})
+	expect(cancelled, ended{state: jobqueue.StateCancelled})
+	expect(1<<40, ended{err: jobqueue.ErrNotFound})
+	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
+		"default": {}, "none": {Retention: jobqueue.KeepNone}}}
+	runWorker(t, store, cfg, work(func(_ context.Context, job *jobqueue.Job, n int) error {
+		if n == 2 {
+			return errWrong
+		}
+		return job.Save(7)
+	}))
+	require.NoError(t, c.Cancel(t.Context(), cancelled))
+	all.Wait()
+	job, err := c.Wait(t.Context(), saved)
+	require.NoError(t, err, "it has ended before")
+	require.Equal(t, "7", string(job.Saved))
+}
+
 func TestManyCallsWaitTogether(t *testing.T) {
 	t.Parallel()
 	store, c := newQueue(t, nil)
@@ -150,4 +193,19 @@ func TestOnFailedOfCancelledJobs(t *testing.T) {
 	for _, id := range append(waiting, running) {
 		require.Equal(t, jobqueue.StateCancelled, get(t, c, id).State)
 	}
+}
+
+// A worker that is idle returns its slots to one that has jobs.
+func TestLimitGoesToBusyWorkers(t *testing.T) {
+	t.Parallel()
+	store, c := newQueue(t, nil)
+	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Limit: 1}}}
+	nothing := func(context.Context, *jobqueue.Job, int) error { return nil }
+	enqueueMany(t, c, 1)
+	_, ended := runWorker(t, store, cfg, work(nothing))
+	ended(1)
+	id := enqueue(t, c, jobqueue.Params{Kind: "other", Args: 1})
+	_, ended = runWorker(t, store, cfg, func(w *jobqueue.Worker) { jobqueue.Handle(w, "other", nothing) })
+	ended(1)
+	require.Equal(t, jobqueue.StateSucceeded, get(t, c, id).State)
 }

@@ -79,27 +79,6 @@ func TestLateJobDoesNotGetATurnThatIsTaken(t *testing.T) {
 	require.Equal(t, []int64{late.ID}, claimIDs(t, store, x), "in the exchange that ends the other")
 }
 
-// The last job of a key ends while a claim finds that another has no turn, and both processes die
-// before they look again: Rescue lets the job start.
-func TestHeldJobOfADeadProcessStarts(t *testing.T) {
-	t.Parallel()
-	pool, store := migrated(t)
-	one, two := register(t, store), register(t, store)
-	first, second := enqueueSerial(t, store), enqueueSerial(t, store)
-	require.Equal(t, []int64{first}, claimIDs(t, store, claimRequest(one, 1)))
-	tx, changed := claiming(t, pool, store, two)
-	require.EqualValues(t, 1, changed)
-	_, err := pool.Exec(t.Context(), `delete from jobqueue_job where id = $1`, first)
-	require.NoError(t, err)
-	require.NoError(t, tx.Commit(t.Context()))
-	job, err := store.Get(t.Context(), second)
-	require.NoError(t, err)
-	require.Equal(t, driver.StateHeld, job.State)
-	_, err = store.Rescue(t.Context(), false)
-	require.NoError(t, err)
-	require.Equal(t, []int64{second}, claimIDs(t, store, claimRequest(two, 10)))
-}
-
 // Thousands of jobs of a key without a turn do not delay a worker that needs a single job.
 func TestJobsWithoutATurnDelayNobody(t *testing.T) {
 	t.Parallel()

@@ -83,6 +83,16 @@ func searchByArguments(t *testing.T, h Harness) {
 	require.Error(t, err)
 }
 
+func unfinishedLeavesOutWhatHasEnded(t *testing.T, h Harness) {
+	ids := fill(t, h.Store, 5)
+	w := register(t, h.Store, never)
+	jobs := claim(t, h.Store, w, "default", 3) // the others wait
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail)))
+	unfinished, err := h.Store.Unfinished(t.Context(), append(ids, 1<<40))
+	require.NoError(t, err)
+	require.ElementsMatch(t, ids[2:], unfinished)
+}
+
 func searchReadsPartOfALongHistory(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	ids := fill(t, h.Store, 60)

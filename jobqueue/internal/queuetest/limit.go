@@ -10,20 +10,8 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-func limited(limit int) jobqueue.WorkerConfig {
-	return queueConfig(jobqueue.QueueConfig{Limit: limit, MaxWorkers: 5})
-}
-
 func queueConfig(q jobqueue.QueueConfig) jobqueue.WorkerConfig {
 	return jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": q}}
-}
-
-// A worker that is idle returns its slots to one that has jobs.
-func limitGoesToBusyWorkers(t *testing.T, h Harness) {
-	idle(t, h.Store, limited(1))
-	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Kind = "other" })
-	second := start(t, h.Again(), limited(1), func(w *jobqueue.Worker) { jobqueue.Handle(w, "other", nothing) })
-	second.succeed(3)
 }
 
 func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
@@ -37,7 +25,7 @@ func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
 	slots(2)
 	fill(t, h.Store, 1)
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.Queue = "free" })
-	cfg := limited(2)
+	cfg := queueConfig(jobqueue.QueueConfig{Limit: 2, MaxWorkers: 5})
 	cfg.Queues["free"] = jobqueue.QueueConfig{}
 	r := start(t, h.Again(), cfg, handle(nothing))
 	require.Equal(t, "free", r.next(jobqueue.EventSucceeded).Job.Queue)

@@ -125,6 +125,7 @@ var tests = map[string]func(*testing.T, Harness){
 	"OthersAreWoken":                   othersAreWoken,
 	"CancelReachesAll":                 cancelReachesAll,
 	"ListPagesByStateQueueAndKind":     listPagesByStateQueueAndKind,
+	"UnfinishedLeavesOutWhatHasEnded":  unfinishedLeavesOutWhatHasEnded,
 	"SearchByArguments":                searchByArguments,
 	"SearchReadsPartOfALongHistory":    searchReadsPartOfALongHistory,
 	"StatsCount":                       statsCount,
@@ -154,7 +155,6 @@ var tests = map[string]func(*testing.T, Harness){
 	"RetryManyByFilter":                retryManyByFilter,
 	"CancelManyByFilter":               cancelManyByFilter,
 	"CancelManyWhileWorkersClaim":      cancelManyWhileWorkersClaim,
-	"LimitGoesToBusyWorkers":           limitGoesToBusyWorkers,
 	"LimitOfADeadWorkerIsFreed":        limitOfADeadWorkerIsFreed,
 	"SlotsAreSharedAndReturned":        slotsAreSharedAndReturned,
 	"RateAllowsABurst":                 rateAllowsABurst,
@@ -162,7 +162,6 @@ var tests = map[string]func(*testing.T, Harness){
 	"SaveGoesWithEveryResult":          saveGoesWithEveryResult,
 	"SaveIsFenced":                     saveIsFenced,
 	"SaveInTransactions":               saveInTransactions,
-	"WaitReturnsHowAJobHasEnded":       waitReturnsHowAJobHasEnded,
 	"FiguresAreMerged":                 figuresAreMerged,
 }
 
