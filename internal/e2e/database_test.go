@@ -14,26 +14,6 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// PostgreSQL is killed and restarted under load.
-func TestPostgresRestartsLoseNothing(t *testing.T) {
-	slow(t)
-	db := pgtest.Start(t, pgtest.Options{Durable: true})
-	rec := newRecogniser(t)
-	s := newService(t, db.URL(), rec.url())
-	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
-	s.start(t)
-	l := startLoad(t, 8, 60*time.Millisecond, s)
-	restarts := times(2, 5, 20)
-	for range restarts {
-		time.Sleep(soon())
-		db.Kill()
-		time.Sleep(rand.N(time.Second))
-		db.Restart(t)
-	}
-	sum(t, "%d restarts of PostgreSQL", restarts)
-	audit(t, l, s, rec)
-}
-
 // Connections to the database are cut, stalled, or half-open.
 func TestDatabaseConnectionsFail(t *testing.T) {
 	slow(t)
