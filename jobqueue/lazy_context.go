@@ -59,7 +59,6 @@ func (c *lazyContext) toStandard() context.Context {
 	return c.standard
 }
 
-// Deadline implements context.Context.
 func (c *lazyContext) Deadline() (time.Time, bool) {
 	d, ok := c.parent.Deadline()
 	if c.deadline.IsZero() || ok && d.Before(c.deadline) {
@@ -68,10 +67,8 @@ func (c *lazyContext) Deadline() (time.Time, bool) {
 	return c.deadline, true
 }
 
-// Done implements context.Context.
 func (c *lazyContext) Done() <-chan struct{} { return c.toStandard().Done() }
 
-// Err implements context.Context.
 func (c *lazyContext) Err() error {
 	c.mu.Lock()
 	lazy := c.standard == nil && c.cause == nil
@@ -82,7 +79,6 @@ func (c *lazyContext) Err() error {
 	return c.toStandard().Err()
 }
 
-// Value implements context.Context.
 func (c *lazyContext) Value(key any) any {
 	c.mu.Lock()
 	ctx := c.standard

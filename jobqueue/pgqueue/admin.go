@@ -18,7 +18,6 @@ insert into jobqueue_pause (queue, until) values ($1, $2) on conflict (queue) do
 	resumeSQL = `delete from jobqueue_pause where queue = $1`
 )
 
-// Pause implements driver.Store.
 func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
 	defer rules.Classify(&err)
 	query, args := pauseSQL, []any{queue, until}
@@ -91,12 +90,10 @@ changed as (
 const existsSQL = `
 select exists (select from jobqueue_job where id = $1), exists (select from jobqueue_done where id = $1)`
 
-// Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error {
 	return s.changeOne(ctx, id, oneEnded+requeueSQL, oneScheduled+runNowSQL)
 }
 
-// Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
 	// A job may start or stop between two statements, but hardly ten times in a row.
 	for range 10 {
@@ -137,7 +134,6 @@ func (s *Store) changeOne(ctx context.Context, id int64, queries ...string) (err
 	return driver.ErrNotFound
 }
 
-// RetryMany implements driver.Store.
 func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	if f.State == driver.StateScheduled {
 		return s.changeMany(ctx, manyScheduled+runNowSQL, f)
@@ -145,7 +141,6 @@ func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, er
 	return s.changeMany(ctx, manyEnded+requeueSQL, f, int16(f.State))
 }
 
-// CancelMany implements driver.Store.
 func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	page := `with page as (select id from jobqueue_job where ` + unfinishedSQL[f.State] + filterSQL
 	if f.State == driver.StateRunning {
@@ -204,7 +199,6 @@ where id = (
   order by d.callback_at limit 1)
 returning id`
 
-// NextCancelled implements driver.Store.
 func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error) {
 	err = s.pool.QueryRow(ctx, s.sql(nextCancelledSQL), kinds, again.Microseconds()).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -215,7 +209,6 @@ func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Du
 
 const callbackDoneSQL = `update jobqueue_done set callback_at = null where id = $1 and finished_at = $2`
 
-// CallbackDone implements driver.Store.
 func (s *Store) CallbackDone(ctx context.Context, id int64, finishedAt time.Time) error {
 	_, err := s.pool.Exec(ctx, s.sql(callbackDoneSQL), id, finishedAt)
 	return err
@@ -243,7 +236,6 @@ gone as (
 select (select count(*) from gone), coalesce((select max(id) from page where passed), $5)`
 }
 
-// Purge implements driver.Store.
 func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (deleted int, last int64, err error) {
 	var b pgx.Batch
 	b.Queue(planSQL)

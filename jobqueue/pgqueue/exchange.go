@@ -102,7 +102,6 @@ func limit(ctx context.Context) string {
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
-// Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	if len(x.Results) == 0 && len(x.Claims) == 0 {

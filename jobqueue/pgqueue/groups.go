@@ -55,7 +55,6 @@ union all
 select s, (select count(*) from (select from jobqueue_done where in_group = $1 and state = s limit $2) t)
 from unnest('{4,5,6}'::smallint[]) s`
 
-// GroupStats implements driver.Store.
 func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
 	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(groupStatsSQL), group, driver.StatsLimit+1)
@@ -80,7 +79,6 @@ unfinished as (
 select (select count(*) from done) + (select count(*) from unfinished),
   array(select distinct limit_key from unfinished where limit_key is not null)`
 
-// DeleteGroup implements driver.Store.
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
 	defer rules.Classify(&err)
 	var keys []string

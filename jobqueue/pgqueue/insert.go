@@ -126,7 +126,6 @@ func awaited(rs []driver.Record) []string {
 	return groups
 }
 
-// Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
 	defer rules.Classify(&err)
 	db, notifies := querier(pgxQuerier{s.pool}), s.insertNotifies(rs)

@@ -25,7 +25,6 @@ from jobqueue_job`
 
 const getSQL = selectJob + ` where id = $1 union all ` + selectDone + ` where id = $1`
 
-// Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	defer rules.Classify(&err)
 	// json has no equality, so union all; an id is in one table only.
@@ -76,7 +75,6 @@ func listSQL(state driver.State) (page, last string) {
 	return page, `select id` + window + `offset $2 - 1 limit 1`
 }
 
-// List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
 	defer rules.Classify(&err)
 	page, last := listSQL(f.State)
@@ -101,7 +99,6 @@ const searchSQL = selectJob + ` where id >= $2 and id < $3 and strpos(args::text
 union all ` + selectDone + ` where id >= $2 and id < $3 and strpos(args::text, $1) > 0
 order by id desc limit $4`
 
-// Search implements driver.Store.
 func (s *Store) Search(
 	ctx context.Context, text string, before int64, limit int,
 ) (jobs []*driver.Job, from int64, err error) {
@@ -186,7 +183,6 @@ const pausesSQL = `select queue, until from jobqueue_pause where until > now()`
 
 const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker order by id`
 
-// Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 	defer rules.Classify(&err)
 	const limit = driver.StatsLimit + 1
@@ -220,7 +216,6 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 
 const unfinishedIDsSQL = `select id from jobqueue_job where id = any ($1::bigint[])`
 
-// Unfinished implements driver.Store.
 func (s *Store) Unfinished(ctx context.Context, ids []int64) (unfinished []int64, err error) {
 	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(unfinishedIDsSQL), ids)

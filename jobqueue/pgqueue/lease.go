@@ -16,7 +16,6 @@ insert into jobqueue_worker (name, expires_at, queues)
 values ($1, now() + $2::bigint * interval '1 microsecond', coalesce($3::text[], '{}'))
 returning id`
 
-// Register implements driver.Store.
 func (s *Store) Register(
 	ctx context.Context, name string, queues []string, lease time.Duration,
 ) (worker int64, err error) {
@@ -31,7 +30,6 @@ update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microse
 
 const cancelledSQL = `select id from jobqueue_job where worker = $1 and worker <> 0 and cancel`
 
-// Heartbeat implements driver.Store.
 func (s *Store) Heartbeat(
 	ctx context.Context, worker int64, lease time.Duration,
 ) (cancelled []int64, alive bool, err error) {
@@ -62,7 +60,6 @@ returning queue`
 
 const unregisterSQL = `delete from jobqueue_worker where id = $1`
 
-// Release implements driver.Store.
 func (s *Store) Release(
 	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
 ) (released int, err error) {
@@ -114,7 +111,6 @@ const (
   and not exists (select from jobqueue_worker w where w.id = j.worker)`
 )
 
-// Rescue implements driver.Store.
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	rescued, err = s.rescue(ctx, orphans)
 	if err == nil {

@@ -39,7 +39,6 @@ func (s *Store) AddMinutes(ctx context.Context, minutes []driver.Minute) error {
 	return s.pool.SendBatch(ctx, &b).Close()
 }
 
-// Minutes implements driver.Store.
 func (s *Store) Minutes(ctx context.Context, queue string, last time.Duration) (ms []driver.Minute, err error) {
 	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(minutesSQL), last.Microseconds(), queue)

@@ -41,7 +41,6 @@ func (s *Store) queueSaved(b *pgx.Batch, x driver.ExchangeRequest) {
 	}
 }
 
-// Save implements driver.Store.
 func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) error {
 	var b pgx.Batch
 	for _, r := range states {

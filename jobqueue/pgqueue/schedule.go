@@ -17,7 +17,6 @@ select coalesce(s.name, ''), coalesce(s.spec, ''), coalesce(s.next_at, now), s.l
   coalesce(s.paused, false), now
 from (select clock_timestamp() as now) t left join jobqueue_schedule s on true order by s.name`
 
-// Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
 	defer rules.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(schedulesSQL))
@@ -44,7 +43,6 @@ insert into jobqueue_schedule (name, spec, next_at) values ($1, $2, $3)
 on conflict (name) do update set spec = excluded.spec, next_at = excluded.next_at
 where jobqueue_schedule.spec <> excluded.spec`
 
-// PutSchedule implements driver.Store.
 func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
 	_, err := s.pool.Exec(ctx, s.sql(putScheduleSQL), n.Name, n.Spec, n.NextAt)
 	return err
@@ -59,7 +57,6 @@ where name = $1 and spec = $2 and next_at = $3 returning paused`
 const tickedSQL = `
 update jobqueue_schedule set last_at = coalesce($2, last_at), skipped = skipped + $3 where name = $1`
 
-// Tick implements driver.Store.
 func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	var enqueued bool
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -95,7 +92,6 @@ var changeScheduleSQL = map[driver.ScheduleChange]string{
 	driver.DeleteSchedule: `delete from jobqueue_schedule where name = $1`,
 }
 
-// ChangeSchedule implements driver.Store.
 func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) (err error) {
 	defer rules.Classify(&err)
 	tag, err := s.pool.Exec(ctx, s.sql(changeScheduleSQL[c]), name)

@@ -27,7 +27,6 @@ update jobqueue_slot s set worker = null
 where worker is not null and not exists (select from jobqueue_worker w where w.id = s.worker)`
 )
 
-// Slots implements driver.Store.
 func (s *Store) Slots(ctx context.Context, worker int64, queue string, limit, target int) (held int, err error) {
 	var b pgx.Batch
 	if target > 0 {

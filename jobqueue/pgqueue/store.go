@@ -63,7 +63,8 @@ type Config struct {
 }
 
 // Store is a jobqueue.Store. It is safe for concurrent use and has nothing to close; the pool
-// belongs to the caller.
+// belongs to the caller. Package jobqueue calls its methods that have no comment: those of
+// driver.Store.
 type Store struct {
 	pool   *pgxpool.Pool
 	cfg    Config

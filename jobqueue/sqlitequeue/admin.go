@@ -33,7 +33,6 @@ update jobqueue_job set run_at = ?2 where id = ?1 and worker is null and run_at 
 const existsSQL = `
 select exists (select 1 from jobqueue_job where id = ?1), exists (select 1 from jobqueue_done where id = ?1)`
 
-// Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error { return s.changeOne(ctx, id, s.retry) }
 
 // changeOne changes a job, or returns an error if its state does not allow it.
@@ -94,7 +93,6 @@ where id = ? and coalesce(worker, 0) = 0`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
 
-// Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) error { return s.changeOne(ctx, id, s.cancel) }
 
 // cancel cancels an unfinished job.
@@ -129,7 +127,6 @@ const (
 	callbackDoneSQL = `update jobqueue_done set callback_at = null where id = ?1 and finished_at = ?2`
 )
 
-// NextCancelled implements driver.Store.
 func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Duration) (id int64, err error) {
 	names, err := json.Marshal(kinds)
 	if err != nil {
@@ -156,7 +153,6 @@ func (s *Store) NextCancelled(ctx context.Context, kinds []string, again time.Du
 	return id, err
 }
 
-// CallbackDone implements driver.Store.
 func (s *Store) CallbackDone(ctx context.Context, id int64, finishedAt time.Time) error {
 	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		_, err := tx.Exec(callbackDoneSQL, id, finishedAt.UnixMicro())
@@ -183,7 +179,6 @@ const purgeSQL = `
 delete from jobqueue_done
 where id in (select value from json_each(?4)) and queue = ?2 and state = ?3 and finished_at <= ?1`
 
-// Purge implements driver.Store.
 func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (deleted int, last int64, err error) {
 	before := clock() - f.Age.Microseconds()
 	last = f.After

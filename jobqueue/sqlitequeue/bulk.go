@@ -17,7 +17,6 @@ insert into jobqueue_pause (queue, until) values (?, ?) on conflict (queue) do u
 	resumeSQL = `delete from jobqueue_pause where queue = ?`
 )
 
-// Pause implements driver.Store.
 func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
 	defer rules.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, _ int64) (err error) {
@@ -34,7 +33,6 @@ func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err e
 	return err
 }
 
-// RetryMany implements driver.Store.
 func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	return s.changePage(ctx, f, func(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 		signals, err := s.retry(tx, now, id)
@@ -45,7 +43,6 @@ func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, er
 	})
 }
 
-// CancelMany implements driver.Store.
 func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	return s.changePage(ctx, f, s.cancel)
 }

@@ -87,7 +87,6 @@ select min((
   order by run_at limit 1))
 from json_each(?1) k cross join json_each('[1, 2, 3, 4]') p`
 
-// Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	var promoted []driver.Signal

@@ -46,7 +46,6 @@ union all
 select column1, (select count(*) from (select 1 from jobqueue_done where in_group = ?1 and state = column1 limit ?2))
 from (values (4), (5), (6))`
 
-// GroupStats implements driver.Store.
 func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
 	defer rules.Classify(&err)
 	var state driver.State
@@ -64,7 +63,6 @@ returning coalesce(limit_key, '')`
 delete from jobqueue_done where id in (select id from jobqueue_done where in_group = ?1 limit ?2) returning ''`
 )
 
-// DeleteGroup implements driver.Store.
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
 	defer rules.Classify(&err)
 	var promoted []driver.Signal

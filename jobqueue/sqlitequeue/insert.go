@@ -44,7 +44,6 @@ func (s *Store) EnqueueManyTx(
 	})
 }
 
-// Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
 	defer rules.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {

@@ -26,7 +26,6 @@ from jobqueue_job`
 
 const getSQL = selectJob + ` where id = ?2 union all ` + selectDone + ` where id = ?2`
 
-// Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
 	defer rules.Classify(&err)
 	jobs, err := s.jobs(ctx, getSQL, clock(), id)
@@ -76,7 +75,6 @@ func listSQL(state driver.State) (page, last string) {
 	return page, `select id` + window + `1 offset ?3 - 1`
 }
 
-// List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) (jobs []*driver.Job, next int64, err error) {
 	defer rules.Classify(&err)
 	page, last := listSQL(f.State)
@@ -101,7 +99,6 @@ const searchSQL = selectJob + ` where id >= ?3 and id < ?4 and instr(args, ?2) >
 union all ` + selectDone + ` where id >= ?3 and id < ?4 and instr(args, ?2) > 0
 order by id desc limit ?5`
 
-// Search implements driver.Store.
 func (s *Store) Search(
 	ctx context.Context, text string, before int64, limit int,
 ) (jobs []*driver.Job, from int64, err error) {
@@ -182,7 +179,6 @@ const pausesSQL = `select queue, until from jobqueue_pause where until > ?`
 
 const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker order by id`
 
-// Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 	defer rules.Classify(&err)
 	tx, err := s.db.R.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -230,7 +226,6 @@ func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 
 const unfinishedIDsSQL = `select id from jobqueue_job where id in (select value from json_each(?))`
 
-// Unfinished implements driver.Store.
 func (s *Store) Unfinished(ctx context.Context, jobs []int64) (unfinished []int64, err error) {
 	defer rules.Classify(&err)
 	text, err := json.Marshal(jobs)

@@ -11,7 +11,6 @@ import (
 	"lessonkit.example/jobqueue/internal/rules"
 )
 
-// Register implements driver.Store.
 func (s *Store) Register(
 	ctx context.Context, name string, queues []string, lease time.Duration,
 ) (worker int64, err error) {
@@ -33,7 +32,6 @@ const heartbeatSQL = `update jobqueue_worker set expires_at = ? where id = ?`
 
 const cancelledSQL = `select id from jobqueue_job where worker = ? and worker <> 0 and cancel = 1`
 
-// Heartbeat implements driver.Store.
 func (s *Store) Heartbeat(
 	ctx context.Context, worker int64, lease time.Duration,
 ) (cancelled []int64, alive bool, err error) {
@@ -56,7 +54,6 @@ where worker = ?1 and worker <> 0 and not exists (
   select 1 from json_each(?2) k where k.key = cast(jobqueue_job.id as text) and k.value = fence)
 returning queue`
 
-// Release implements driver.Store.
 func (s *Store) Release(
 	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
 ) (released int, err error) {
@@ -111,7 +108,6 @@ const (
 	rescueOrphansSQL = rescueSQL + `not in (select id from jobqueue_worker)`
 )
 
-// Rescue implements driver.Store.
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	var idle []string
 	if orphans {

@@ -27,7 +27,6 @@ select queue, minute, finished, failed, waits from jobqueue_minute
 where minute >= ?1 and (?2 = '' or queue = ?2) order by queue, minute`
 )
 
-// AddMinutes implements driver.Store.
 func (s *Store) AddMinutes(ctx context.Context, minutes []driver.Minute) error {
 	return s.update(ctx, func(tx *sql.Tx, now int64) error {
 		_, err := tx.Exec(oldMinutesSQL, now-driver.KeepMinutes.Microseconds())
@@ -41,7 +40,6 @@ func (s *Store) AddMinutes(ctx context.Context, minutes []driver.Minute) error {
 	})
 }
 
-// Minutes implements driver.Store.
 func (s *Store) Minutes(ctx context.Context, queue string, last time.Duration) (ms []driver.Minute, err error) {
 	defer rules.Classify(&err)
 	var m driver.Minute

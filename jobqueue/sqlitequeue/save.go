@@ -17,7 +17,6 @@ func save(tx *sql.Tx, worker int64, r driver.Saved) (bool, error) {
 	return affected(tx.Exec(saveSQL, string(r.State), r.ID, r.Fence, worker))
 }
 
-// Save implements driver.Store.
 func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) error {
 	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		for _, r := range states {

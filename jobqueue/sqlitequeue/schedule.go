@@ -13,7 +13,6 @@ import (
 const schedulesSQL = `
 select name, spec, next_at, coalesce(last_at, 0), skipped, paused from jobqueue_schedule order by name`
 
-// Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
 	defer rules.Classify(&err)
 	var r driver.Schedule
@@ -31,7 +30,6 @@ insert into jobqueue_schedule (name, spec, next_at) values (?, ?, ?)
 on conflict (name) do update set spec = excluded.spec, next_at = excluded.next_at
 where jobqueue_schedule.spec <> excluded.spec`
 
-// PutSchedule implements driver.Store.
 func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
 	return s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		_, err := tx.Exec(putScheduleSQL, n.Name, n.Spec, n.NextAt.UnixMicro())
@@ -46,7 +44,6 @@ where name = ?1 and spec = ?2 and next_at = ?3 returning paused`
 const tickedSQL = `
 update jobqueue_schedule set last_at = coalesce(?2, last_at), skipped = skipped + ?3 where name = ?1`
 
-// Tick implements driver.Store.
 func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	var enqueued bool
 	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
@@ -83,7 +80,6 @@ var changeScheduleSQL = map[driver.ScheduleChange]string{
 	driver.DeleteSchedule: `delete from jobqueue_schedule where name = ?1 and ?2`,
 }
 
-// ChangeSchedule implements driver.Store.
 func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) (err error) {
 	defer rules.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {

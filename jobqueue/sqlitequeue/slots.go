@@ -25,7 +25,6 @@ update jobqueue_slot set worker = null
 where worker is not null and worker not in (select id from jobqueue_worker)`
 )
 
-// Slots implements driver.Store.
 func (s *Store) Slots(ctx context.Context, worker int64, queue string, limit, target int) (held int, err error) {
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		if target > 0 {

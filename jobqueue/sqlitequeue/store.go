@@ -56,7 +56,8 @@ type Config struct {
 	Trace func(ctx context.Context, statement string) (context.Context, func(error))
 }
 
-// Store is a jobqueue.Store. It is safe for concurrent use.
+// Store is a jobqueue.Store. It is safe for concurrent use. Package jobqueue calls its methods that
+// have no comment: those of driver.Store.
 type Store struct {
 	db  *db.DB
 	hub wake.Hub
