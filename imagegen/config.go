@@ -19,12 +19,9 @@ type Config struct {
 	APIKey string
 
 	// Timeout limits one attempt of a request for images, from dialing to the last byte. The
-	// service recommends at least 300 s. Defaults to 10 minutes.
+	// service recommends at least 300 s. Defaults to 10 minutes. A response that has begun ends
+	// sooner when no byte of it arrives for a minute.
 	Timeout time.Duration
-
-	// IdleTimeout ends a response that has begun when no byte of it arrives for this long. Defaults
-	// to 60 s.
-	IdleTimeout time.Duration
 
 	Retry Retry
 
@@ -75,6 +72,7 @@ const (
 	maxBackoff = time.Minute
 
 	pollEvery    = 3 * time.Second // plus up to two thirds of it at random
+	idleTimeout  = time.Minute     // of a response that has begun
 	pollTimeout  = time.Minute     // of one poll, as the interface's reference client has it
 	fetchTimeout = time.Minute     // of fetching one reference, likewise
 	maxWait      = 30 * time.Minute
@@ -92,7 +90,6 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Minute)
-	c.IdleTimeout = cmp.Or(c.IdleTimeout, time.Minute)
 	c.Retry.Max = max(cmp.Or(c.Retry.Max, 2), 0)
 	c.FirstPoll = cmp.Or(c.FirstPoll, 10*time.Second)
 	if c.HTTPClient == nil {

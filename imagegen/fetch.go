@@ -70,7 +70,7 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	info.URL, info.Size = redact(u.String()), max(resp.ContentLength, 0)
 	in := c.incoming(ctx, sink, info)
 	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
-	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, c.config.Timeout)
+	body := newBodyReader(ctx, resp.Body, c.config.Timeout)
 	defer body.timer.Stop()
 	if resp.ContentLength > c.left { // before a gigabyte has been read for nothing
 		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.left))

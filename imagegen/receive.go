@@ -34,7 +34,7 @@ func (r *received) abort() {
 func (c *call) receive(
 	ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int,
 ) (*received, *Error) {
-	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, limit)
+	body := newBodyReader(ctx, resp.Body, limit)
 	defer body.timer.Stop()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, c.refused(resp, body, op, taskID)
@@ -196,15 +196,14 @@ type bodyReader struct {
 	r     io.ReadCloser
 	ctx   context.Context
 	limit time.Duration // of ctx
-	idle  time.Duration
 	timer *time.Timer
 	ended atomic.Bool // by the timer
 	head  []byte
 }
 
-func newBodyReader(ctx context.Context, r io.ReadCloser, idle, limit time.Duration) *bodyReader {
-	b := &bodyReader{r: r, ctx: ctx, limit: limit, idle: idle}
-	b.timer = time.AfterFunc(idle, func() {
+func newBodyReader(ctx context.Context, r io.ReadCloser, limit time.Duration) *bodyReader {
+	b := &bodyReader{r: r, ctx: ctx, limit: limit}
+	b.timer = time.AfterFunc(idleTimeout, func() {
 		b.ended.Store(true)
 		r.Close()
 	})
@@ -213,7 +212,7 @@ func newBodyReader(ctx context.Context, r io.ReadCloser, idle, limit time.Durati
 }
 
 func (b *bodyReader) Read(p []byte) (int, error) {
-	b.timer.Reset(b.idle) // runs only here: a slow sink does not count
+	b.timer.Reset(idleTimeout) // runs only here: a slow sink does not count
 	n, err := b.r.Read(p)
 	b.timer.Stop()
 	if len(b.head) < maxMessage { // more than an error shows, so that it shows no part of a key
@@ -222,7 +221,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		err = timeLimit(b.ctx, b.ctx, b.limit, err)
 		if b.ended.Load() {
-			err = fmt.Errorf("the response stopped: no data for %v", b.idle)
+			err = fmt.Errorf("the response stopped: no data for %v", idleTimeout)
 		}
 	}
 	return n, err
