@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"math/rand/v2"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,40 +51,5 @@ func TestDatabaseConnectionsFail(t *testing.T) {
 	sum(t, "connections to the database: %d cut, %d reset, %d stalled (health answered within %v), %d half-open", cuts,
 		resets, stalls, health.Round(time.Millisecond), deaths)
 	require.Less(t, health, 5*time.Second, "2 s on an idle machine")
-	audit(t, l, s, rec)
-}
-
-// The primary is lost and its synchronous standby promoted: servers find the new primary.
-func TestPostgresFailsOver(t *testing.T) {
-	slow(t)
-	here, there := freePort(t), freePort(t)
-	primary := pgtest.Start(t, pgtest.Options{TCP: true, Settings: map[string]string{"synchronous_commit": "on"}})
-	standby := primary.Standby(t, here)
-	u, err := url.Parse(primary.URL())
-	require.NoError(t, err)
-	// Each new standby takes one of two addresses; the first primary's stays unused.
-	u.Host = strings.Join([]string{primary.Addr(), here, there}, ",")
-	query := u.Query()
-	query.Set("target_session_attrs", "read-write")
-	query.Set("connect_timeout", "5")
-	u.RawQuery = query.Encode()
-	rec := newRecogniser(t)
-	s := newService(t, u.String(), rec.url())
-	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
-	s.start(t)
-	l := startLoad(t, 8, 60*time.Millisecond, s)
-	failovers := times(1, 2, 3)
-	for i := range failovers {
-		time.Sleep(soon())
-		primary.Kill()
-		time.Sleep(rand.N(500 * time.Millisecond))
-		standby.Promote(t)
-		primary = standby
-		if i < failovers-1 {
-			standby = primary.Standby(t, []string{there, here}[i%2])
-		}
-	}
-	time.Sleep(soon())
-	sum(t, "%d failovers of PostgreSQL", failovers)
 	audit(t, l, s, rec)
 }

@@ -36,14 +36,10 @@ type Options struct {
 
 	// Settings are added to the configuration.
 	Settings map[string]string
-
-	addr string // host:port to listen on; "": any
 }
 
 // Server is a running PostgreSQL.
 type Server struct {
-	options Options
-
 	base string // address of its database postgres
 	addr string
 	dir  string // holds the data, the socket and the log
@@ -88,19 +84,11 @@ func (s *Server) remove() {
 }
 
 func start(o Options) (*Server, error) {
-	return startWith(o, func(s *Server) *exec.Cmd {
-		return exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata="+s.data(),
-			"--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
-	})
-}
-
-// startWith starts a server on the data that a command creates.
-func startWith(o Options, fill func(s *Server) *exec.Cmd) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, bin: bin}
+	s := &Server{bin: bin}
 	if s.cred, err = serverUser(); err != nil {
 		return nil, err
 	}
@@ -112,7 +100,8 @@ func startWith(o Options, fill func(s *Server) *exec.Cmd) (*Server, error) {
 			return nil, err
 		}
 	}
-	cmd := fill(s)
+	cmd := exec.Command(filepath.Join(bin, "initdb"), "--pgdata="+s.data(),
+		"--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
 	s.prepare(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		os.RemoveAll(s.dir)
@@ -145,11 +134,9 @@ func (s *Server) settings(o Options) ([]string, error) {
 	}
 	s.base = "postgres://postgres@/postgres?sslmode=disable&host=" + url.QueryEscape(s.dir)
 	if o.TCP {
-		if s.addr = o.addr; s.addr == "" {
-			var err error
-			if s.addr, err = freeport.Addr(); err != nil {
-				return nil, err
-			}
+		var err error
+		if s.addr, err = freeport.Addr(); err != nil {
+			return nil, err
 		}
 		_, port, _ := net.SplitHostPort(s.addr)
 		settings["listen_addresses"], settings["port"] = "127.0.0.1", port
@@ -220,6 +207,26 @@ func (s *Server) awaitReady() error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// exec executes a statement, or ends the test if that fails or takes longer than a minute.
+func (s *Server) exec(t testing.TB, statement string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.base)
+	if err == nil {
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, statement)
+	}
+	if err != nil {
+		t.Fatalf("PostgreSQL: %v\n%s", err, s.log())
+	}
+}
+
+func (s *Server) log() string {
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return string(log)
 }
 
 // prepare makes cmd run outside of our process group, so that an interrupt at the terminal does not
