@@ -165,6 +165,8 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 		return false, false, err
 	}
 	switch s := resp.StatusCode; {
+	case expectsTLS(body):
+		return false, false, refusal(resp, body, asked{}, asr.Audio{})
 	case s == http.StatusNotFound && namesModel(body, r.target.model):
 		return true, true, nil // speaches checks the model before the file
 	case s == http.StatusNotFound, s == http.StatusMethodNotAllowed, s == http.StatusNotImplemented:

@@ -96,6 +96,7 @@ func TestDiscoveryInterpretsTheAnswerToAFormWithoutAudio(t *testing.T) {
 		class  error // nil: the endpoint exists
 	}{
 		{"400", 400, "no file", nil},
+		{"400 without https", 400, "Client sent an HTTP request to an HTTPS server.\n", asr.ErrMisconfigured},
 		{"500", 500, "", nil},
 		{"200 with an error", 200, `{"error":"no 'file' field"}`, nil},
 		{"401", 401, "", asr.ErrMisconfigured},
@@ -119,12 +120,14 @@ func TestDiscoveryInterpretsTheAnswerToAFormWithoutAudio(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			}))
 			defer s.Close()
-			_, err := recognize(t, connect(t, local.Config{URL: s.URL, Model: "m"}))
+			rec := connect(t, local.Config{URL: s.URL, Model: "m"})
+			_, err := recognize(t, rec)
 			if c.class == nil {
 				require.NoError(t, err)
 				return
 			}
 			require.ErrorIs(t, err, c.class)
+			require.False(t, rec.Check(t.Context()).Available)
 			if c.status == 404 {
 				tried := []string{s.URL + "/v1/audio/transcriptions", s.URL + "/inference", s.URL + "/recognition"}
 				require.ErrorContains(t, err, "tried "+strings.Join(tried, ", "))
