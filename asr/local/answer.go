@@ -163,7 +163,7 @@ func errorText(body []byte) string {
 			return s
 		}
 		if provider.IsHTML(body) {
-			return provider.Shape(body)
+			return "the answer is " + provider.Shape(body)
 		}
 		return string(body)
 	}
@@ -195,5 +195,5 @@ func errorText(body []byte) string {
 			return strings.Join(parts, "; ")
 		}
 	}
-	return provider.Shape(body)
+	return "the answer is " + provider.Shape(body)
 }

@@ -40,7 +40,11 @@ func TestClassesOfAnswers(t *testing.T) {
 		says   string
 	}{
 		{"429", 429, "slow down", asr.ErrUnavailable, "slow down"},
-		{"502 with a page", 502, "<html><body>nginx</body></html>", asr.ErrLost, "an HTML page"},
+		{"429 for the quota", 429, `{"error":{"message":"exceeded","code":"insufficient_quota"}}`,
+			asr.ErrRefused, "exceeded"},
+		{"502 with a page", 502, "<html><body>nginx</body></html>", asr.ErrLost,
+			"a proxy got no answer from the recogniser: the answer is an HTML page"},
+		{"413 with nothing", 413, "", unusable, "it is larger than the recogniser, or a proxy before it, accepts (H"},
 		{"404", 404, "", misconfigured, "does not have the endpoint"},
 		{"401", 401, `{"detail":"who are you"}`, misconfigured, "key is missing or wrong: who are you"},
 		{"400 for the model", 400, `{"detail":"Model 'm' not found."}`, misconfigured, "not"},
@@ -95,12 +99,14 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 		{400, `{"error":"prompt too long: \"Known: Siobhan, 雨桐.\""}`, `prompt too long: "Known: …, …."`},
 		{500, `{"detail":"bad prompt '\\u96e8\\u6850 siobhan'"}`, "bad prompt '… …'"},
 		{500, `{"said":"played it twice"}`, "JSON of "},
+		{401, `{"detail":"wrong key sk-test"}`, "the key is missing or wrong: wrong key … (HTTP 401)"},
 		{503, `busy with %E9%9B%A8%E6%A1%90, Siobhan` + strings.Repeat(" Siobhan", 100), "busy with …, …"},
 		{503, strings.Repeat("x ", 95) + "雨桐 Siobhan", "x … …"},
 	} {
 		var log strings.Builder
 		rec := connect(t, local.Config{
 			URL:    fixed(t, c.status, c.body),
+			APIKey: "sk-test",
 			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
 		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
@@ -110,7 +116,7 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 		if strings.HasSuffix(c.says, " of ") {
 			require.ErrorContains(t, err, fmt.Sprintf("%s%d bytes", c.says, len(c.body)))
 		}
-		for _, word := range []string{"雨桐", "iobhan", `u96e8`, "%E9", "twice"} {
+		for _, word := range []string{"雨桐", "iobhan", `u96e8`, "%E9", "twice", "sk-test"} {
 			require.NotContains(t, err.Error(), word, c.body)
 			require.NotContains(t, log.String(), word, c.body)
 		}

@@ -29,6 +29,10 @@ func refusal(resp *http.Response, body []byte, to asked, sent asr.Audio) *asr.Er
 		case s == http.StatusNotFound:
 			e.Err = errNoEndpoint
 		}
+	case http.StatusTooManyRequests:
+		if strings.Contains(string(body), "insufficient_quota") { // OpenAI's code where waiting does not help
+			e.Class, e.After = asr.ErrRefused, 0
+		}
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		e.Err = errNoEndpoint
 	}

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 
 	"lessonkit.example/asr"
@@ -57,6 +58,14 @@ func (r *Recognizer) prompt(audio asr.Audio) string {
 	audio.Language = cmp.Or(audio.Language, r.target.language)
 	audio.Prompt = cmp.Or(r.target.prompt, audio.Prompt)
 	return provider.Prompt(audio)
+}
+
+// private returns audio with the secrets of the target among what provider.Excerpt hides: some
+// servers repeat a wrong key.
+func (r *Recognizer) private(audio asr.Audio) asr.Audio {
+	password, _ := r.target.user.Password()
+	audio.Words = append(slices.Clone(audio.Words), r.target.key, password)
+	return audio
 }
 
 // newRequest returns a POST of a multipart form with a Content-Length. Only the parts of the form

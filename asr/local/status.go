@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -220,7 +221,7 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		case err != nil:
 			return false, err
 		case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
-			message := "the server is not ready: " + provider.Excerpt(errorText(body), asr.Audio{})
+			message := "the server is not ready: " + provider.Excerpt(errorText(body), r.private(asr.Audio{}))
 			return false, &asr.Error{Op: op, Status: status, Message: message}
 		case status >= 300, provider.IsHTML(body), isRuntime(body):
 			continue // not the health of a recogniser, or not for everybody
@@ -254,14 +255,19 @@ func (r *Recognizer) checkModel(list []modelInfo) (string, error) {
 	return m.ID, nil
 }
 
-// reason returns the message and the cause of an error, without the prefix of an *asr.Error.
+// reason returns the message, the HTTP status and the cause of an error, without the prefix of an
+// *asr.Error.
 func reason(err error) string {
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
 		return err.Error()
 	}
-	if e.Err != nil {
-		return strings.TrimPrefix(e.Message+": "+e.Err.Error(), ": ")
+	text := e.Message
+	if e.Status != 0 {
+		text += fmt.Sprintf(" (HTTP %d)", e.Status)
 	}
-	return e.Message
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return strings.TrimPrefix(text, ": ")
 }

@@ -78,6 +78,7 @@ func TestStatusReflectsRecordings(t *testing.T) {
 	_, err = recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrMisconfigured)
 	require.False(t, rec.Check(t.Context()).Available, "a wrong key outweighs a health check")
+	require.Contains(t, rec.Status(t.Context()).Reason, "(HTTP 401)")
 
 	s.SetFault(asrtest.NoFault)
 	_, err = recognize(t, rec)

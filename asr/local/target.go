@@ -42,7 +42,8 @@ func parseTarget(cfg Config) (target, error) {
 		return t, errors.New("local recogniser: the URL cannot be parsed; it should look like http://127.0.0.1:8080")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return t, fmt.Errorf("local recogniser: the URL's scheme is %q; it must be http or https", u.Scheme)
+		return t, fmt.Errorf("local recogniser: the URL's scheme is %q; it must be http or https, "+
+			"as in http://127.0.0.1:8080", u.Scheme)
 	}
 	if u.Host == "" {
 		return t, errors.New("local recogniser: the URL has no host; it should look like http://127.0.0.1:8080")

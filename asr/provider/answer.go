@@ -38,6 +38,7 @@ func ReadBody(r io.Reader, limit int64) ([]byte, error) {
 //   - others, such as 500: none.
 func StatusError(op string, resp *http.Response, message string, now time.Time) *asr.Error {
 	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: message}
+	explain := func(text string) { e.Message = strings.TrimSuffix(text+": "+message, ": ") }
 	switch s := resp.StatusCode; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
 		s == http.StatusServiceUnavailable:
@@ -45,8 +46,11 @@ func StatusError(op string, resp *http.Response, message string, now time.Time) 
 		e.After = RetryAfter(resp.Header.Get("Retry-After"), now)
 	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		e.Class = asr.ErrLost
-	case s == http.StatusBadRequest, s == http.StatusRequestEntityTooLarge, s == http.StatusUnsupportedMediaType,
-		s == http.StatusUnprocessableEntity:
+		explain("a proxy got no answer from the recogniser")
+	case s == http.StatusRequestEntityTooLarge:
+		e.Class = asr.ErrUnusableAudio
+		explain("it is larger than the recogniser, or a proxy before it, accepts")
+	case s == http.StatusBadRequest, s == http.StatusUnsupportedMediaType, s == http.StatusUnprocessableEntity:
 		e.Class = asr.ErrUnusableAudio
 	case s == http.StatusPaymentRequired:
 		e.Class = asr.ErrRefused
@@ -55,7 +59,7 @@ func StatusError(op string, resp *http.Response, message string, now time.Time) 
 		e.Message = "it redirects, which is not followed; configure the address it redirects to"
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired:
 		e.Class = asr.ErrMisconfigured
-		e.Message = "the key is missing or wrong: " + e.Message
+		explain("the key is missing or wrong")
 	case s >= 400 && s < 500, s == http.StatusNotImplemented:
 		e.Class = asr.ErrMisconfigured
 	}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -52,10 +53,14 @@ func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Respon
 		return nil, e
 	}
 	err = hideAddress(err, req.URL.Hostname())
+	e := &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer from the server", Err: err}
 	if sent.Load() {
-		return nil, &asr.Error{Op: op, Class: asr.ErrLost, Message: "the server broke off without an answer", Err: err}
+		e.Class = asr.ErrLost
+		if req.Context().Err() == nil {
+			e.Message = "the server broke off without an answer"
+		}
 	}
-	return nil, &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer from the server", Err: err}
+	return nil, e
 }
 
 // hidden is an error whose text does not contain the address.
@@ -83,6 +88,9 @@ func hideAddress(err error, host string) error {
 	}
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
 		text = strings.ReplaceAll(text, e.Error(), "the certificate is for other host names")
+	}
+	if e, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		text = strings.ReplaceAll(text, e.Error(), "it does not speak TLS; perhaps it expects http://")
 	}
 	if before, _, ok := strings.Cut(text, "malformed"); ok { // net/http repeats the line, which may be text
 		text = before + "malformed answer"

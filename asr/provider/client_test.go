@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ func TestErrorsOfDoDoNotContainTheAddress(t *testing.T) {
 		"lookup":           {&net.OpError{Op: "dial", Net: "tcp", Err: lookup}, "dial: the host name could not be"},
 		"unknown name":     {&net.DNSError{Err: "no such host", Name: host, IsNotFound: true}, "no such host"},
 		"certificate":      {fmt.Errorf("tls: %w", wrongName), "tls: the certificate is for other host names"},
+		"no TLS":           {tls.RecordHeaderError{Msg: "no record"}, "perhaps it expects http://"},
 		"name in the text": {errors.New("gpu.internal is not available"), "the server is not available"},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gpu.internal:8080/v1", nil)
