@@ -19,6 +19,9 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
+// answerTime is how long canceled requests may take to answer, and to delete their temporary files.
+const answerTime = 3 * time.Second
+
 // Serve serves on l until ctx ends, then gives requests until timeout to finish, and cancels the
 // contexts of those that do not.
 func Serve(ctx context.Context, s *http.Server, l net.Listener, timeout time.Duration) error {
@@ -38,7 +41,11 @@ func Serve(ctx context.Context, s *http.Server, l net.Listener, timeout time.Dur
 	err := s.Shutdown(stop)
 	if errors.Is(err, context.DeadlineExceeded) {
 		cancel()
-		err = s.Close()
+		answered, stopped := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+		defer stopped()
+		if err = s.Shutdown(answered); err != nil {
+			err = s.Close()
+		}
 	}
 	if served := <-served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

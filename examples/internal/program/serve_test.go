@@ -23,14 +23,8 @@ func serve(t *testing.T, h http.HandlerFunc, grace time.Duration) (url string, s
 	return "http://" + l.Addr().String(), cancel, done
 }
 
-func TestServeLetsRequestsFinish(t *testing.T) {
-	t.Parallel()
-	entered, leave := make(chan struct{}), make(chan struct{})
-	url, stop, ended := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		close(entered)
-		<-leave
-		io.WriteString(w, "whole")
-	}, time.Minute)
+// get returns what a server answers, or the error.
+func get(url string) <-chan string {
 	got := make(chan string, 1)
 	go func() {
 		resp, err := http.Get(url)
@@ -42,6 +36,18 @@ func TestServeLetsRequestsFinish(t *testing.T) {
 		b, _ := io.ReadAll(resp.Body)
 		got <- string(b)
 	}()
+	return got
+}
+
+func TestServeLetsRequestsFinish(t *testing.T) {
+	t.Parallel()
+	entered, leave := make(chan struct{}), make(chan struct{})
+	url, stop, ended := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-leave
+		io.WriteString(w, "whole")
+	}, time.Minute)
+	got := get(url)
 	<-entered
 	stop()
 	close(leave)
@@ -49,15 +55,17 @@ func TestServeLetsRequestsFinish(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestServeEndsRequestsAfterTheGrace(t *testing.T) {
+func TestServeLetsRequestsAnswerThatTheyWereCanceled(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	url, stop, ended := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	url, stop, ended := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-r.Context().Done()
+		io.WriteString(w, "canceled")
 	}, 10*time.Millisecond)
-	go http.Get(url)
+	got := get(url)
 	<-entered
 	stop()
+	require.Equal(t, "canceled", <-got)
 	require.NoError(t, <-ended)
 }
