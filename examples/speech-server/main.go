@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -50,6 +51,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	cfg := command.PocketSphinx()
 	switch {
+	case flags.NArg() > 0 && *whisper != "":
+		return program.Usage{Err: errors.New("-whisper and a PROGRAM exclude each other")}
+	case flags.NArg() == 0 && *parse != "lines":
+		return program.Usage{Err: errors.New("-parse needs a PROGRAM whose output is parsed")}
+	case *concurrency < 1 || *timeout <= 0:
+		return program.Usage{Err: errors.New("-concurrency and -timeout must be positive")}
 	case flags.NArg() > 0:
 		parser, err := command.ParserNamed(*parse)
 		if err != nil {

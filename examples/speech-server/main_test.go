@@ -97,6 +97,10 @@ func TestMistakesAreExplained(t *testing.T) {
 		{[]string{"--", "sh", "-c", "true"}, "{input}"},
 		{[]string{"-parse", "xml", "--", "sh", "{input}"}, "must be lines, json or timed"},
 		{[]string{"-addr"}, "needs an argument"},
+		{[]string{"-parse", "json"}, "-parse needs a PROGRAM"},
+		{[]string{"-whisper", "m.bin", "--", "sh", "{input}"}, "exclude each other"},
+		{[]string{"-concurrency", "0"}, "must be positive"},
+		{[]string{"-timeout", "-1s"}, "must be positive"},
 	} {
 		var stderr logtest.Buffer
 		err := run(t.Context(), c.args, io.Discard, &stderr)
