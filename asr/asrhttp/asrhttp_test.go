@@ -137,6 +137,8 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"not UTF-8", asrtest.WAV(0), []string{"file=@", "prompt=caf\xe9"}, 400,
 			`the field \"prompt\" is not text in UTF-8`},
 		{"NUL", asrtest.WAV(0), []string{"file=@", "prompt=a\x00b"}, 400, `the field \"prompt\" is not text in UTF-8`},
+		{"stream", asrtest.WAV(0), []string{"file=@", "stream=maybe"}, 400, "it must be true or false"},
+		{"another field", asrtest.WAV(time.Second), []string{"audio=@"}, 400, `not in \"audio\"`},
 		{"long field", asrtest.WAV(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

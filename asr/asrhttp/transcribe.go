@@ -192,10 +192,12 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 	if err != nil {
 		return h.formError(err)
 	}
-	if len(value) > maxField {
+	switch {
+	case len(value) > maxField && part.FileName() != "":
+		return badRequest(name, "invalid_form", `the recording must be in the field "file", not in %q`, name)
+	case len(value) > maxField:
 		return badRequest(name, "invalid_form", "the field %q is longer than %d bytes", name, maxField)
-	}
-	if !utf8.Valid(value) || bytes.IndexByte(value, 0) >= 0 {
+	case !utf8.Valid(value) || bytes.IndexByte(value, 0) >= 0:
 		return badRequest(name, "invalid_value", "the field %q is not text in UTF-8", name)
 	}
 	switch text := strings.TrimSpace(string(value)); name {
@@ -210,7 +212,9 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 		}
 		f.format = text
 	case "stream":
-		f.stream = text == "true" || text == "1"
+		if f.stream, err = strconv.ParseBool(text); err != nil {
+			return badRequest(name, "invalid_value", "stream is %q; it must be true or false", text)
+		}
 	case "timestamp_granularities":
 		switch text {
 		case "word":
