@@ -72,10 +72,15 @@ func TestRecordingShorterThanItsHeader(t *testing.T) {
 	at := bytes.Index(webm, []byte{0x44, 0x89, 0x88}) + 3 // of the duration in milliseconds
 	binary.BigEndian.PutUint64(webm[at:], math.Float64bits(15000))
 	wav := append(audiofile.PCM{Rate: 8000, Channels: 1}.Header(16000*60), make([]byte, 16000*30)...)
+	const unknown = "\xff\xff\xff\xff" // as the lengths of 32 bits in RF64
+	rf64 := "RF64" + unknown + "WAVEds64\x04\x00\x00\x00" + unknown + string(wav[12:40]) + unknown + string(wav[44:])
 	for _, c := range []struct {
 		data             []byte
 		duration, header time.Duration
-	}{{webm, 3 * time.Second, 15 * time.Second}, {wav, 30 * time.Second, time.Minute}} {
+	}{
+		{webm, 3 * time.Second, 15 * time.Second}, {wav, 30 * time.Second, time.Minute},
+		{[]byte(rf64), 30 * time.Second, 0},
+	} {
 		info, err := audiofile.Inspect(bytes.NewReader(c.data), int64(len(c.data)))
 		require.NoError(t, err)
 		require.InDelta(t, c.duration.Seconds(), info.Duration.Seconds(), 0.1)

@@ -25,7 +25,7 @@ type Format string
 
 // The formats that Sniff returns.
 const (
-	WAV  Format = "wav"
+	WAV  Format = "wav" // RIFF or, for more than 4 GiB, RF64
 	MP3  Format = "mp3"
 	AAC  Format = "aac"  // ADTS frames
 	M4A  Format = "m4a"  // ISO base media file: m4a, mp4, 3gp, mov
@@ -72,6 +72,8 @@ func Sniff(head []byte) Format {
 		return SILK
 	case bytes.HasPrefix(head, []byte("#!AMR")): // RFC 4867: AMR, AMR-WB
 		return AMR
+	case bytes.HasPrefix(head, []byte("RF64")) && len(head) >= 12 && string(head[8:12]) == "WAVE": // EBU Tech 3306
+		return WAV
 	case bytes.HasPrefix(head, []byte("caff\x00\x01")):
 		return CAF
 	case bytes.HasPrefix(head, []byte("FORM")) && len(head) >= 12 && strings.HasPrefix(string(head[8:12]), "AIF"):
