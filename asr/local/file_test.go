@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -15,6 +16,20 @@ import (
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/local"
 )
+
+// Package tempdir tests how the living are told from the dead, examples/speech-server a process
+// that is killed.
+func TestNewDeletesWhatADeadProcessHasLeft(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the directories of living processes cannot be told from those of dead ones")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	left := filepath.Join(os.TempDir(), "lessonkit-asr-local-1")
+	require.NoError(t, os.Mkdir(left, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(left, "lock"), nil, 0o600))
+	connect(t, local.Config{URL: "http://host", FFmpeg: os.Args[0]})
+	require.NoDirExists(t, left)
+}
 
 func TestFileThatChangesAfterFromFile(t *testing.T) {
 	t.Parallel()
