@@ -43,7 +43,7 @@ func StatusError(op string, resp *http.Response, message string, now time.Time) 
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
 		s == http.StatusServiceUnavailable:
 		e.Class = asr.ErrUnavailable
-		e.After = RetryAfter(resp.Header.Get("Retry-After"), now)
+		e.After = retryAfter(resp.Header.Get("Retry-After"), now)
 	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		e.Class = asr.ErrLost
 		explain("a proxy got no answer from the recogniser")
@@ -66,9 +66,9 @@ func StatusError(op string, resp *http.Response, message string, now time.Time) 
 	return e
 }
 
-// RetryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3). The result
+// retryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3). The result
 // is at most an hour, and 0 for a header that is missing or malformed.
-func RetryAfter(value string, now time.Time) time.Duration {
+func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(seconds, 0), 3600)) * time.Second

@@ -23,7 +23,8 @@ func TestRetryAfter(t *testing.T) {
 		now.Add(2 * time.Hour).Format(http.TimeFormat):     time.Hour,
 		" " + now.Add(time.Minute).Format(http.TimeFormat): time.Minute,
 	} {
-		require.Equal(t, want, provider.RetryAfter(value, now), value)
+		busy := &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {value}}}
+		require.Equal(t, want, provider.StatusError("test", busy, "", now).After, value)
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package provider has what every recogniser needs, for those who write one: [Base] limits how many
 // recordings are in progress and for how long, and tells faults of the recogniser from those of
 // recordings; [Open] opens a recording and checks it, [NewTransport] and [Do] send it,
-// [StatusError], [ReadBody], [RetryAfter] and [Excerpt] read an answer, and [Prompt] makes a prompt
-// of words. The recognisers of this module are built on it; package asrtest tests the result.
+// [StatusError], [ReadBody] and [Excerpt] read an answer, and [Prompt] makes a prompt of words. The
+// recognisers of this module are built on it; package asrtest tests the result.
 //
 // A recogniser whose service works in tasks passes the name of each to Audio.SaveTask as soon as it
 // is created, continues Audio.Task instead of sending the recording again, creates a new one if the
