@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Dir is a directory for the temporary files of this process. On Unix it is locked while the
@@ -28,6 +30,9 @@ func New(parent, prefix string) (*Dir, error) {
 	return d, nil
 }
 
+// maxUnlocked is more than the time from making a directory to locking it.
+const maxUnlocked = time.Hour
+
 // Sweep deletes the directories that New made with the same arguments in processes that have died.
 // It does nothing on systems other than Unix, where the directories of the living cannot be told
 // from theirs.
@@ -42,12 +47,12 @@ func Sweep(parent, prefix string) {
 			continue
 		}
 		path := filepath.Join(parent, entry.Name())
-		// That of a process that has just started, and of another user, has no lock to take.
 		lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR, 0)
-		if err != nil {
-			continue
+		dead := err == nil && tryLock(lock) == nil
+		if info, statErr := os.Stat(path); errors.Is(err, fs.ErrNotExist) && statErr == nil {
+			dead = time.Since(info.ModTime()) > maxUnlocked // it ended while it deleted the directory
 		}
-		if tryLock(lock) == nil {
+		if dead {
 			_ = os.RemoveAll(path)
 		}
 		lock.Close()

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,6 +26,9 @@ func TestSweepDeletesWhatTheDeadHaveLeft(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(parent, left, "lock"), nil, 0o600))
 			}
 			require.NoError(t, os.Mkdir(filepath.Join(parent, "mine-starting"), 0o700))
+			half := filepath.Join(parent, "mine-half-deleted")
+			require.NoError(t, os.Mkdir(half, 0o700))
+			require.NoError(t, os.Chtimes(half, time.Time{}, time.Now().Add(-2*time.Hour)))
 			living, err := tempdir.New(parent, "mine-")
 			require.NoError(t, err)
 			tempdir.Sweep(parent, "mine-")
