@@ -153,17 +153,14 @@ func isErrorCode(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != "0" && s != "200"
 }
 
-// errorText returns the message in an error body of any of the servers, or the shape of a body
-// without one.
+// errorText returns the message in an error body of any of the servers, or the shape of a page and
+// of JSON without one.
 func errorText(body []byte) string {
 	var v map[string]json.RawMessage
-	if json.Unmarshal(body, &v) != nil {
+	if json.Unmarshal(body, &v) != nil && !provider.IsHTML(body) {
 		var s string
 		if json.Unmarshal(body, &s) == nil {
 			return s
-		}
-		if provider.IsHTML(body) {
-			return "the answer is " + provider.Shape(body)
 		}
 		return string(body)
 	}

@@ -27,10 +27,7 @@ var address = regexp.MustCompile(`\[[^\[\]]* @ (?:0x)?[0-9a-f]+\]\s*`)
 // OneLine returns a message of a program as one line of at most 200 bytes, its last, with "audio"
 // in place of the path of a temporary file and without memory addresses.
 func OneLine(text, path string) string {
-	s := strings.ToValidUTF8(text, "\uFFFD")
-	if path != "" {
-		s = strings.NewReplacer("file:"+path, "audio", path, "audio").Replace(s)
-	}
+	s := strings.NewReplacer("file:"+path, "audio", path, "audio").Replace(text)
 	s = strings.Join(strings.Fields(address.ReplaceAllString(s, "")), " ")
 	if len(s) > 200 {
 		s = strings.ToValidUTF8(s[len(s)-200:], "")
