@@ -361,10 +361,11 @@ var (
 )
 
 // isAnswer reports whether err is the answer of a server to a recording that it could not
-// recognise.
+// recognise, and has read.
 func isAnswer(err error) bool {
 	e, ok := errors.AsType[*asr.Error](err)
-	return ok && e.Status != 0 && (e.Class == nil || e.Class == asr.ErrUnusableAudio)
+	return ok && e.Status != 0 && e.Status != http.StatusRequestEntityTooLarge &&
+		(e.Class == nil || e.Class == asr.ErrUnusableAudio)
 }
 
 // forget drops what err, the error of a request, has shown to be out of date, and reports whether

@@ -249,6 +249,10 @@ func TestDamagedRecordingDoesNotStopRequestsForSegments(t *testing.T) {
 	_, err := recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
 	require.Len(t, s.Requests(), 3)
+	s.SetFault(asrtest.TooLarge)
+	_, err = recognize(t, rec)
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.Len(t, s.Requests(), 4, "what is too large is not sent again")
 	s.SetFault(asrtest.NoFault)
 	got, err := recognize(t, rec)
 	require.NoError(t, err)
@@ -256,5 +260,5 @@ func TestDamagedRecordingDoesNotStopRequestsForSegments(t *testing.T) {
 	s.SetFault(asrtest.Unprocessed)
 	_, err = recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
-	require.Len(t, s.Requests(), 5, "a server that has returned segments gets a damaged recording once")
+	require.Len(t, s.Requests(), 6, "a server that has returned segments gets a damaged recording once")
 }
