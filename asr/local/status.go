@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -134,7 +135,11 @@ func (r *Recognizer) Run(ctx context.Context) error {
 			return nil
 		}
 		if s.Available != last.Available || s.Reason != last.Reason {
-			r.log.InfoContext(ctx, "recogniser checked",
+			level := slog.LevelInfo
+			if !s.Available {
+				level = slog.LevelWarn
+			}
+			r.log.Log(ctx, level, "recogniser checked",
 				"available", s.Available, "model", s.Model, "reason", s.Reason)
 		}
 		last = s
@@ -222,7 +227,7 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 			return false, err
 		case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 			message := "the server is not ready: " + provider.Excerpt(errorText(body), r.private(asr.Audio{}))
-			return false, &asr.Error{Op: op, Status: status, Message: message}
+			return false, &asr.Error{Op: op, Status: status, Message: strings.TrimSuffix(message, ": ")}
 		case status >= 300, provider.IsHTML(body), isRuntime(body):
 			continue // not the health of a recogniser, or not for everybody
 		}

@@ -2,8 +2,10 @@ package local_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,7 +154,9 @@ func TestRunChecksUntilItsContextEnds(t *testing.T) {
 			}
 			return w.Result(), nil
 		})
-		rec := connect(t, local.Config{URL: "http://recogniser/v1/audio/transcriptions", Transport: transport})
+		var log strings.Builder
+		rec := connect(t, local.Config{URL: "http://recogniser/v1/audio/transcriptions", Transport: transport,
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- rec.Run(ctx) }()
@@ -167,6 +171,8 @@ func TestRunChecksUntilItsContextEnds(t *testing.T) {
 		require.False(t, rec.Status(ctx).Available)
 		cancel()
 		require.NoError(t, <-done)
+		require.Contains(t, log.String(), `level=WARN msg="recogniser checked" available=false`)
+		require.Contains(t, log.String(), `reason="the server is not ready (HTTP 503)"`)
 	})
 }
 
