@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -84,19 +83,6 @@ func JSON(t *asr.Transcript, line string) {
 	case v.Text != nil:
 		t.Text = strings.TrimSpace(*v.Text)
 	}
-}
-
-// ParserNamed returns Lines for "lines", JSON for "json" and Timed for "timed".
-func ParserNamed(name string) (Parser, error) {
-	switch name {
-	case "lines":
-		return Lines, nil
-	case "json":
-		return JSON, nil
-	case "timed":
-		return Timed, nil
-	}
-	return nil, fmt.Errorf("unknown parser %q: must be lines, json or timed", name)
 }
 
 // maxSeconds is more than the length of any recording.

@@ -32,6 +32,8 @@ const usage = `usage:
 Flags:
 `
 
+var parsers = map[string]command.Parser{"lines": command.Lines, "json": command.JSON, "timed": command.Timed}
+
 func main() {
 	err := run(program.Context(), os.Args[1:], os.Stdout, os.Stderr)
 	os.Exit(program.Status("speech-server", err, os.Stderr))
@@ -57,12 +59,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return program.Usage{Err: errors.New("-parse needs a PROGRAM whose output is parsed")}
 	case *concurrency < 1 || *timeout <= 0:
 		return program.Usage{Err: errors.New("-concurrency and -timeout must be positive")}
+	case flags.NArg() > 0 && parsers[*parse] == nil:
+		return program.Usage{Err: fmt.Errorf("-parse is %q; it must be lines, json or timed", *parse)}
 	case flags.NArg() > 0:
-		parser, err := command.ParserNamed(*parse)
-		if err != nil {
-			return program.Usage{Err: fmt.Errorf("-parse: %w", err)}
-		}
-		cfg = command.Config{Args: flags.Args(), Parse: parser}
+		cfg = command.Config{Args: flags.Args(), Parse: parsers[*parse]}
 	case *whisper != "":
 		cfg = command.Whisper(*whisper)
 	}
