@@ -57,8 +57,6 @@ type Segment struct {
 	Start, End time.Duration
 	// Text is trimmed.
 	Text string
-	// Speaker identifies the speaker ("0", "1") if the recogniser distinguishes speakers, else "".
-	Speaker string
 
 	// The figures of recognisers of Whisper's kind, as in OpenAI's verbose_json: how likely it is
 	// that nobody speaks, from 0 to 1; the mean natural logarithm of the probabilities of the

@@ -109,10 +109,9 @@ type flashReply struct {
 	Results       []struct {
 		Text      string `json:"text"`
 		Sentences []struct {
-			Text    string `json:"text"`
-			Start   int64  `json:"start_time"`
-			End     int64  `json:"end_time"`
-			Speaker *int   `json:"speaker_id"`
+			Text  string `json:"text"`
+			Start int64  `json:"start_time"`
+			End   int64  `json:"end_time"`
 		} `json:"sentence_list"`
 	} `json:"flash_result"`
 }
@@ -132,13 +131,9 @@ func parseFlash(answer []byte, sent asr.Audio) (asr.Transcript, error) {
 	for _, result := range v.Results {
 		texts = append(texts, result.Text)
 		for _, s := range result.Sentences {
-			segment := asr.Segment{
+			t.Segments = append(t.Segments, asr.Segment{
 				Start: milliseconds(s.Start), End: milliseconds(s.End), Text: strings.TrimSpace(s.Text),
-			}
-			if s.Speaker != nil {
-				segment.Speaker = strconv.Itoa(*s.Speaker)
-			}
-			t.Segments = append(t.Segments, segment)
+			})
 		}
 	}
 	t.Text = asr.JoinText(texts...)

@@ -22,8 +22,8 @@ func TestTimeMarksBecomeSegments(t *testing.T) {
 			{Start: 3250 * time.Millisecond, End: 12*time.Minute + 5500*time.Millisecond, Text: "二。"},
 		}},
 		{"with speakers", "[0:0.000,0:1.000,0]  hello\n[0:1.000,0:2.000,1]  world\n", "hello world", []asr.Segment{
-			{End: time.Second, Text: "hello", Speaker: "0"},
-			{Start: time.Second, End: 2 * time.Second, Text: "world", Speaker: "1"},
+			{End: time.Second, Text: "hello"},
+			{Start: time.Second, End: 2 * time.Second, Text: "world"},
 		}},
 		{"no marks", "plain text", "plain text", nil},
 		{"marks on some lines", "[0:0.000,0:1.000]  a\nb\n", "a b", nil},

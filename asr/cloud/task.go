@@ -247,7 +247,8 @@ func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*t
 	}
 }
 
-var timeMark = regexp.MustCompile(`^\[(\d+):(\d+)\.(\d+),(\d+):(\d+)\.(\d+)(?:,(\d+))?\]\s*`)
+// timeMark is the start, the end and, from some engines, the speaker.
+var timeMark = regexp.MustCompile(`^\[(\d+):(\d+)\.(\d+),(\d+):(\d+)\.(\d+)(?:,\d+)?\]\s*`)
 
 // transcript parses the lines of the result with their time marks.
 func (s *taskStatus) transcript() asr.Transcript {
@@ -261,7 +262,7 @@ func (s *taskStatus) transcript() asr.Transcript {
 		}
 		text := strings.TrimSpace(line[len(m[0]):])
 		lines = append(lines, text)
-		t.Segments = append(t.Segments, asr.Segment{Start: mark(m[1:4]), End: mark(m[4:7]), Text: text, Speaker: m[7]})
+		t.Segments = append(t.Segments, asr.Segment{Start: mark(m[1:4]), End: mark(m[4:7]), Text: text})
 	}
 	if len(lines) != len(t.Segments) {
 		t.Segments = nil // some lines have no times

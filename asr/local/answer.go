@@ -22,11 +22,10 @@ type reply struct {
 	Code     json.RawMessage `json:"code"`
 	Language string          `json:"language"`
 	Segments []struct {
-		Start   number  `json:"start"`
-		End     number  `json:"end"`
-		Text    string  `json:"text"`
-		Speaker speaker `json:"speaker"`
-		Words   []word  `json:"words"` // whisper.cpp
+		Start number `json:"start"`
+		End   number `json:"end"`
+		Text  string `json:"text"`
+		Words []word `json:"words"` // whisper.cpp
 
 		NoSpeechProb     number `json:"no_speech_prob"`
 		AvgLogProb       number `json:"avg_logprob"`
@@ -73,7 +72,7 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
 	for _, s := range v.Segments {
 		t.Segments = append(t.Segments, asr.Segment{
-			Start: s.Start.seconds(), End: s.End.seconds(), Text: clean(s.Text), Speaker: string(s.Speaker),
+			Start: s.Start.seconds(), End: s.End.seconds(), Text: clean(s.Text),
 			NoSpeechProb: float64(s.NoSpeechProb), AvgLogProb: float64(s.AvgLogProb),
 			CompressionRatio: float64(s.CompressionRatio),
 		})
@@ -130,16 +129,6 @@ func (n *number) UnmarshalJSON(b []byte) error {
 
 func (n number) seconds() time.Duration {
 	return time.Duration(max(float64(n), 0) * float64(time.Second))
-}
-
-// speaker is a JSON string or number.
-type speaker string
-
-func (s *speaker) UnmarshalJSON(b []byte) error {
-	if text := strings.Trim(string(b), `"`); text != "null" {
-		*s = speaker(text)
-	}
-	return nil
 }
 
 func isSet(raw json.RawMessage) bool {

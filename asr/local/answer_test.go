@@ -132,7 +132,7 @@ func TestFiguresOfSegmentsMayBeStringsOrMissing(t *testing.T) {
 	got, err := recognize(t, rec)
 	require.NoError(t, err)
 	require.Equal(t, []asr.Segment{
-		{Start: 500 * time.Millisecond, End: time.Second, Text: "a", Speaker: "3",
+		{Start: 500 * time.Millisecond, End: time.Second, Text: "a",
 			NoSpeechProb: 0.97, AvgLogProb: -0.3, CompressionRatio: 12.3},
 		{Start: time.Second, Text: "b"},
 	}, got.Segments)
