@@ -54,7 +54,7 @@ func (r *Recognizer) call(
 	case transport.err != nil:
 		return transport.err
 	case resp != nil && resp.StatusCode != http.StatusOK && (!ok || strings.HasPrefix(e.GetCode(), "ClientError.")):
-		return statusError(op, resp, r.base.Now()) // the SDK drops the status
+		return statusError(op, resp) // the SDK drops the status
 	case ok && resp != nil && strings.HasPrefix(e.GetCode(), "ClientError."):
 		// The message of the SDK repeats the whole answer, which may be that the request was done.
 		return &asr.Error{Op: op, Class: asr.ErrLost, Code: e.GetCode(), Status: resp.StatusCode,

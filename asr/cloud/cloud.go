@@ -225,7 +225,7 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	var running *cloudTask
-	if t, ok := parseTask(audio.Task); ok && r.base.Now().Sub(t.created) < taskLifetime {
+	if t, ok := parseTask(audio.Task); ok && time.Since(t.created) < taskLifetime {
 		running = &t
 	}
 	src, err := r.open(ctx, audio, running == nil || running.id == 0)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/provider"
@@ -61,8 +60,8 @@ func apiError(op, code, message string) *asr.Error {
 
 // statusError maps an answer that does not come from the interface itself, which always answers
 // 200: it cannot tell what the recording is like, except that it is too large.
-func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
-	e := provider.StatusError(op, resp, http.StatusText(resp.StatusCode), now)
+func statusError(op string, resp *http.Response) *asr.Error {
+	e := provider.StatusError(op, resp, http.StatusText(resp.StatusCode))
 	switch s := resp.StatusCode; {
 	case e.Class == asr.ErrUnusableAudio && s != http.StatusRequestEntityTooLarge:
 		e.Class = asr.ErrMisconfigured

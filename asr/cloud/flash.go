@@ -57,7 +57,7 @@ func (r *Recognizer) flashOnce(
 	}
 	maps.Copy(params, r.cfg.Options)
 	params["secretid"] = r.cfg.SecretID
-	params["timestamp"] = strconv.FormatInt(r.base.Now().Unix(), 10)
+	params["timestamp"] = strconv.FormatInt(time.Now().Unix(), 10)
 	params["engine_type"] = r.cfg.engineFor(audio.Language)
 	params["voice_format"] = format
 	target, signature := signFlash(r.cfg.AppID, r.cfg.SecretKey, params)
@@ -78,7 +78,7 @@ func (r *Recognizer) flashOnce(
 	body, err := provider.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return asr.Transcript{}, statusError(flashOp, resp, r.base.Now())
+		return asr.Transcript{}, statusError(flashOp, resp)
 	case err != nil:
 		return asr.Transcript{}, &asr.Error{
 			Op: flashOp, Status: resp.StatusCode, Message: "incomplete answer", Err: err,

@@ -176,7 +176,7 @@ func (r *Recognizer) create(
 		HotwordList: r.hotWords(audio.Words),
 	}
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
-	t := cloudTask{created: r.base.Now().Truncate(time.Second), attempt: attempt}
+	t := cloudTask{created: time.Now().UTC().Truncate(time.Second), attempt: attempt}
 	r.save(ctx, audio, t.String())
 	if err := r.call(ctx, taskOp, request, response, audio); err != nil {
 		e, _ := errors.AsType[*asr.Error](err)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/provider"
@@ -12,7 +11,7 @@ import (
 
 // refusal returns the error for an answer with a status other than 200 to a recording.
 func refusal(resp *http.Response, body []byte, to asked, sent asr.Audio) *asr.Error {
-	e := provider.StatusError(op, resp, provider.Excerpt(errorText(body), sent), time.Now())
+	e := provider.StatusError(op, resp, provider.Excerpt(errorText(body), sent))
 	if expectsTLS(body) {
 		e.Class, e.Message = asr.ErrMisconfigured, "the server expects https:// in its address"
 		return e

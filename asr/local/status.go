@@ -110,7 +110,7 @@ func (h *health) set(available bool, model, reason string) {
 	}
 	h.status = asr.Status{
 		Available: available, Provider: "local", Model: model, Reason: reason,
-		CheckedAt: time.Now().UTC().Truncate(time.Microsecond),
+		CheckedAt: time.Now().UTC(),
 	}
 }
 

@@ -36,14 +36,14 @@ func ReadBody(r io.Reader, limit int64) ([]byte, error) {
 //   - 402: ErrRefused.
 //   - 3xx, 501 and other 4xx: ErrMisconfigured.
 //   - others, such as 500: none.
-func StatusError(op string, resp *http.Response, message string, now time.Time) *asr.Error {
+func StatusError(op string, resp *http.Response, message string) *asr.Error {
 	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: message}
 	explain := func(text string) { e.Message = strings.TrimSuffix(text+": "+message, ": ") }
 	switch s := resp.StatusCode; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
 		s == http.StatusServiceUnavailable:
 		e.Class = asr.ErrUnavailable
-		e.After = retryAfter(resp.Header.Get("Retry-After"), now)
+		e.After = retryAfter(resp.Header.Get("Retry-After"))
 	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		e.Class = asr.ErrLost
 		explain("a proxy got no answer from the recogniser")
@@ -68,13 +68,13 @@ func StatusError(op string, resp *http.Response, message string, now time.Time) 
 
 // retryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3). The result
 // is at most an hour, and 0 for a header that is missing or malformed.
-func retryAfter(value string, now time.Time) time.Duration {
+func retryAfter(value string) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return min(max(date.Sub(now), 0), time.Hour)
+		return min(max(time.Until(date), 0), time.Hour)
 	}
 	return 0
 }

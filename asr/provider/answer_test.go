@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -14,18 +15,20 @@ import (
 
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-5": 0, "0": 0, "33": 33 * time.Second, " 33 ": 33 * time.Second, "86400": time.Hour,
-		"9223372036854775807":                              time.Hour,
-		now.Add(time.Minute).Format(http.TimeFormat):       time.Minute,
-		now.Add(-time.Minute).Format(http.TimeFormat):      0,
-		now.Add(2 * time.Hour).Format(http.TimeFormat):     time.Hour,
-		" " + now.Add(time.Minute).Format(http.TimeFormat): time.Minute,
-	} {
-		busy := &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {value}}}
-		require.Equal(t, want, provider.StatusError("test", busy, "", now).After, value)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now().UTC()
+		for value, want := range map[string]time.Duration{
+			"": 0, "soon": 0, "-5": 0, "0": 0, "33": 33 * time.Second, " 33 ": 33 * time.Second, "86400": time.Hour,
+			"9223372036854775807":                              time.Hour,
+			now.Add(time.Minute).Format(http.TimeFormat):       time.Minute,
+			now.Add(-time.Minute).Format(http.TimeFormat):      0,
+			now.Add(2 * time.Hour).Format(http.TimeFormat):     time.Hour,
+			" " + now.Add(time.Minute).Format(http.TimeFormat): time.Minute,
+		} {
+			busy := &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {value}}}
+			require.Equal(t, want, provider.StatusError("test", busy, "").After, value)
+		}
+	})
 }
 
 func TestExcerpt(t *testing.T) {

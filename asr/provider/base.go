@@ -63,12 +63,9 @@ func NewBase(cfg BaseConfig) *Base {
 	cfg.UnavailableFor = cmp.Or(max(cfg.UnavailableFor, 0), 10*time.Minute)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	b := &Base{cfg: cfg, slots: semaphore.NewWeighted(int64(max(cfg.Concurrency, 1)))}
-	b.status = asr.Status{Available: true, Provider: cfg.Op, Model: cfg.Model, CheckedAt: b.Now()}
+	b.status = asr.Status{Available: true, Provider: cfg.Op, Model: cfg.Model, CheckedAt: time.Now().UTC()}
 	return b
 }
-
-// Now returns the time in UTC, to the microsecond.
-func (b *Base) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // Log returns the logger, which is not nil.
 func (b *Base) Log() *slog.Logger { return b.cfg.Logger }
@@ -189,7 +186,7 @@ func (b *Base) updateStatus(err error, failing bool) {
 			b.status.Reason += " (code " + e.Code + ")"
 		}
 	}
-	b.status.CheckedAt = b.Now()
+	b.status.CheckedAt = time.Now().UTC()
 }
 
 const (

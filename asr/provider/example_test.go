@@ -61,7 +61,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 	defer resp.Body.Close()
 	body, err := provider.ReadBody(resp.Body, 1<<20)
 	if resp.StatusCode != http.StatusOK {
-		return asr.Transcript{}, provider.StatusError("plain", resp, provider.Excerpt(string(body), audio), time.Now())
+		return asr.Transcript{}, provider.StatusError("plain", resp, provider.Excerpt(string(body), audio))
 	}
 	var answer struct{ Text *string }
 	if err == nil {
@@ -132,7 +132,7 @@ func TestStatusTellsTheClass(t *testing.T) {
 	} {
 		for _, status := range statuses {
 			resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"7"}}}
-			e := provider.StatusError("plain", resp, "because", time.Now())
+			e := provider.StatusError("plain", resp, "because")
 			require.Equal(t, class, e.Class, status)
 			require.Equal(t, status, e.Status)
 			require.Equal(t, "plain", e.Op)
