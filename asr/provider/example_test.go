@@ -120,6 +120,13 @@ func TestARecogniserOfOnesOwnPassesTheSuites(t *testing.T) {
 		})
 }
 
+func TestRedirectNamesTheAddressWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	resp := &http.Response{StatusCode: 308, Header: http.Header{"Location": {"https://me:key@gpu/v1?token=1"}}}
+	text := provider.StatusError("plain", resp, "").Error()
+	require.Contains(t, text, "configure the address it redirects to, https://gpu/v1 (HTTP 308)")
+}
+
 func TestStatusTellsTheClass(t *testing.T) {
 	t.Parallel()
 	for class, statuses := range map[error][]int{
