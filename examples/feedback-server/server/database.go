@@ -50,6 +50,17 @@ func checkDatabase(address string) error {
 	return err
 }
 
+// checkDirectory returns an error if the directory of an SQLite database is missing, which migrate
+// makes: made by a server, it would hide a wrong path, or a volume that is not mounted.
+func checkDirectory(address string) error {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("DATABASE_URL: %w; run `migrate`, which makes it, or correct the address", err)
+		}
+	}
+	return nil
+}
+
 // openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet: a server
 // may start before its database.
 func openDatabase(ctx context.Context, address string, traces *tracing, log *slog.Logger) (*database, error) {
@@ -60,10 +71,6 @@ func openDatabase(ctx context.Context, address string, traces *tracing, log *slo
 }
 
 func openSQLite(path string, traces *tracing) (*database, error) {
-	// A directory made here would hide a wrong path, or a volume that is not mounted.
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return nil, fmt.Errorf("sqlite database: %w; make the directory or correct the address", err)
-	}
 	jobs, err := sqlitequeue.Open(path, sqlitequeue.Config{
 		OnEnqueue: traces.onEnqueue(), Trace: traces.statements("sqlite"),
 	})

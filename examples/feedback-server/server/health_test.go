@@ -102,9 +102,13 @@ func TestDirectoryOfTheDatabaseMustExist(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "missing")
 	config, err := server.ParseConfig(map[string]string{"DATABASE_URL": "sqlite:" + filepath.Join(dir, "x.db")})
 	require.NoError(t, err)
-	err = server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler))
-	require.ErrorContains(t, err, dir+": no such file or directory; make the directory")
+	_, err = server.New(t.Context(), config, server.Options{})
+	require.ErrorContains(t, err, dir+": no such file or directory; run `migrate`")
 	require.NoDirExists(t, dir)
+	require.NoError(t, server.Migrate(t.Context(), config, slog.New(slog.DiscardHandler)))
+	s, err := server.New(t.Context(), config, server.Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
 }
 
 // A server whose tables nobody has made yet says so, and not that the database is away.

@@ -100,6 +100,9 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
 		return build(c, o, nil, traces)
 	}
+	if err := checkDirectory(c.DatabaseURL); err != nil {
+		return nil, err
+	}
 	db, err := openDatabase(ctx, c.DatabaseURL, traces, o.Logger)
 	if err != nil {
 		return nil, err
