@@ -309,9 +309,13 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"pty:default":                  "Cargo.lock has no package tauri-plugin-pty",
 		"notes:default":                "(unchecked-plugin)",
 		"window:default":               "write \"core:window:default\"",
+		"allow-greet":                  "application itself, which has no manifest",
+		"fss:default":                  "did you mean \"fs:default\"",
+		"Core:default":                 "did you mean \"core:default\"",
+		"htp:default":                  "Cargo.lock has no package",
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,
-			"build.rs":               `Attributes::new().plugin("notes", InlinedPlugin::new())`,
+			"build.rs":               `tauri_build::Attributes::new().plugin("notes", InlinedPlugin::new())`,
 			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)}), AppOptions{})
 		require.NoError(t, err)
 		_, found := a.Resolve(ResolveOptions{})

@@ -53,9 +53,7 @@ func (r *resolver) fill(x *expansion, identifier string) {
 	}
 	if r.manifests.Absent(plugin) {
 		x.unknown = unknown()
-		x.faults = append(x.faults, fault{code: codeUnknownPlugin, message: fmt.Sprintf("The application has no "+
-			"plugin %q: Cargo.lock has no package tauri-plugin-%s; add it, or remove %q.",
-			plugin, plugin, identifier)})
+		x.faults = append(x.faults, r.unknownPlugin(plugin, name, identifier))
 		return
 	}
 	if manifest == nil {
@@ -84,7 +82,7 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 					"write %q.", plugin, suggestion), suggestion})
 		return
 	}
-	if !r.options.Partial || strings.HasPrefix(plugin, "core:") {
+	if !r.options.Partial || strings.HasPrefix(plugin, "core:") || plugin == AppManifest && r.manifests.noOwn {
 		x.faults = append(x.faults, r.unknownPlugin(plugin, name, identifier))
 		return
 	}
@@ -235,7 +233,12 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin,
 		plugin, identifier)
-	if like := r.closest(plugin, r.names(nil)); like != "" && r.has(r.manifests.Get(like), name) {
+	if r.manifests.Absent(plugin) {
+		f.message = fmt.Sprintf("The application has no plugin %q: Cargo.lock has no package tauri-plugin-%s; add "+
+			"it, or remove %q.", plugin, plugin, identifier)
+	}
+	like := r.closest(plugin, r.names(nil))
+	if like != "" && !r.manifests.Absent(like) && r.has(r.manifests.Get(like), name) {
 		f.suggestion = fullIdentifier(like, name)
 		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.suggestion)
 	}

@@ -105,6 +105,7 @@ type Manifests struct {
 
 	locked  map[string]Version // the packages of the application, nil if they are not known
 	inlined []string           // plugins that are a part of the application
+	noOwn   bool               // the build script makes no manifest of the application
 }
 
 // Absent reports whether an application is known not to have a plugin: its Cargo.lock lacks it.
