@@ -78,7 +78,7 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 		}
 		w.projects[root] = p
 		f, known := w.frontends[root]
-		if p.Dir() != "" && (!known || f != nil) { // one that could not be read is not tried again
+		if !known || f != nil { // one that could not be read is not tried again
 			w.frontends[root], err = w.frontend(p)
 		}
 		if err != nil {
@@ -137,8 +137,8 @@ func (w *workspace) parse(name, text string, format capability.Format,
 	return known.doc
 }
 
-// appOf returns the folder of the application that a file belongs to. Without one it returns the
-// file, or "" for a script.
+// appOf returns the folder of the application that a file belongs to as a capability, a
+// configuration or a script, "" for any other file: editors open all files of a language.
 func appOf(file string) string {
 	if slices.Contains(calls.Extensions(), filepath.Ext(file)) {
 		for dir := filepath.Dir(file); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -146,7 +146,6 @@ func appOf(file string) string {
 				return systemName(app)
 			}
 		}
-		return ""
 	}
 	if app := appAbove(nameOnDisk(file)); app != "" {
 		return systemName(app)
@@ -154,5 +153,5 @@ func appOf(file string) string {
 	if dir := filepath.Dir(file); capability.AppIn(&disk{}, nameOnDisk(dir)) == nameOnDisk(dir) {
 		return dir
 	}
-	return file
+	return ""
 }

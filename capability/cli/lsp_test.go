@@ -310,14 +310,15 @@ func TestEditorShowsCalls(t *testing.T) {
 	require.Equal(t, ds, e.change(file, 3, removed))
 }
 
-// A script is no capability file, whether it belongs to an application or not.
-func TestEditorShowsNothingInOtherScripts(t *testing.T) {
+// An editor opens all scripts, JSON and TOML files, which are no capability files elsewhere.
+func TestEditorShowsNothingInOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}",
 		"src/capabilities/a.ts": "", "src-tauri/capabilities/b.ts": ""})
 	e := newEditor(t)
 	for _, file := range []string{filepath.Join(t.TempDir(), "alone.ts"), filepath.Join(dir, "src/capabilities/a.ts"),
-		filepath.Join(dir, "src-tauri/capabilities/b.ts")} {
+		filepath.Join(dir, "src-tauri/capabilities/b.ts"), filepath.Join(dir, "package.json"),
+		filepath.Join(dir, "src-tauri/permissions/own.toml")} {
 		require.Empty(t, e.open(file, "let a = 1"))
 	}
 	require.NotEmpty(t, e.open(filepath.Join(dir, "src-tauri/capabilities/new.json"), "let a = 1"))
