@@ -45,6 +45,8 @@ type Explanation struct {
 	idle           string   // the permission that the capability AddTo already lists
 	otherPlatforms []string // permissions that allow the command on other platforms, if there are no Offers
 	newer          bool     // only a newer release has the command
+	absent         bool     // the application does not have the command's plugin
+	policy         *Policy
 }
 
 // Unknown reports whether the command was not recognized, so that nothing is said about it: it may
@@ -65,10 +67,12 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 		c.Webview = c.Window
 	}
 	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(),
-		Platform: p.platform}
+		Platform: p.platform, policy: p}
 	x.Allowed = p.Allowed(command, c)
 	var idle []string
-	x.Offers, idle = p.offers(command)
+	if x.absent = p.manifests.Absent(cmp.Or(command.plugin, AppManifest)); !x.absent {
+		x.Offers, idle = p.offers(command)
+	}
 	a := p.byCommand().commands[command]
 	if a == nil {
 		a = &access{}
@@ -148,7 +152,7 @@ func (p *Policy) verdictWithout(command Command, x *Explanation) Verdict {
 	switch {
 	case len(x.Near) > 0:
 		return NoMatch
-	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer,
+	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer, x.absent && p.KnowsPlugin(command),
 		command.plugin == "" && !p.appChecked && p.mayBeOwn(command.name):
 		return NotGranted
 	case p.KnowsPlugin(command), command.plugin == "" && !p.appChecked:

@@ -21,11 +21,13 @@ func (x *Explanation) String() string {
 	fmt.Fprintf(&b, "%s: %s from %s\n", verb, x.Command, x.caller())
 	switch x.Verdict {
 	case Granted:
-		writeGrants(&b, x.Grants)
+		x.writeGrants(&b, x.Grants)
+		ofPlugin := x.policy.GlobalScopes()[x.Command.plugin]
+		b.WriteString(scopeLine("\nA scope for all commands of the plugin", ofPlugin))
 	case Unchecked:
-		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so its own " +
-			"pages in every\nwindow may call its commands. List them in the build script (AppManifest::commands) to " +
-			"change that.\n")
+		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so pages like " +
+			"this\nmay call its commands in every window. List them in the build script (AppManifest::commands)\n" +
+			"to change that.\n")
 	case Denied:
 		x.denied(&b)
 	case NoMatch:
@@ -79,18 +81,40 @@ func (x *Explanation) caller() string {
 }
 
 // writeGrants lists grants without repeating equal ones.
-func writeGrants(b *strings.Builder, grants []Grant) {
+func (x *Explanation) writeGrants(b *strings.Builder, grants []Grant) {
 	seen := make(map[string]bool)
 	for _, g := range grants {
 		line := fmt.Sprintf("\nby %s\n", grantText(g))
 		if len(g.expanded.Chain) > 1 {
 			line += fmt.Sprintf("   %s\n", strings.Join(g.expanded.Chain, " → "))
 		}
+		line += scopeLine("   with a scope that", x.policy.Scope(g.Scope()))
 		if !seen[line] {
 			b.WriteString(line)
 			seen[line] = true
 		}
 	}
+}
+
+// scopeLine returns a line about what a scope allows and denies, "" without one.
+func scopeLine(title string, s Scope) string {
+	var parts []string
+	for _, list := range []struct {
+		verb   string
+		values []Value
+	}{{"allows", s.Allow}, {"denies", s.Deny}} {
+		var texts []string
+		for _, v := range list.values {
+			texts = append(texts, v.String())
+		}
+		if texts != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", list.verb, words.Some(texts, 6)))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return title + " " + strings.Join(parts, "; it ") + "\n"
 }
 
 // grantText describes a grant and where it is written.
@@ -103,7 +127,7 @@ func grantText(g Grant) string {
 }
 
 func (x *Explanation) denied(b *strings.Builder) {
-	writeGrants(b, x.Denials)
+	x.writeGrants(b, x.Denials)
 	b.WriteString("\nA denial overrides everything that allows the command. " +
 		"It holds for all windows and pages, not only for\n" +
 		"those of its capability. To allow the command, remove the denial.\n")
@@ -143,6 +167,11 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 }
 
 func (x *Explanation) notGranted(b *strings.Builder) {
+	if x.absent {
+		fmt.Fprintf(b, "\nThe application has no plugin %q: Cargo.lock has no package tauri-plugin-%[1]s; add it "+
+			"first.\n", x.Command.plugin)
+		return
+	}
 	if x.newer {
 		fmt.Fprintf(b, "\nThe %s has this command only in newer releases than the application uses.\n",
 			x.owner("plugin %s"))

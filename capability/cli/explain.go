@@ -12,6 +12,7 @@ import (
 // callerFlags are the flags that identify a caller.
 type callerFlags struct {
 	command, window, webview, url string
+	refused                       bool // the URL is that of a message, which tells one that is remote from "local"
 }
 
 func (c *command) callerFlags() *callerFlags {
@@ -43,7 +44,7 @@ func (c *command) resolved(f *callerFlags) ([]*capability.Policy, capability.Cal
 	if err != nil {
 		return nil, caller, err
 	}
-	if why := p.ownPage(f.url, platform); why != "" {
+	if why := p.ownPage(f.url, platform); why != "" && !f.refused {
 		c.note("%s is a page of the application itself, %s", f.url, why)
 		caller.Origin = capability.Origin{}
 	}
@@ -94,7 +95,10 @@ func explain(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	f.positional(c, true)
-	if f.command == "" || f.window == "" {
+	if f.command != "" && f.window == "" {
+		return 0, errors.New("explain needs a window too: add its label, such as main")
+	}
+	if f.command == "" {
 		return 0, errors.New("explain needs a command and a window, such as: capability explain " +
 			"'plugin:window|close' main")
 	}

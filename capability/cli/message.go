@@ -11,6 +11,8 @@ var (
 	refusedWindow  = regexp.MustCompile(`window "([^"]+)"`)
 	refusedWebview = regexp.MustCompile(`webview "([^"]+)"`)
 	refusedURL     = regexp.MustCompile(`(?:URL:|on origin) (\S+?)(?:\s|$)`)
+	// That of the plugin fs about a path, which names a permission.
+	refusedPath = regexp.MustCompile("forbidden path: .* for `allow-([a-z-]+)` permission")
 )
 
 // positional takes the caller from the arguments: a message of the framework, or a command and,
@@ -28,9 +30,15 @@ func (f *callerFlags) positional(c *command, window bool) {
 		}
 		// What follows the first sentence is about other windows.
 		message, _, _ = strings.Cut(message, "allowed on:")
-		find(refusedCommand, &f.command)
+		if path := refusedPath.FindStringSubmatch(message); path != nil {
+			f.command = "fs:" + path[1]
+			c.note("the plugin refused a path, not the command: no scope allows the path, or one denies it")
+		} else {
+			find(refusedCommand, &f.command)
+		}
 		find(refusedWindow, &f.window)
 		find(refusedWebview, &f.webview)
+		f.refused = f.url == ""
 		find(refusedURL, &f.url)
 	}
 	if window && len(c.args) > 0 && f.window == "" && !exists(c.args[0]) {

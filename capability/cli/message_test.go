@@ -11,8 +11,13 @@ import (
 
 // A command and a window need no flags, and the framework's message has both.
 func TestExplainArguments(t *testing.T) {
-	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}",
-		"src-tauri/src/deep/x.txt": ""})
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+		"src-tauri/tauri.conf.json": `{"build": {"devUrl": "http://localhost:1420"}}`,
+		"src-tauri/src/deep/x.txt":  "", "src-tauri/Cargo.lock": "\nname = \"tauri\"\nversion = \"2.9.5\"\n\n" +
+			"name = \"tauri-plugin-fs\"\nversion = \"2.4.4\"\n",
+		"src-tauri/capabilities/files.json": `{"identifier": "files", "windows": ["main"], "permissions": [
+			{"identifier": "fs:scope", "allow": ["$TEMP"]}, {"identifier": "fs:allow-read-text-file",
+			"allow": [{"path": "$APPDATA/*"}], "deny": ["$APPDATA/x"]}]}`})
 	for _, c := range []struct {
 		args []string
 		code int
@@ -29,6 +34,15 @@ func TestExplainArguments(t *testing.T) {
 		{[]string{"window.set_title not allowed. Permissions associated with this command: core:window:allow-x",
 			"-window", "main", dir}, cli.ExitFindings, "denied: plugin:window|set_title"},
 		{[]string{"window.close explicitly denied on origin local", "main", dir}, cli.ExitClean, "allowed: "},
+		{[]string{"forbidden path: /a, maybe it is not allowed on the scope for `allow-read-text-file` " +
+			"permission in your capability file", "main", dir}, cli.ExitClean,
+			`   with a scope that allows {"path":"$APPDATA/*"}; it denies "$APPDATA/x"` + "\n\n" +
+				`A scope for all commands of the plugin allows "$TEMP"` + "\n"},
+		{[]string{"shell.open not allowed. Plugin not found", "main", dir}, cli.ExitFindings,
+			"The application has no plugin \"shell\": Cargo.lock has no package tauri-plugin-shell; add it first."},
+		{[]string{`window.close not allowed on window "main", webview "main", URL: http://localhost:1420/`, dir},
+			cli.ExitFindings, "page http://localhost:1420/"},
+		{[]string{"window.close", "main", "-url", "http://localhost:1420/", dir}, cli.ExitClean, "own page"},
 	} {
 		code, out, errs := run(append([]string{"explain"}, c.args...)...)
 		require.Equal(t, c.code, code, "%v: %s%s", c.args, out, errs)
@@ -36,7 +50,7 @@ func TestExplainArguments(t *testing.T) {
 	}
 	code, _, errs := run("explain", "Command set_title not allowed by ACL", dir)
 	require.Equal(t, cli.ExitUsage, code)
-	require.Contains(t, errs, "needs a command and a window")
+	require.Contains(t, errs, "add its label, such as main")
 	code, out, errs := run("who", "window.close", dir)
 	require.Equal(t, cli.ExitClean, code, errs)
 	require.Contains(t, out, "windows main")
@@ -44,5 +58,5 @@ func TestExplainArguments(t *testing.T) {
 	t.Chdir(filepath.Join(dir, "src-tauri", "src", "deep"))
 	code, out, errs = run("check")
 	require.Equal(t, cli.ExitClean, code, errs)
-	require.Contains(t, out, "1 file checked")
+	require.Contains(t, out, "2 files checked")
 }

@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/words"
 )
 
 // Explanation writes why a call is allowed or denied, and for which platforms it is otherwise.
@@ -51,9 +53,11 @@ func Callable(w io.Writer, policy *capability.Policy, caller capability.Caller, 
 func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", x.Command)
+	var denials []string // one for each place, not for each URL
 	for _, g := range policy.Denials(x.Command) {
-		fmt.Fprintf(&b, "  denied to all by %s\n", source(g))
+		denials = append(denials, fmt.Sprintf("  denied to all by %s\n", source(g)))
 	}
+	b.WriteString(strings.Join(slices.Compact(denials), ""))
 	grants := policy.Grants(x.Command)
 	for _, g := range grants {
 		fmt.Fprintf(&b, "  %s, %s\n    by %s\n", callers(g), pages(g), source(g))
@@ -67,9 +71,9 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 		}
 		fmt.Fprintf(&b, "  everyone on %s: the application has no manifest that would limit its own commands\n", pages)
 	case len(x.Offers) > 0:
-		fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", strings.Join(x.Offers, ", "))
+		fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", words.Some(x.Offers, 6))
 	case x.Verdict == capability.NotGranted:
-		b.WriteString("  nobody: it is allowed only by permissions of newer releases or for other platforms\n")
+		b.WriteString("  nobody: only a permission of another release, plugin or platform would allow it\n")
 	case len(x.Similar) > 0:
 		fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
 	default:
