@@ -36,8 +36,7 @@ func TestCompareComparesMeaning(t *testing.T) {
 			Grants: []Grant{{"test.json", 1, 65, "a", "fs:allow-read-file"}}},
 		{Commands: []string{"plugin:ping|ping"}, Grants: []Grant{{"test.json", 1, 50, "a", "ping:default"}}},
 	} {
-		want.Kind, want.Audience, want.NewWindows = CommandsGranted,
-			Audience{Windows: []string{"*"}, Origins: []string{"local"}}, true
+		want.Kind, want.Audience = CommandsGranted, Audience{Windows: []string{"*"}, Origins: []string{"local"}}
 		require.Equal(t, want, changes[i])
 		require.True(t, changes[i].Widens())
 	}
@@ -74,6 +73,14 @@ func TestCompareComparesMeaning(t *testing.T) {
 			`{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, "fs", changes[0].Plugin)
+
+	// A global scope that goes widens what is left of the plugin, if anything is.
+	for left, widens := range map[string]bool{`"fs:allow-read-file"`: true, `"ping:default"`: false, "": false} {
+		changes = diff(`{"identifier":"a","windows":["main"],"permissions":["fs:allow-app","fs:allow-read-file",`+
+			`"ping:default"]}`, `{"identifier":"a","windows":["main"],"permissions":[`+left+`]}`)
+		require.Equal(t, widens, slices.ContainsFunc(changes, Change.Widens), left)
+		require.Contains(t, fmt.Sprint(changes), "APP")
+	}
 
 	// A denial revokes everywhere.
 	changes = diff(base, `[`+base+`,{"identifier":"z","windows":["other"],"permissions":["fs:deny-read-file"]}]`)

@@ -45,7 +45,7 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 			d.compareSubject(s, was[s], is[s], after[s], platform)
 		}
 	}
-	d.compareGlobal(old, now, platform)
+	d.compareGlobal(old, now, is, platform)
 }
 
 // compareApp compares whether the application's own commands are subject to capabilities. It
@@ -70,14 +70,21 @@ func (d *differ) compareApp(old, now *capability.Policy, platform capability.Pla
 	return old.AppChecked() != now.AppChecked()
 }
 
-// compareGlobal compares the scopes of whole plugins.
-func (d *differ) compareGlobal(old, now *capability.Policy, platform capability.Platform) {
+// compareGlobal compares the scopes of whole plugins. One that is gone together with the plugin's
+// commands allows nothing.
+func (d *differ) compareGlobal(old, now *capability.Policy, is access, platform capability.Platform) {
 	before, after := old.GlobalScopes(), now.GlobalScopes()
+	granted := make(map[string]bool)
+	for s := range is {
+		plugin, _ := capability.SplitIdentifier(s.unknown)
+		granted[cmp.Or(s.command.Plugin(), plugin)] = true
+	}
 	for plugin := range union(before, after) {
 		a, b := newScope(), newScope()
 		a.add(before[plugin])
 		b.add(after[plugin])
 		if c := (Change{Kind: ScopeChanged, Plugin: plugin}); c.setScopes(a, b) {
+			c.NoAllowList = c.NoAllowList && granted[plugin]
 			d.note(c, platform)
 		}
 	}
@@ -123,7 +130,7 @@ func (d *differ) isNew(a audience) bool {
 		return false
 	}
 	for known := range d.labels {
-		if d.contains(known, label) {
+		if d.contains(known, label) || d.contains(label, known) {
 			return false
 		}
 	}
