@@ -95,7 +95,7 @@ func (s *selection) activateObject(item Value, c Capability) {
 func (s *selection) reportInactive(config string, capabilities []Capability) {
 	for i := range capabilities {
 		c := &capabilities[i]
-		if _, listed := s.last[c.Identifier]; !listed && c.value.Exists() {
+		if _, listed := s.last[c.Identifier]; !listed && c.Identifier != "" && c.value.Exists() {
 			s.report(codeInactiveCapability, c.value.Get("identifier").Or(c.value),
 				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, "+
 					"and this one is not among them; add %q there, unless only a configuration that a build is "+

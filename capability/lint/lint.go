@@ -122,6 +122,7 @@ type linter struct {
 	schemas    map[string]*scopeSchema
 	limit      limit.Findings[capability.Value]
 	renamed    map[capability.Position]bool // keys of a file that were reported instead of a missing one
+	damaged    bool                         // the syntax of the file is wrong, so what is missing may be there
 	groups     map[string]*group            // by what they have in common
 	ordered    []*group
 	found      capability.Diagnostics
@@ -151,9 +152,10 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 			l.report("json5-feature", d.Root(),
 				"JSON5 files are ignored unless the build has the Cargo feature config-json5; add it, or write JSON.")
 		}
-	}
-	for i := range capabilities {
-		l.capability(&capabilities[i])
+		own := d.Capabilities()
+		for i := range own {
+			l.capability(&own[i])
+		}
 	}
 	l.denials()
 	l.missingScopes(capabilities)
@@ -184,11 +186,11 @@ func (l *linter) capability(c *capability.Capability) {
 // reach reports capabilities that no window or page can use. What has the wrong type was reported
 // already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
-	if len(c.Permissions) == 0 && holds(c, "permissions", capability.Array) == 0 {
-		l.report("empty-permissions", c.Value().Get("permissions").Or(c.Value()),
+	if v := c.Value().Get("permissions"); v.Kind() == capability.Array && v.Len() == 0 {
+		l.report("empty-permissions", v,
 			"The capability %q has no permissions, so it grants nothing; add some, or remove it.", c.Identifier)
 	}
-	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
+	if !l.damaged && len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
 		holds(c, "windows", capability.Array)+holds(c, "webviews", capability.Array) == 0 {
 		l.report("no-windows", c.Value().Get("identifier").Or(c.Value()),
 			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": `+
@@ -267,8 +269,9 @@ func (l *linter) labels(c *capability.Capability) {
 
 // unknownKeys reports keys that are ignored, in every object of the format.
 func (l *linter) unknownKeys(d *capability.Document) {
-	l.renamed = make(map[capability.Position]bool)
+	l.renamed, l.damaged = make(map[capability.Position]bool), false
 	for _, f := range d.Check() {
+		l.damaged = l.damaged || f.Code == "syntax"
 		if f.Code == "missing-field" {
 			l.renamed[f.Start] = true
 		}

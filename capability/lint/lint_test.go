@@ -260,6 +260,10 @@ func TestLintDoesNotReportConsequences(t *testing.T) {
 	require.Equal(t, []string{"1:29 wrong-type", "1:80 unknown-platform", "1:120 wrong-type"}, codes(ds))
 	ds = check(t, `{"identifer":"a","window":["main"],"permissions":["core:default"]}`)
 	require.Equal(t, []string{"1:2 missing-field", "1:18 unknown-key"}, codes(ds))
+	ds = check(t, `{"identifier":"a","windows":["main"],"permission":["core:default"]}`)
+	require.Equal(t, []string{"1:38 missing-field"}, codes(ds), "nor is it empty")
+	ds = check(t, `{"identifier":"a",`)
+	require.Equal(t, []string{"1:1 syntax"}, codes(ds), "what follows may name windows")
 }
 
 func TestLintAcrossFiles(t *testing.T) {
