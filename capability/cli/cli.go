@@ -139,7 +139,9 @@ var errFlags = errors.New("flags")
 
 // parse reads flags, which may come before and after the paths.
 func (c *command) parse(args []string, synopsis string, formats ...string) error {
-	c.flags.StringVar(&c.format, "format", formats[0], "`format` of the output: "+strings.Join(formats, ", "))
+	if c.format = formats[0]; len(formats) > 1 {
+		c.flags.StringVar(&c.format, "format", c.format, "`format` of the output: "+strings.Join(formats, ", "))
+	}
 	c.flags.Usage = func() {
 		fmt.Fprintf(c.env.Stderr, "usage: %s %s\n", c.flags.Name(), synopsis)
 		c.flags.PrintDefaults()

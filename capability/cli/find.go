@@ -87,7 +87,7 @@ func currentApp() (string, error) {
 		up := filepath.Dir(dir)
 		if up == dir || exists(filepath.Join(dir, ".git")) {
 			return "", errors.New("there is no folder capabilities or src-tauri/capabilities here or above; " +
-				"name the files or the folder")
+				"name the files or the folder, such as . for the applications below")
 		}
 		dir = up
 	}

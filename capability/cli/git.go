@@ -33,7 +33,7 @@ type gitObjects struct {
 }
 
 // errNoObject is what read returns for an object that the repository lacks.
-var errNoObject = errors.New("the repository has no such object")
+var errNoObject = errors.New("the repository has no such object, and none is fetched")
 
 // openObjects starts the process, which is killed when the context is done, and returns the place
 // of the working directory in the repository.
