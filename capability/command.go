@@ -163,24 +163,26 @@ const maxSuggestions = 5
 // all plugins.
 func (p *Policy) suggestions(c Command) []Command {
 	name := snakeCase(c.name)
+	closest := func(names []string) string {
+		if slices.Contains(names, name) {
+			return name
+		}
+		return words.Closest(name, names)
+	}
 	known, _ := p.allowed(c)
 	if c.plugin != "" && p.KnowsPlugin(c) {
-		if like := words.Closest(name, known); like != "" {
+		if like := closest(known); like != "" {
 			return []Command{{c.plugin, like}}
 		}
 		return nil
 	}
 	known, _ = p.allowed(Command{name: name})
 	var similar []Command
-	if like := words.Closest(name, slices.Concat(p.ownCommands, known)); like != "" {
+	if like := closest(slices.Concat(p.ownCommands, known)); like != "" {
 		similar = append(similar, Command{name: like})
 	}
-	like := name
 	_, named := p.named()
-	if len(named[name]) == 0 {
-		like = words.Closest(name, slices.Sorted(maps.Keys(named)))
-	}
-	similar = append(similar, named[like]...)
+	similar = append(similar, named[closest(slices.Sorted(maps.Keys(named)))]...)
 	return similar[:min(len(similar), maxSuggestions)]
 }
 

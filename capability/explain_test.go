@@ -112,6 +112,8 @@ func TestUnknownCommandsAreNotAllowed(t *testing.T) {
 		{"fs.read_text_file", nil, UnknownCommand, nil},
 		{"fs.readFile", nil, Granted, nil},
 		{"fs.readFil", nil, UnknownCommand, []string{"plugin:fs|read_file"}},
+		{"plugin:fs|readFile", nil, UnknownCommand, []string{"plugin:fs|read_file"}},
+		{"writeNote", []string{"write_note", "write_notes"}, UnknownCommand, []string{"write_note"}},
 		{"setFullscreen", nil, UnknownCommand, []string{"plugin:window|set_fullscreen"}},
 		{"setTitle", nil, UnknownCommand, []string{"plugin:tray|set_title", "plugin:window|set_title"}},
 		{"set_title", nil, UnknownCommand, []string{"plugin:tray|set_title", "plugin:window|set_title"}},

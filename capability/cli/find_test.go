@@ -41,7 +41,7 @@ func TestFolderAboveApplications(t *testing.T) {
 
 	code, out, errs = run("explain", "-command", "greet", "-window", "main", dir)
 	require.Equal(t, cli.ExitUsage, code, out)
-	require.Contains(t, errs, "there are 2 applications; name one of them: ")
+	require.Contains(t, errs, "there are 2 applications; run this in the folder of one, or name one of them: ")
 	code, out, _ = run("explain", "-command", "greet", "-window", "main", filepath.Join(dir, "one"))
 	require.Equal(t, cli.ExitClean, code, out)
 }

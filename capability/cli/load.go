@@ -103,7 +103,8 @@ func only(projects []*project) (*project, error) {
 	for _, p := range projects {
 		roots = append(roots, p.root)
 	}
-	return nil, fmt.Errorf("there are %d applications; name one of them: %s", len(roots), strings.Join(roots, ", "))
+	return nil, fmt.Errorf("there are %d applications; run this in the folder of one, or name one of them: %s",
+		len(roots), strings.Join(roots, ", "))
 }
 
 // loadManifest adds the manifest that a flag names.

@@ -30,10 +30,11 @@ func (f *callerFlags) positional(c *command, window bool) {
 		}
 		// What follows the first sentence is about other windows.
 		message, _, _ = strings.Cut(message, "allowed on:")
-		if path := refusedPath.FindStringSubmatch(message); path != nil {
+		switch path := refusedPath.FindStringSubmatch(message); {
+		case path != nil:
 			f.command = "fs:" + path[1]
 			c.note("the plugin refused a path, not the command: no scope allows the path, or one denies it")
-		} else {
+		case !strings.Contains(message, " on the configured "): // scope, which does not name the command
 			find(refusedCommand, &f.command)
 		}
 		find(refusedWindow, &f.window)
