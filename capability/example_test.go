@@ -41,7 +41,7 @@ func Example() {
 	// 10 files, 0 problems
 	// allowed: export_notes from window "main", the application's own page, on linux
 	//
-	// by capability "main", capabilities/main.json:11:5, permission allow-export-notes
+	// by capability "main" (capabilities/main.json:11:5): allow-export-notes
 }
 
 // A program that searches a repository for applications, and files for capabilities, by itself.

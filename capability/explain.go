@@ -381,6 +381,12 @@ func (p *Policy) Callable(c Caller) []Command {
 	return callable
 }
 
+// String names the capability, its place, and the permissions that lead to the command.
+func (g Grant) String() string {
+	return fmt.Sprintf("capability %q%s: %s", g.Capability().Identifier, parenthesis(g.Entry().value),
+		strings.Join(g.expanded.Chain, " → "))
+}
+
 // MarshalJSON returns the grant with the names and places of what it consists of.
 func (g Grant) MarshalJSON() ([]byte, error) {
 	type place struct {

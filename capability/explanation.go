@@ -84,11 +84,7 @@ func (x *Explanation) caller() string {
 func (x *Explanation) writeGrants(b *strings.Builder, grants []Grant) {
 	seen := make(map[string]bool)
 	for _, g := range grants {
-		line := fmt.Sprintf("\nby %s\n", grantText(g))
-		if len(g.expanded.Chain) > 1 {
-			line += fmt.Sprintf("   %s\n", strings.Join(g.expanded.Chain, " → "))
-		}
-		line += scopeLine("   with a scope that", x.policy.Scope(g.Scope()))
+		line := fmt.Sprintf("\nby %s\n", g) + scopeLine("   with a scope that", x.policy.Scope(g.Scope()))
 		if !seen[line] {
 			b.WriteString(line)
 			seen[line] = true
@@ -117,15 +113,6 @@ func scopeLine(title string, s Scope) string {
 	return title + " " + strings.Join(parts, "; it ") + "\n"
 }
 
-// grantText describes a grant and where it is written.
-func grantText(g Grant) string {
-	s := fmt.Sprintf("capability %q", g.Capability().Identifier)
-	if v := g.Entry().value; v.Exists() {
-		s += ", " + placeOf(v)
-	}
-	return s + ", permission " + g.Entry().Identifier
-}
-
 func (x *Explanation) denied(b *strings.Builder) {
 	x.writeGrants(b, x.Denials)
 	b.WriteString("\nA denial overrides everything that allows the command. " +
@@ -140,7 +127,7 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 	var order []string
 	problems := make(map[string][]string)
 	for _, n := range x.Near {
-		grant := grantText(n.Grant)
+		grant := n.Grant.String()
 		if problems[grant] == nil {
 			order = append(order, grant)
 		}

@@ -60,7 +60,7 @@ func (c *command) check(args []string, known []capability.Rule, find find) (int,
 	}
 	switch c.format {
 	case "json":
-		err = report.JSON(c.env.Stdout, r.found)
+		err = report.Encode(c.env.Stdout, append(capability.Diagnostics{}, r.found...)) // none are [], not null
 	case "sarif":
 		err = report.SARIF(c.env.Stdout, r.found, known, report.SARIFOptions{Version: toolVersion(),
 			Root: repository()})

@@ -68,7 +68,7 @@ func allCommands(t *testing.T, name, text string, o capability.Options, manifest
 		d, m := read()
 		found := lint.Check([]*capability.Document{d}, m, lint.Options{})
 		_ = report.Text(io.Discard, found, report.TextOptions{})
-		_ = report.JSON(io.Discard, found)
+		_ = report.Encode(io.Discard, found)
 		_ = report.SARIF(io.Discard, found, lint.Rules(), report.SARIFOptions{})
 	})
 	bounded(t, "explain: "+name, func() {

@@ -55,12 +55,12 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 	fmt.Fprintf(&b, "%s\n", x.Command)
 	var denials []string // one for each place, not for each URL
 	for _, g := range policy.Denials(x.Command) {
-		denials = append(denials, fmt.Sprintf("  denied to all by %s\n", source(g)))
+		denials = append(denials, fmt.Sprintf("  denied to all by %s\n", g))
 	}
 	b.WriteString(strings.Join(slices.Compact(denials), ""))
 	grants := policy.Grants(x.Command)
 	for _, g := range grants {
-		fmt.Fprintf(&b, "  %s, %s\n    by %s\n", callers(g), pages(g), source(g))
+		fmt.Fprintf(&b, "  %s, %s\n    by %s\n", callers(g), pages(g), g)
 	}
 	switch {
 	case len(grants) > 0:
@@ -77,7 +77,7 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 	case len(x.Similar) > 0:
 		fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
 	default:
-		b.WriteString("  nobody: it is not in any capability or manifest\n")
+		b.WriteString("  nobody: no manifest has such a command\n")
 	}
 	_, err := io.WriteString(w, PrintableText(b.String()))
 	return err
@@ -104,13 +104,4 @@ func callers(g capability.Grant) string {
 		return "no window (the capability names none)"
 	}
 	return strings.Join(parts, " and ")
-}
-
-// source names the capability of a grant, its place, and the permissions that lead to the command.
-func source(g capability.Grant) string {
-	place := ""
-	if v := g.Entry().Value(); v.Exists() {
-		place = fmt.Sprintf(" (%s:%s)", v.File(), v.Position())
-	}
-	return fmt.Sprintf("capability %q%s: %s", g.Capability().Identifier, place, strings.Join(g.Chain(), " → "))
 }

@@ -181,11 +181,6 @@ func printable(s, keep string) string {
 // isControl reports whether a character controls a terminal or the direction of a text.
 func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// JSON writes the diagnostics as an array.
-func JSON(w io.Writer, ds capability.Diagnostics) error {
-	return Encode(w, append(capability.Diagnostics{}, ds...)) // none are [], not null
-}
-
 // Encode writes a value as indented JSON, with escapes for all control characters.
 func Encode(w io.Writer, v any) error {
 	var b bytes.Buffer
