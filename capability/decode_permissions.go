@@ -104,17 +104,13 @@ func (d *Document) duplicateFields(object Value, keys ...string) {
 		for key := range object.Members() {
 			if key.Text() == name {
 				if seen {
-					d.duplicateField(key)
+					d.report(codeDuplicateField, key, fmt.Sprintf("The key %q occurs twice, which is an error in an "+
+						"array of capabilities; remove one of the two.", name))
 				}
 				seen = true
 			}
 		}
 	}
-}
-
-func (d *Document) duplicateField(key Value) {
-	d.report(codeDuplicateField, key, fmt.Sprintf("The key %q occurs twice, which is an error in an array of "+
-		"capabilities; remove one of the two.", key.Text()))
 }
 
 // duplicatePermissions reports the entries that are equal to a previous one, together.

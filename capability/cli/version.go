@@ -15,8 +15,8 @@ func version(c *command, args []string) (int, error) {
 	return ExitClean, err
 }
 
-// toolVersion returns the version of the module, or the revision of the repository it was built
-// from.
+// toolVersion returns the version of the module, which has the revision of the repository it was
+// built from.
 func toolVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -24,11 +24,6 @@ func toolVersion() string {
 	}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
 	}
 	return "development"
 }

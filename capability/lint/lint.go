@@ -186,25 +186,29 @@ func (l *linter) capability(c *capability.Capability) {
 // reach reports capabilities that no window or page can use. What has the wrong type was reported
 // already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
-	if v := c.Value().Get("permissions"); v.Kind() == capability.Array && v.Len() == 0 {
-		l.report("empty-permissions", v,
-			"The capability %q has no permissions, so it grants nothing; add some, or remove it.", c.Identifier)
+	isEmpty := func(v capability.Value) bool { return v.Kind() == capability.Array && v.Len() == 0 }
+	isMissing := func(v capability.Value) bool { return !v.Exists() || isEmpty(v) }
+	object := c.Value()
+	if v := object.Get("permissions"); isEmpty(v) {
+		l.report("empty-permissions", v, "The capability %q has no permissions, so it grants nothing; add some, or "+
+			"remove it.", c.Identifier)
 	}
-	if !l.damaged && len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
-		holds(c, "windows", capability.Array)+holds(c, "webviews", capability.Array) == 0 {
-		l.report("no-windows", c.Value().Get("identifier").Or(c.Value()),
+	if !l.damaged && isMissing(object.Get("windows")) && isMissing(object.Get("webviews")) &&
+		!resembles(c, "windows", "webviews") {
+		l.report("no-windows", object.Get("identifier").Or(object),
 			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": `+
 				`["main"].`, c.Identifier)
 	}
-	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", capability.Object) == 0 {
-		l.report("no-origin", c.Value().Get("local").Or(c.Value()),
+	remote := object.Get("remote")
+	if !c.Local && isMissing(remote.Get("urls")) &&
+		slices.Contains([]capability.Kind{capability.Absent, capability.Null, capability.Object}, remote.Kind()) {
+		l.report("no-origin", object.Get("local").Or(object),
 			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" `+
 				`out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
-	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", capability.Array) == 0 {
-		l.report("empty-platforms", c.Value().Get("platforms").Or(c.Value()),
-			`An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`,
-			c.Identifier)
+	if v := object.Get("platforms"); isEmpty(v) {
+		l.report("empty-platforms", v, `An empty "platforms" keeps the capability %q from ever being active; leave `+
+			`it out for all platforms.`, c.Identifier)
 	}
 }
 
@@ -219,23 +223,6 @@ func resembles(c *capability.Capability, keys ...string) bool {
 		}
 	}
 	return false
-}
-
-// holds returns the number of items of a member, and 1 for one of the wrong kind.
-func holds(c *capability.Capability, key string, kind capability.Kind) int {
-	v := c.Value().Get(key)
-	switch {
-	case !v.Exists() || v.Kind() == capability.Null:
-		return 0
-	case v.Kind() != kind:
-		return 1
-	case kind == capability.Object:
-		if urls := v.Get("urls"); urls.Exists() && urls.Kind() != capability.Array || urls.Len() > 0 {
-			return 1
-		}
-		return 0
-	}
-	return v.Len()
 }
 
 // characterClass describes those of patterns: the first character in one is never its end.
