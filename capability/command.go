@@ -100,17 +100,12 @@ func snakeCase(name string) string {
 
 func compareCommands(a, b Command) int { return strings.Compare(a.String(), b.String()) }
 
-// named returns the known commands by their names without the plugin. Commands of the application
-// itself are not among them, nor those of official plugins that no capability mentions. Those that
-// the application's release has are in inRelease too.
-func (p *Policy) named() (commands, inRelease map[string][]Command) {
+// named returns the commands of the application's release by their names without the plugin.
+// Commands of the application itself are not among them, nor those of official plugins that no
+// capability mentions.
+func (p *Policy) named() map[string][]Command {
 	p.names.once.Do(func() {
-		named, inRelease := make(map[string][]Command), make(map[string][]Command)
-		add := func(to map[string][]Command, name string, key Command) {
-			if !slices.Contains(to[name], key) {
-				to[name] = append(to[name], key)
-			}
-		}
+		p.names.commands = make(map[string][]Command)
 		mentioned := make(map[string]bool)
 		for _, source := range p.sources {
 			for _, e := range source.capability.Permissions {
@@ -123,23 +118,17 @@ func (p *Policy) named() (commands, inRelease map[string][]Command) {
 			if plugin == AppManifest || m.official && !mentioned[plugin] {
 				continue
 			}
-			for _, permission := range m.Permissions {
-				for _, name := range permission.Allow {
-					add(named, name, newCommand(plugin, name))
-					if permission.inRelease(p.version) {
-						add(inRelease, name, newCommand(plugin, name))
-					}
-				}
+			names, _ := p.allowed(newCommand(plugin, ""))
+			for _, name := range slices.Compact(names) {
+				p.names.commands[name] = append(p.names.commands[name], newCommand(plugin, name))
 			}
 		}
-		for _, named := range []map[string][]Command{named, inRelease} {
-			for _, commands := range named {
-				slices.SortFunc(commands, compareCommands)
-			}
+		for name, commands := range p.names.commands {
+			slices.SortFunc(commands, compareCommands)
+			p.names.commands[name] = slices.Compact(commands)
 		}
-		p.names.commands, p.names.inRelease = named, inRelease
 	})
-	return p.names.commands, p.names.inRelease
+	return p.names.commands
 }
 
 // mayBeOwn reports whether a name can be a command of the application, where no manifest lists its
@@ -151,8 +140,7 @@ func (p *Policy) mayBeOwn(name string) bool {
 	if !functionName.MatchString(name) {
 		return false
 	}
-	named, _ := p.named()
-	return len(named[name]) == 0
+	return len(p.named()[name]) == 0
 }
 
 // maxSuggestions limits the suggestions for a command that does not exist.
@@ -181,7 +169,7 @@ func (p *Policy) suggestions(c Command) []Command {
 	if like := closest(slices.Concat(p.ownCommands, known)); like != "" {
 		similar = append(similar, Command{name: like})
 	}
-	_, named := p.named()
+	named := p.named()
 	similar = append(similar, named[closest(slices.Sorted(maps.Keys(named)))]...)
 	return similar[:min(len(similar), maxSuggestions)]
 }

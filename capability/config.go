@@ -87,7 +87,12 @@ func (s *selection) activateNamed(item Value, again bool) {
 func (s *selection) activateObject(item Value, c Capability) {
 	other := s.defined[c.Identifier]
 	if _, listed := s.last[c.Identifier]; listed || other != nil {
-		s.report(codeCapabilityOverride, item.Get("identifier").Or(item), overrideMessage(c.Identifier, other))
+		where := "the one that is listed before"
+		if other != nil && other.value.Exists() {
+			where = "the one of that name in " + placeOf(other.value)
+		}
+		s.report(codeCapabilityOverride, item.Get("identifier").Or(item), fmt.Sprintf("The capability %q of the "+
+			"configuration is used instead of %s; give one of them another name.", c.Identifier, where))
 	}
 	s.activate(c)
 }
@@ -116,16 +121,6 @@ func wrongList(list Value) Diagnostics {
 		f.Fix = newFix("Put it into an array", list.span(), "["+text+"]")
 	}
 	return Diagnostics{f}
-}
-
-// overrideMessage says which of two capabilities of one name is used.
-func overrideMessage(name string, other *Capability) string {
-	where := "the one that is listed before"
-	if other != nil && other.value.Exists() {
-		where = "the one of that name in " + placeOf(other.value)
-	}
-	return fmt.Sprintf("The capability %q of the configuration is used instead of %s; give one of them another name.",
-		name, where)
 }
 
 // Inlined returns the capabilities that a configuration contains as objects, in order, as a

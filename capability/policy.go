@@ -25,8 +25,8 @@ type Policy struct {
 	version     Version
 	ownCommands []string // nil if they are not known
 	names       struct {
-		once                sync.Once
-		commands, inRelease map[string][]Command
+		once     sync.Once
+		commands map[string][]Command
 	}
 }
 
