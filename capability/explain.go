@@ -153,7 +153,7 @@ func (p *Policy) verdictWithout(command Command, x *Explanation) Verdict {
 	case len(x.Near) > 0:
 		return NoMatch
 	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer, x.absent && p.KnowsPlugin(command),
-		command.plugin == "" && !p.appChecked && p.mayBeOwn(command.name):
+		command.plugin == "" && (!p.appChecked || p.ownCommands != nil) && p.mayBeOwn(command.name):
 		return NotGranted
 	case p.KnowsPlugin(command), command.plugin == "" && !p.appChecked:
 		return UnknownCommand

@@ -165,10 +165,13 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 		return
 	}
 	if len(x.Offers) == 0 && len(x.otherPlatforms) == 0 {
-		fmt.Fprintf(b, "\nThe application has no manifest, so its own pages may call its commands; since Tauri %s "+
-			"other pages may\nnot. To allow it, list the commands in the build script (AppManifest::commands), and "+
-			"%q in a\ncapability for this page.\n", remoteChecked,
-			"allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
+		why := "The application has no manifest, so its own pages may call its commands; since Tauri " +
+			remoteChecked.String() + " other pages may\nnot."
+		if x.policy.appChecked {
+			why = "The application's manifest has no permission for this command."
+		}
+		fmt.Fprintf(b, "\n%s\nTo allow it, list the commands in the build script (AppManifest::commands), and %q in\n"+
+			"a capability for this page.\n", why, "allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
 		return
 	}
 	b.WriteString("\nNo capability allows this command.\n")

@@ -233,7 +233,7 @@ func TestWho(t *testing.T) {
 	_, out, _ = run("who", "-window", "main", "-format", "json", dir)
 	require.Contains(t, out, `"plugin:window|close"`)
 	_, out, _ = run("who", "-tauri", "2.10", "window.activityName", dir)
-	require.Contains(t, out, "nobody: only a permission of another release, plugin or platform would allow it\n")
+	require.Contains(t, out, "nobody: no permission that the application has allows it\n")
 	_, out, _ = run("who", "-command", "core:window:hide", "-format", "json", dir)
 	require.Contains(t, out, `"core:window:allow-hide"`)
 	denying := project(t,

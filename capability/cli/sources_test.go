@@ -33,6 +33,12 @@ func TestExplainReadsTheSources(t *testing.T) {
 		require.Equal(t, c.code, code, "%s: %s%s", c.command, out, errs)
 		require.Contains(t, out, c.out)
 	}
+	// A manifest that does not list one of them denies it.
+	script := []byte(`AppManifest::new().commands(&["greet"])`)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "src-tauri/build.rs"), script, 0o600))
+	code, out, _ := run("explain", "set_title", "main", dir)
+	require.Equal(t, cli.ExitFindings, code, out)
+	require.Contains(t, out, "The application's manifest has no permission for this command.\nTo allow it, list")
 }
 
 // Since 2.11.1 the application's own commands are not open to pages from elsewhere.

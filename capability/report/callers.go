@@ -73,7 +73,7 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 	case len(x.Offers) > 0:
 		fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", words.Some(x.Offers, 6))
 	case x.Verdict == capability.NotGranted:
-		b.WriteString("  nobody: only a permission of another release, plugin or platform would allow it\n")
+		b.WriteString("  nobody: no permission that the application has allows it\n")
 	case len(x.Similar) > 0:
 		fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
 	default:
