@@ -110,6 +110,15 @@ func (r *manifestReader) fault(v Value, format string, args ...any) {
 	r.add(Diagnostic{Code: codeManifest, Message: strings.ToUpper(text[:1]) + text[1:] + ".", at: v.span()})
 }
 
+// keys reports the keys of an object that have no meaning.
+func (r *manifestReader) keys(object Value, known ...string) {
+	for key := range object.Members() {
+		if !slices.Contains(known, key.Text()) {
+			r.unknownKey(key, known...)
+		}
+	}
+}
+
 func (r *manifestReader) unknownKey(key Value, known ...string) {
 	message := fmt.Sprintf("The key %q has no meaning here and is ignored; the keys are %s.", key.Text(),
 		strings.Join(known, ", "))
@@ -229,17 +238,20 @@ func (r *manifestReader) permission(identifier string, v Value) *Permission {
 		return nil
 	}
 	p := &Permission{Identifier: r.identifier(identifier, v)}
+	r.keys(v, "identifier", "description", "commands", "scope", "platforms", "version")
 	for key, value := range v.Members() {
 		switch key.Text() {
 		case "description":
 			p.Description = r.text(value, "description")
 		case "commands":
 			if value.Kind() != Null && r.is(value, Object, "commands") {
+				r.keys(value, "allow", "deny")
 				p.Allow = r.strings(value.Get("allow"), "allow")
 				p.Deny = r.strings(value.Get("deny"), "deny")
 			}
 		case "scope":
 			if value.Kind() != Null && r.is(value, Object, "scope") {
+				r.keys(value, "allow", "deny")
 				p.ScopeAllow = r.array(value.Get("allow"), "allow")
 				p.ScopeDeny = r.array(value.Get("deny"), "deny")
 			}
@@ -250,9 +262,6 @@ func (r *manifestReader) permission(identifier string, v Value) *Permission {
 					p.Platforms = append(p.Platforms, Platform(name))
 				}
 			}
-		case "identifier", "version":
-		default:
-			r.unknownKey(key, "identifier", "description", "commands", "scope", "platforms", "version")
 		}
 	}
 	if p.Identifier == "" {

@@ -84,10 +84,12 @@ func TestManifestFaultsAreReported(t *testing.T) {
 		require.NotEmpty(t, ds, in)
 		require.Contains(t, ds[0].Message, want)
 	}
-	ds := m.LoadPermissions("fs", ParseValue([]byte(`{"scope": {"deny": [1]}, "permission": [{}]}`), Options{}))
-	require.Len(t, ds, 2)
-	require.Contains(t, ds[0].Message, "[[permission.scope.allow]]")
-	require.Contains(t, ds[1].Message, "no identifier")
+	ds := m.LoadPermissions("fs", ParseValue([]byte(`{"scope": {"deny": [1]}, "permission": [{},
+		{"identifier": "p", "commands": {"alow": ["c"]}, "scope": {"deni": []}}]}`), Options{}))
+	for i, want := range []string{"[[permission.scope.allow]]", "no identifier", `"alow" has no meaning here and is ` +
+		`ignored; the keys are allow, deny.`, `"deni" has no meaning`} {
+		require.Contains(t, ds[i].Message, want)
+	}
 }
 
 // A permission file may add to a plugin that is built in or has no permissions yet.

@@ -164,7 +164,7 @@ func (c *command) fix(projects []*project, found capability.Diagnostics) (change
 				return changed, err
 			}
 			changed = true
-			c.note("%s: %d changes made", d.Name(), fixed)
+			c.note("%s: changes made: %d", d.Name(), fixed)
 		}
 	}
 	return changed, nil

@@ -334,7 +334,7 @@ func TestCheckFixesTheConfiguration(t *testing.T) {
 		dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": config(list)})
 		code, out, errs := run("check", "-fix", dir)
 		require.Equal(t, cli.ExitClean, code, out+errs)
-		require.Contains(t, errs, "tauri.conf.json: 1 changes made")
+		require.Contains(t, errs, "tauri.conf.json: changes made: 1")
 		text, err := os.ReadFile(filepath.Join(dir, "tauri.conf.json"))
 		require.NoError(t, err)
 		require.Equal(t, config(want), string(text))
