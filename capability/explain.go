@@ -257,21 +257,16 @@ func (p *Policy) inactive(command Command) (grants []Grant) {
 // grant for the application's own pages and one for each URL: those for the other kind of page than
 // the caller's, and those with the same problems as another and more.
 func nearestOfEntry(near []NearMiss, local bool) []NearMiss {
-	type entry struct {
-		of   *Entry
-		name string
-	}
-	kept := make(map[entry][]NearMiss)
-	entryOf := func(n NearMiss) entry { return entry{n.Grant.Entry(), strings.Join(n.Grant.Chain(), " ")} }
-	sameKind := make(map[entry]bool)
+	kept := make(map[string][]NearMiss)
+	sameKind := make(map[string]bool)
 	for _, n := range near {
 		if n.Grant.Local() == local {
-			sameKind[entryOf(n)] = true
+			sameKind[n.Grant.String()] = true
 		}
 	}
 	var nearest []NearMiss
 	for _, n := range near {
-		e := entryOf(n)
+		e := n.Grant.String()
 		if n.Grant.Local() != local && sameKind[e] || len(kept[e]) == maxNearOfEntry {
 			continue
 		}

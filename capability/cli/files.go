@@ -183,11 +183,6 @@ func shorten(file string) string {
 	return relative
 }
 
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
-}
-
 func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil

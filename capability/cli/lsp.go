@@ -66,15 +66,9 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 	}
 	p := w.projects[root]
 	if p == nil || fresh {
-		projects, err := w.load([]string{root})
-		if err != nil {
+		var err error
+		if p, err = w.loadOne([]string{root}); err != nil {
 			return nil, nil, err
-		}
-		p = projects[0]
-		for _, one := range projects {
-			if absolute(one.root) == root {
-				p = one
-			}
 		}
 		w.projects[root] = p
 		f, known := w.frontends[root]

@@ -51,7 +51,7 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	file, read := c.rulesFile, readFlag
 	if file == "" && p.root != "" {
 		for _, folder := range []string{p.root, filepath.Join(p.root, "..")} {
-			if name := filepath.Join(folder, rulesName); isFile(name) {
+			if name := filepath.Join(folder, rulesName); exists(name) {
 				file, read = shorten(name), c.disk.read
 				break
 			}
