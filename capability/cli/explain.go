@@ -50,9 +50,12 @@ func (c *command) resolved(f *callerFlags) ([]*capability.Policy, capability.Cal
 	}
 	var policies []*capability.Policy
 	for _, target := range p.Targets(platform) {
-		policy, err := c.policy(p, target)
-		if err != nil {
-			return nil, caller, err
+		if err := p.Err(target); err != nil {
+			return nil, caller, mistakes(err)
+		}
+		policy, found := p.Resolve(capability.ResolveOptions{Platform: target})
+		if err := found.Err(); err != nil {
+			c.note("the files have mistakes, see \"capability check\": %v", err)
 		}
 		policies = append(policies, policy)
 	}

@@ -140,18 +140,6 @@ func parseFlag(name string) (*capability.Document, error) {
 	return capability.ParseValue(text, capability.Options{Name: filepath.ToSlash(name)}), nil
 }
 
-// policy resolves the project for a decision.
-func (c *command) policy(p *project, platform capability.Platform) (*capability.Policy, error) {
-	if err := p.Err(platform); err != nil {
-		return nil, mistakes(err)
-	}
-	policy, found := p.Resolve(capability.ResolveOptions{Platform: platform})
-	if err := found.Err(); err != nil {
-		c.note("the files have mistakes, see \"capability check\": %v", err)
-	}
-	return policy, nil
-}
-
 // mistakes says of an error in files where to see all of them.
 func mistakes(err error) error {
 	return fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows them all: %w",

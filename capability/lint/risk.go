@@ -112,7 +112,9 @@ func (l *linter) dangers(c *capability.Capability) {
 func (l *linter) scopes(e *capability.Entry) {
 	plugin, _ := capability.SplitIdentifier(e.Identifier)
 	if (plugin == "core" || strings.HasPrefix(plugin, "core:")) && (e.Allow != nil || e.Deny != nil) {
-		l.coreScope(e)
+		it := l.group("core-scope", e.Value(), quoted(e.Identifier),
+			"%s [is|are] granted without a limit: no core command reads a scope; leave \"allow\" and \"deny\" out.")
+		it.write, it.guess = e.Identifier, true
 		return
 	}
 	if e.Allow != nil && len(e.Allow) == 0 && len(e.Deny) == 0 {

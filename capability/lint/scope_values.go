@@ -149,10 +149,3 @@ func (l *linter) shellScope(v capability.Value) {
 		}
 	}
 }
-
-// coreScope reports a scope of a core permission: no command of the core reads one.
-func (l *linter) coreScope(e *capability.Entry) {
-	it := l.group("core-scope", e.Value(), quoted(e.Identifier),
-		"%s [is|are] granted without a limit: no core command reads a scope; leave \"allow\" and \"deny\" out.")
-	it.write, it.guess = e.Identifier, true
-}
