@@ -69,6 +69,8 @@ func TestExplain(t *testing.T) {
 			[]string{"No capability is for window", "write one with"}},
 		{"plugin:window|minimise", Caller{Window: "main"}, UnknownCommand,
 			[]string{"Did you mean plugin:window|minimize?"}},
+		{"core:window:default", Caller{Window: "main"}, UnknownCommand,
+			[]string{"core:window:default is a permission: ask about a command."}},
 		{"plugin:nope|x", Caller{Window: "main"}, UnknownPlugin, []string{"acl-manifests.json"}},
 		{"greet", Caller{Window: "main"}, Unchecked, []string{"in every"}},
 	} {

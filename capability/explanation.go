@@ -39,6 +39,12 @@ func (x *Explanation) String() string {
 		}
 	case UnknownCommand:
 		fmt.Fprintf(&b, "\nThe %s has no such command.\n", x.owner("plugin %s"))
+		name := strings.ReplaceAll(x.Command.name, "_", "-")
+		for _, m := range x.policy.manifestsOf(x.Command) {
+			if m.has(name) {
+				fmt.Fprintf(&b, "%s is a permission: ask about a command.\n", fullIdentifier(m.Plugin, name))
+			}
+		}
 		x.didYouMean(&b)
 	case UnknownPlugin:
 		fmt.Fprintf(&b,
