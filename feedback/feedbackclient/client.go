@@ -180,7 +180,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, c.Base+r.path, body)
+	req, err := http.NewRequestWithContext(ctx, r.method, strings.TrimSuffix(c.Base, "/")+r.path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +197,19 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Where http.Client follows a redirect with a GET, nothing was done, whatever the answer.
+	if resp.Request != nil && resp.Request.Method != r.method ||
+		resp.StatusCode/100 == 3 && resp.Header.Get("Location") != "" {
+		resp.Body.Close()
+		return nil, permanent{fmt.Errorf("%s %s: the server redirects, as from http to https; "+
+			"the base URL must be the one that it redirects to", r.method, r.path)}
+	}
 	if resp.StatusCode < http.StatusBadRequest {
 		return resp, nil
 	}
 	defer resp.Body.Close()
 	p := new(Problem)
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p); err != nil || p.Code == "" {
 		p.Detail = "the answer is not a problem document"
 	}
 	p.Status = resp.StatusCode

@@ -1,6 +1,7 @@
 package feedbackclient_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,6 +183,43 @@ func TestBaseURLsThatCannotWorkAreExplained(t *testing.T) {
 			}
 			require.Len(t, errs, 1, base)
 			require.ErrorContains(t, errs[0], "must begin with http:// or https://", base)
+		})
+	}
+}
+
+// http.Client follows most redirects of a POST with a GET, whose answer is a list of what was to be
+// created.
+func TestARedirectIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		call   func(t *testing.T, c feedbackclient.Client) error
+		fails  bool
+	}{
+		"a record is not created by a GET":                 {http.StatusMovedPermanently, createRecord, true},
+		"nor is a GET refused in its place":                {http.StatusFound, startLesson, true},
+		"a file is not sent to another address":            {http.StatusTemporaryRedirect, uploadFile, true},
+		"a student is created at the other address":        {http.StatusPermanentRedirect, createProfile, false},
+		"a read is answered from the other address":        {http.StatusMovedPermanently, readProfile, false},
+		"a base URL that ends with a slash is no redirect": {0, uploadFile, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answers := transport(func(r *http.Request) (int, http.Header, string) {
+				switch {
+				case strings.HasPrefix(r.URL.Path, "//"), c.status != 0 && r.URL.Host == "old":
+					return cmp.Or(c.status, 307), http.Header{"Location": {"https://new" + r.URL.Path}}, ""
+				case strings.HasSuffix(r.URL.Path, "/lessons") && r.Method == http.MethodGet:
+					return 405, nil, `{"code":"method_not_allowed"}`
+				}
+				return 200, nil, `{"items":[]}`
+			})
+			err := c.call(t, feedbackclient.Client{Base: "http://old/", HTTP: &http.Client{Transport: answers}})
+			if !c.fails {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, "the server redirects")
 		})
 	}
 }
