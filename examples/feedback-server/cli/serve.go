@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"runtime/debug"
@@ -39,7 +40,7 @@ func serve(ctx context.Context, args []string) error {
 	}
 	listener, err := net.Listen("tcp", config.HTTPAddr)
 	if err != nil {
-		return errors.Join(err, srv.Close())
+		return errors.Join(fmt.Errorf("HTTP_ADDR: %w", err), srv.Close())
 	}
 	log.Info("serving", "address", "http://"+listener.Addr().String(), "version", server.Version())
 	return errors.Join(srv.Run(ctx, listener), srv.Close())

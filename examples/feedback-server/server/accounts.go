@@ -79,9 +79,12 @@ func withCookie(cookie *authhttp.Cookie, next http.Handler) http.Handler {
 	})
 }
 
-// logDevelopmentSignIn warns of the development header where the configuration has more than it.
-// That it is accepted, auth.New says.
-func logDevelopmentSignIn(c Config, log *slog.Logger) {
+// logSignIn warns of sign-ins that are open to everybody or to nobody. That the development header
+// alone is accepted, auth.New says.
+func logSignIn(c Config, log *slog.Logger) {
+	if !c.DevelopmentSignIn() && !c.MiniappConfigured() && !c.OAuthConfigured() {
+		log.Warn("nobody can sign in: set MINIAPP_APP_ID and MINIAPP_APP_SECRET, or the variables of OAUTH_")
+	}
 	if c.DevelopmentSignIn() && c.MiniappConfigured() {
 		log.Warn("MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are both set: " +
 			"this is for tests with a mini program, " +

@@ -268,6 +268,7 @@ func explain(err error) string {
 	field, _ := reflect.TypeFor[Config]().FieldByName(parse.Name)
 	expected := map[reflect.Type]string{
 		reflect.TypeFor[bool]():          "true or false",
+		reflect.TypeFor[*bool]():         "true or false",
 		reflect.TypeFor[float64]():       "a number, as in 2.5",
 		reflect.TypeFor[time.Duration](): fmt.Sprintf("a whole number of seconds, at most %d", mostSeconds),
 		reflect.TypeFor[[]time.Duration](): fmt.Sprintf(

@@ -109,6 +109,7 @@ func TestErrorNamesEveryBadVariable(t *testing.T) {
 		"LOG_LEVEL":                     "loud",
 		"ALLOW_DEVELOPMENT_USER_HEADER": "hush",
 		"ASR_WORKER_CONCURRENCY":        "hush",
+		"LOCAL_ASR_CONVERT":             "hush",
 		"ASR_JOB_LEASE_SECONDS":         "1800",
 		"ASR_PROVIDER":                  "cloud",
 		"CLOUD_ASR_SECRET_KEY":          "hush",
@@ -123,6 +124,7 @@ func TestErrorNamesEveryBadVariable(t *testing.T) {
 	for _, name := range []string{
 		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: must be debug",
 		"ALLOW_DEVELOPMENT_USER_HEADER: must be true or false", "ASR_WORKER_CONCURRENCY: must be a whole number",
+		"LOCAL_ASR_CONVERT: must be true or false",
 		"ASR_JOB_LEASE_SECONDS: must exceed ASR_REQUEST_TIMEOUT_SECONDS (1800)", "CLOUD_ASR_APP_ID", "LOCAL_ASR_URL",
 		"CLOUD_ASR_API_URL: must be an https:// address",
 		"MINIAPP_APP_ID", "FEEDBACK_SUMMARY_MODEL", "AUDIO_MAX_BYTES", "TRUSTED_PROXIES",
@@ -205,9 +207,10 @@ func TestUnknownVariables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), ".env")
 	require.NoError(t, os.WriteFile(file, []byte("LOCAL_ASR_URI=x\nHTTP_ADR=\nLOG_LEVEL=info\nc2VjcmV0==\n"), 0o600))
 	_, unknown, err := server.Environment([]string{"AUDIO_RETENTION_DAY=3", "HTTP_PROXY=x", "LOCAL_ASR_URI=y",
-		"LOCAL_ASR_URL=http://localhost", "AWS_REGION=x"}, file)
+		"LOCAL_ASR_URL=http://localhost", "AWS_REGION=x", "TRUSTED_PROXY=10.0.0.1", "LOGIN_PER_MINUTE=3"}, file)
 	require.NoError(t, err)
-	require.Equal(t, []string{"AUDIO_RETENTION_DAY", "HTTP_ADR", "LOCAL_ASR_URI"}, unknown)
+	require.Equal(t, []string{"AUDIO_RETENTION_DAY", "HTTP_ADR", "LOCAL_ASR_URI", "LOGIN_PER_MINUTE",
+		"TRUSTED_PROXY"}, unknown)
 }
 
 func TestSecretsAreNotSentUnencrypted(t *testing.T) {

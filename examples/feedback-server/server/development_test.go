@@ -96,13 +96,14 @@ func TestDevelopmentHeaderNeedsAKnownHost(t *testing.T) {
 	}
 }
 
-func TestTheStartSaysOnceWhatTheDevelopmentHeaderDoes(t *testing.T) {
+func TestTheStartSaysOnceWhoCanSignIn(t *testing.T) {
 	t.Parallel()
 	for message, environment := range map[string]map[string]string{
 		"DEVELOPMENT SIGN-IN IS ON": {},
 		"MINIAPP_APP_ID and ALLOW_DEVELOPMENT_USER_HEADER are": {"MINIAPP_APP_ID": "id",
 			"MINIAPP_APP_SECRET": "secret"},
 		"ALLOW_DEVELOPMENT_USER_HEADER is ignored": {"APP_ENV": "production"},
+		"nobody can sign in":                       {"APP_ENV": "production"},
 	} {
 		var logged bytes.Buffer
 		environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"

@@ -54,7 +54,8 @@ func Environment(environ []string, file string) (merged map[string]string, unkno
 var (
 	variableName = regexp.MustCompile(`^[A-Z0-9_]+$`) // what else stands before a = may be a part of a secret
 	ourName      = regexp.MustCompile(
-		`^(ASR|AUDIO|CLOUD_ASR|FEEDBACK_SUMMARY|LIMIT|LOCAL_ASR|MINIAPP|OAUTH|OPERATOR)_[A-Z0-9_]+$`)
+		`^(ASR|AUDIO|CLOUD_ASR|DEVELOPMENT|FEEDBACK_SUMMARY|LIMIT|LOCAL_ASR|LOGINS?|MINIAPP|OAUTH|OPERATOR|` +
+			`TRUSTED)_[A-Z0-9_]+$`)
 )
 
 // firstMistake tells where a text is no list of NAME=value. It repeats nothing of the line, which

@@ -124,4 +124,10 @@ func TestServerWaitsForMigrate(t *testing.T) {
 	require.Contains(t, line["msg"], "run `migrate`")
 	require.Equal(t, file, line["database"])
 	require.NotContains(t, line, "error")
+
+	require.NoError(t, server.Migrate(t.Context(), server.Config{DatabaseURL: "sqlite:" + file},
+		slog.New(slog.DiscardHandler)))
+	require.Eventually(t, func() bool { return len(log.grep("the database is ready")) == 1 }, timeout,
+		10*time.Millisecond)
+	require.Len(t, log.grep("waiting for the database"), 1)
 }

@@ -86,7 +86,9 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	logDevelopmentSignIn(c, o.Logger)
+	if o.Role != RoleWorker {
+		logSignIn(c, o.Logger)
+	}
 	traces, err := newTracing(ctx, c, o.Version, o.Logger)
 	if err != nil {
 		return nil, err
@@ -312,20 +314,23 @@ func (s *Server) runBackground(ctx context.Context) error {
 
 // awaitMigration waits until the tables are up to date. It returns false if ctx ends first.
 func (s *Server) awaitMigration(ctx context.Context) bool {
-	warned := false
+	told := ""
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		ok, err := s.db.migrated(ctx)
 		if ok {
+			if told != "" {
+				s.log.Info("the database is ready", "database", s.db.name)
+			}
 			return true
 		}
-		if !warned && ctx.Err() == nil {
-			warned = true
-			if err != nil {
-				s.log.Warn("waiting for the database", "database", s.db.name, "error", err)
-			} else {
-				s.log.Warn("waiting for the database, which lacks tables of this version: run `migrate`",
-					"database", s.db.name)
-			}
+		message := "waiting for the database, which lacks tables of this version: run `migrate`"
+		attrs := []any{"database", s.db.name}
+		if err != nil {
+			message, attrs = "waiting for the database", append(attrs, "error", err)
+		}
+		if message != told && ctx.Err() == nil {
+			told = message
+			s.log.Warn(message, attrs...)
 		}
 		select {
 		case <-ctx.Done():
@@ -338,6 +343,7 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 // drainAndStop stops serving after the drain time, in which load balancers see at /readyz that the
 // server is about to stop.
 func (s *Server) drainAndStop() {
+	s.log.Info("stopping", "drain_seconds", s.drain.Seconds())
 	s.stopping.Store(true)
 	time.Sleep(s.drain)
 	s.stop()
