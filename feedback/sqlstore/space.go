@@ -19,31 +19,28 @@ func (s *Store) CheckSpace(ctx context.Context) error {
 	if s.db.Engine == db.Postgres || s.Reserve < 0 {
 		return nil
 	}
-	full, err := s.isFull(ctx)
-	if full && err == nil {
+	err := s.checkFree(ctx)
+	if errors.Is(err, feedback.ErrStorageFull) {
 		_ = s.db.EraseLog(ctx) // which frees space; the next call tries again
-		full, err = s.isFull(ctx)
-	}
-	if full && err == nil {
-		err = &feedback.Error{Kind: feedback.ErrStorageFull,
-			Message: "the server has no space for more text at the moment; reading and deleting work"}
+		err = s.checkFree(ctx)
 	}
 	return wrap("check space", err)
 }
 
-// isFull reports whether less than the reserve would be free if the write-ahead log was moved into
-// the file. What was deleted is free space in the file, which does not shrink.
-func (s *Store) isFull(ctx context.Context) (bool, error) {
+// checkFree fails with [feedback.ErrStorageFull] if less than the reserve would be free if the
+// write-ahead log was moved into the file. What was deleted is free space in the file, which does
+// not shrink.
+func (s *Store) checkFree(ctx context.Context) error {
 	var path string
 	var unused int64
 	if err := s.db.QueryRowContext(ctx, `
 		select (select file from pragma_database_list where name = 'main'), freelist_count * page_size
 		from pragma_freelist_count, pragma_page_size`).Scan(&path, &unused); err != nil {
-		return false, err
+		return err
 	}
 	free, total, err := diskspace.Of(filepath.Dir(path))
 	if err != nil {
-		return false, fmt.Errorf("read free space: %w", err)
+		return fmt.Errorf("read free space: %w", err)
 	}
 	needed := s.Reserve
 	if needed == 0 {
@@ -53,9 +50,14 @@ func (s *Store) isFull(ctx context.Context) (bool, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return false, err
+		return err
 	default:
 		needed += log.Size()
 	}
-	return total > 0 && free+unused < needed, nil
+	if total == 0 || free+unused >= needed {
+		return nil
+	}
+	return &feedback.Error{Kind: feedback.ErrStorageFull,
+		Message: "the server has no space for more text at the moment; reading and deleting work",
+		Err:     fmt.Errorf("%s: %d bytes are free, and %d needed", path, free+unused, needed)}
 }

@@ -93,6 +93,21 @@ func TestStoreBeforeMigrateSaysSo(t *testing.T) {
 	require.ErrorContains(t, err, "run Migrate")
 }
 
+// An operator learns which disk is meant, and a teacher does not.
+func TestAFileOnAFullDiskIsNamed(t *testing.T) {
+	t.Parallel()
+	f := openSQLite(t)
+	f.Store.Reserve = 1 << 60
+	err := f.Store.CheckSpace(t.Context())
+	require.ErrorIs(t, err, feedback.ErrStorageFull)
+	require.Regexp(t, `feedback\.db: \d+ bytes are free, and \d+ needed`, err.Error())
+	var refused *feedback.Error
+	require.ErrorAs(t, err, &refused)
+	require.NotContains(t, refused.Message, "feedback.db")
+	f.Store.Reserve = -1
+	require.NoError(t, f.Store.CheckSpace(t.Context()))
+}
+
 // afterQuery calls do once, at the end of the first statement that contains text.
 type afterQuery struct {
 	text string
