@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -105,6 +106,7 @@ type lessonProblem struct {
 func addRequestID(ctx huma.Context, _ string, v any) (any, error) {
 	if p, ok := v.(*lessonProblem); ok {
 		p.Instance = httpapi.RequestID(ctx.Context())
+		httpapi.Annotate(ctx.Context(), slog.String("code", p.Code))
 	}
 	return v, nil
 }

@@ -185,6 +185,9 @@ func TestCausesAreLoggedUnderTheRequestID(t *testing.T) {
 		require.Contains(t, log.String(), want)
 		require.Contains(t, log.String(), w.Header().Get("X-Request-Id"))
 		require.Contains(t, log.String(), `"route":"POST /api/v1/things"`)
+		var p httpapi.Problem
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
+		require.Equal(t, 1, strings.Count(log.String(), `"code":"`+p.Code+`"`), "a status may have many reasons")
 		require.Equal(t, name == "gone", w.Header().Get("X-Why") == "time", "the headers of a problem are sent")
 	}
 }
@@ -198,6 +201,7 @@ func TestRequestLineHasResourceBytesAndClient(t *testing.T) {
 	var line struct {
 		Level    string
 		Name     string
+		Code     string
 		BytesIn  int     `json:"bytes_in"`
 		BytesOut int     `json:"bytes_out"`
 		TookMS   float64 `json:"took_ms"`
@@ -219,6 +223,7 @@ func TestRequestLineHasResourceBytesAndClient(t *testing.T) {
 	w = do(h, "GET", "/nowhere", "", nil)
 	require.NoError(t, json.Unmarshal(log.Bytes(), &line))
 	require.Equal(t, w.Body.Len(), line.BytesOut)
+	require.Equal(t, "not_found", line.Code)
 }
 
 func TestRequestsOfProbesAreLoggedAtDebug(t *testing.T) {

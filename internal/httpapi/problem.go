@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -112,8 +113,9 @@ func (p *Problem) ContentType(string) string { return problemJSON }
 
 const problemJSON = "application/problem+json"
 
-// forRequest returns a copy with the request id.
+// forRequest returns a copy with the request id. The request's line in the log gets the code.
 func (p *Problem) forRequest(ctx context.Context) *Problem {
+	Annotate(ctx, slog.String("code", p.Code))
 	named := *p
 	if id := RequestID(ctx); id != "" && named.Instance == "" {
 		named.Instance = id
