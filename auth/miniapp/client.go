@@ -2,7 +2,6 @@ package miniapp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -34,25 +33,10 @@ func New(c Config) (*Client, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	base := c.Transport
-	if base == nil {
-		base, _ = http.DefaultTransport.(*http.Transport)
-	}
-	if base == nil { // the program replaced it
-		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
-	}
-	own := base.Clone()
 	// net/http repeats a GET on a reused connection that breaks, and then the code is already used.
 	// On a new connection it does not.
-	own.DisableKeepAlives = true
-	own.Protocols = new(http.Protocols)
+	own := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, Protocols: new(http.Protocols)}
 	own.Protocols.SetHTTP1(true)
-	own.ForceAttemptHTTP2 = false
-	// A transport that was used for HTTP/2 still offers it to servers.
-	own.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-	if own.TLSClientConfig != nil {
-		own.TLSClientConfig.NextProtos = nil // Clone has copied the configuration
-	}
 	return &Client{
 		platform: c.platform(),
 		config:   func() Config { return c },

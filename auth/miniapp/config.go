@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"net/url"
 
 	"lessonkit.example/auth/internal/transport"
@@ -28,12 +27,6 @@ type Config struct {
 	// Platform is the name of the platform in the identities of its users; changing it makes every
 	// user a new one. Defaults to "miniapp".
 	Platform string
-
-	// Transport provides proxy, TLS and dialing settings. It is copied; the copy opens a connection
-	// for each exchange and uses HTTP/1.1. It is not an http.RoundTripper because one that traces
-	// requests records their URL, and with it the secret. If nil, the settings of
-	// http.DefaultTransport.
-	Transport *http.Transport `json:"-"`
 }
 
 func (c Config) check() error {

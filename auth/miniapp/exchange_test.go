@@ -87,15 +87,13 @@ func TestACodeArrivesOnceOverDyingConnections(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	transport := &http.Transport{} // with connections kept, where New did not see to it
-	client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Endpoint: server.URL, Transport: transport})
+	client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Endpoint: server.URL})
 	_, err := client.Exchange(t.Context(), "first")
 	require.NoError(t, err)
 	_, err = client.Exchange(t.Context(), "second")
 	requireKind(t, err, auth.ErrPlatform, "")
 	require.EqualValues(t, 2, arrived.Load(), "each code is sent once")
 	require.EqualValues(t, 2, connections.Load(), "each exchange has a connection")
-	require.False(t, transport.DisableKeepAlives, "the caller's transport was changed")
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
