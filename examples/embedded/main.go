@@ -11,6 +11,7 @@ import (
 	"flag"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -42,7 +43,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("serving on http://%s", listener.Addr())
 	if err := run(ctx, listener, *dir); err != nil {
 		log.Fatal(err)
 	}
@@ -81,13 +81,14 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 		Audio:       audio,
 		Transcriber: transcriber{recognizer},
 		Summarizer:  summary.Local{},
+		Logger:      slog.Default(),
 	})
 	if err != nil {
 		return err
 	}
 
 	// The worker runs the tasks, and reports those that have failed permanently.
-	worker := jobqueue.NewWorker(queue, jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
+	worker := jobqueue.NewWorker(queue, jobqueue.WorkerConfig{Logger: slog.Default(), Schedules: []jobqueue.Schedule{
 		{Name: "sweep", When: jobqueue.Every(time.Hour), Params: jobqueue.Params{Kind: "sweep"}},
 	}})
 	jobqueue.Handle(worker, "sweep", func(ctx context.Context, _ *jobqueue.Job, _ any) error {
@@ -105,8 +106,7 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 		return lessons.FailTask(ctx, task)
 	}
 	for _, kind := range []feedback.TaskKind{
-		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
-		feedback.TaskLearn,
+		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher, feedback.TaskLearn,
 	} {
 		jobqueue.Handle(worker, string(kind), runTask,
 			jobqueue.OnFailed(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
@@ -114,12 +114,13 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 
 	// There is one teacher. A real service identifies its users here.
 	teacher := uuid.MustParse("0197a000-0000-7000-8000-000000000001")
-	handler := feedbackhttp.Handler(feedbackhttp.Config{
+	server := http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: feedbackhttp.Handler(feedbackhttp.Config{
 		Service:      lessons,
 		Authenticate: func(context.Context, http.Header) (uuid.UUID, error) { return teacher, nil },
-	})
-	server := http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+		Logger:       slog.Default(),
+	})}
 
+	slog.Info("serving", "address", "http://"+l.Addr().String())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return worker.Run(ctx) })
 	group.Go(func() error { return server.Serve(l) })
