@@ -12,7 +12,8 @@
 //	}
 //	http.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service}))
 //	http.Handle("/", authhttp.Middleware(service)(page)) // page calls authhttp.UserID
-//	return service.Run(ctx)                               // deletes expired sessions
+//	go service.Run(ctx)                                   // deletes expired sessions
+//	return http.ListenAndServe("127.0.0.1:8080", nil)
 //
 // [New] returns a [Service] from a [Store] (package sqlstore: PostgreSQL or SQLite) and an
 // [Exchanger] (package miniapp: platforms with the jscode2session interface; package oauth: OAuth 2

@@ -20,9 +20,10 @@ type Login struct {
 	ExpiresAt time.Time
 }
 
-// Login exchanges a one-time code for a session. The code is sent to the platform at most once:
-// concurrent calls with one code share one exchange, and later calls fail with [ErrCodeRejected],
-// even if the first answer was lost. A code is not used up while the store is down.
+// Login exchanges a one-time code for a session. A process sends a code to the platform at most
+// once: concurrent calls with one code share one exchange, and later calls fail with
+// [ErrCodeRejected], even if the first answer was lost. A code is not used up while the store is
+// down.
 //
 // It does not know its clients, so it does not limit how often one of them guesses: on HTTP
 // requests, call it after Limiter.Take of package authhttp, as that package's operations do.
