@@ -129,16 +129,17 @@ func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 		if err == nil || attempt >= c.MaxRetries {
 			return resp, err
 		}
-		p, ok := errors.AsType[*Problem](err)
-		if !ok {
-			if !r.repeatable || !connectionLost(err) || !sleep(ctx, min(time.Second<<min(attempt, 6), longestWait)) {
-				return nil, err
-			}
-			continue
+		wait := min(time.Second<<min(attempt, 6), longestWait)
+		retry := r.repeatable && connectionLost(err)
+		if p, ok := errors.AsType[*Problem](err); ok {
+			wait = p.RetryAfter()
+			retry = p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable && r.repeatable
 		}
-		retry := p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable && r.repeatable
-		if wait := p.RetryAfter(); !retry || wait <= 0 || wait > longestWait || !sleep(ctx, wait) {
+		if !retry || wait <= 0 || wait > longestWait {
 			return nil, err
+		}
+		if !sleep(ctx, wait) {
+			return nil, fmt.Errorf("%w while waiting to try again after: %w", ctx.Err(), err)
 		}
 	}
 }

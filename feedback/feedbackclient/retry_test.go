@@ -129,6 +129,22 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// A program that gives up itself learns that, and what it was waiting for.
+func TestAWaitThatIsCanceled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answers := transport(func(*http.Request) (int, http.Header, string) { return 503, nil, busy })
+		c := feedbackclient.Client{Base: "http://test", MaxRetries: 3, HTTP: &http.Client{Transport: answers}}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := c.Profile(ctx, "id")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualError(t, err, "context deadline exceeded while waiting to try again after: "+
+			"GET /api/v1/profiles/id: 503 x: ")
+		require.ErrorAs(t, err, new(*feedbackclient.Problem))
+	})
+}
+
 // lossy is a transport that fails where its function does.
 type lossy struct {
 	http.RoundTripper
