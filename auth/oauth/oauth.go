@@ -112,14 +112,15 @@ func (c *Client) Exchange(ctx context.Context, verifierAndCode string) (auth.Ide
 		return auth.Identity{}, refusal(ctx, err)
 	}
 	defer resp.Body.Close()
-	var user struct{ Sub string }
+	var user map[string]any // a struct would take the claim Sub for sub, which users may be able to set
 	err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&user)
-	if err != nil || resp.StatusCode != http.StatusOK || user.Sub == "" {
+	subject, _ := user["sub"].(string)
+	if err != nil || resp.StatusCode != http.StatusOK || subject == "" {
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform,
 			Message: fmt.Sprintf("UserInfoURL answered with status %d, without a user", resp.StatusCode)}
 	}
 	id := c.identity
-	id.Subject = user.Sub
+	id.Subject = subject
 	return id, nil
 }
 

@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -96,6 +97,28 @@ func TestOtherRefusalsAreExplained(t *testing.T) {
 		require.ErrorIs(t, err, auth.ErrPlatform)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "secret words")
+	}
+}
+
+// Users may be able to set other claims of their own.
+func TestTheUserIsTheClaimSub(t *testing.T) {
+	t.Parallel()
+	for claims, want := range map[string]string{
+		`"sub":"u-1"`:             "u-1",
+		`"sub":"u-1","Sub":"u-2"`: "u-1",
+		`"SUB":"u-2","sub":"u-1"`: "u-1",
+		`"Sub":"u-2"`:             "",
+		`"sub":1`:                 "",
+		`"sub":null`:              "",
+	} {
+		s, client := newClient(t)
+		s.Behave(func(w http.ResponseWriter, _ *http.Request) { // of both endpoints
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"access_token":"x","token_type":"Bearer",%s}`, claims)
+		})
+		id, err := client.Exchange(t.Context(), verifier+" code")
+		require.Equal(t, want, id.Subject, claims)
+		require.Equal(t, want == "", errors.Is(err, auth.ErrPlatform), claims)
 	}
 }
 
