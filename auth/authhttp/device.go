@@ -133,9 +133,7 @@ func (o *operations) startDevice(ctx context.Context, in *startInput) (*answer[d
 
 func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody]) (*deviceSessionOutput, error) {
 	login, err := o.Service.DeviceLogin(ctx, in.Body.DeviceCode)
-	if !errors.Is(err, auth.ErrDeviceCode) {
-		notCounted(ctx)
-	}
+	countGuess(ctx, err)
 	if errors.Is(err, auth.ErrDevicePending) {
 		return &deviceSessionOutput{Status: http.StatusAccepted, CacheControl: "no-store"}, nil
 	}
@@ -151,9 +149,7 @@ func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody])
 
 func (o *operations) findDevice(ctx context.Context, in *input[codeBody]) (*answer[deviceAsking], error) {
 	d, err := o.Service.Device(ctx, in.Body.Code)
-	if !errors.Is(err, auth.ErrDeviceCode) {
-		notCounted(ctx)
-	}
+	countGuess(ctx, err)
 	if err != nil {
 		return nil, codeRefusal(err)
 	}
@@ -165,9 +161,7 @@ func (o *operations) findDevice(ctx context.Context, in *input[codeBody]) (*answ
 
 func (o *operations) confirmDevice(ctx context.Context, in *input[codeBody]) (*struct{}, error) {
 	err := o.Service.ConfirmDevice(ctx, principal(ctx).UserID, in.Body.Code)
-	if !errors.Is(err, auth.ErrDeviceCode) {
-		notCounted(ctx)
-	}
+	countGuess(ctx, err)
 	if err != nil {
 		return nil, codeRefusal(err)
 	}
@@ -202,9 +196,7 @@ func (o *operations) endSession(ctx context.Context, in *struct {
 	ID string `path:"session_id" pattern:"^[0-9a-f]{64}$"`
 }) (*struct{}, error) {
 	var hash auth.TokenHash
-	if _, err := hex.Decode(hash[:], []byte(in.ID)); err != nil {
-		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
-	}
+	_, _ = hex.Decode(hash[:], []byte(in.ID)) // it has the form of the pattern
 	switch err := o.Service.EndSession(ctx, principal(ctx).UserID, hash); {
 	case errors.Is(err, auth.ErrNoSession):
 		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")

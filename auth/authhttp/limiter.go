@@ -80,7 +80,8 @@ func (l *Limiter) Take(r *http.Request) (giveBack func(), wait time.Duration) {
 
 // isGuess reports whether err may be the answer to a code that was guessed.
 func isGuess(err error) bool {
-	return errors.Is(err, auth.ErrCodeRejected) || errors.Is(err, auth.ErrBlocked)
+	return errors.Is(err, auth.ErrCodeRejected) || errors.Is(err, auth.ErrBlocked) ||
+		errors.Is(err, auth.ErrDeviceCode)
 }
 
 func (l *Limiter) take(addr netip.Addr) (giveBack func(), wait time.Duration) {

@@ -197,8 +197,12 @@ func (o *operations) limited(l *Limiter) func(huma.Context, func(huma.Context)) 
 	}
 }
 
-// notCounted takes the attempt of a request out of the limit.
-func notCounted(ctx context.Context) { ctx.Value(attemptKey{}).(attempt).giveBack() }
+// countGuess takes the attempt of a request out of the limit, unless err may answer a guess.
+func countGuess(ctx context.Context, err error) {
+	if !isGuess(err) {
+		ctx.Value(attemptKey{}).(attempt).giveBack()
+	}
+}
 
 func clientOf(ctx context.Context) string {
 	return ctx.Value(attemptKey{}).(attempt).client.Unmap().String()
@@ -237,9 +241,7 @@ func principal(ctx context.Context) auth.Principal {
 
 func (o *operations) signIn(ctx context.Context, in *input[loginBody]) (auth.Login, error) {
 	login, err := o.Service.Relogin(ctx, in.Body.Code, token(ctx), "")
-	if !isGuess(err) {
-		notCounted(ctx)
-	}
+	countGuess(ctx, err)
 	if err != nil {
 		return login, refusal(err)
 	}
