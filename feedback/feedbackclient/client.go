@@ -271,10 +271,16 @@ func (c Client) post(ctx context.Context, path string, body, out any) error {
 	return c.decode(ctx, r, out)
 }
 
-// list yields the items of all pages of a list. It ends after its first error.
-func list[T any](ctx context.Context, c Client, path string, query url.Values) iter.Seq2[T, error] {
+// list yields the items of all pages of a list with the conditions of a filter that are not "". It
+// ends after its first error.
+func list[T any](ctx context.Context, c Client, path string, filter map[string]string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		query := maps.Clone(query)
+		query := url.Values{"limit": {"200"}} // the greatest that the service allows
+		for name, value := range filter {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
 		for {
 			var page struct {
 				Items      []T    `json:"items"`

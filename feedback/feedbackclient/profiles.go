@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -64,18 +63,10 @@ type Defaults struct {
 	SummaryInstructions string `json:"summary_instructions"`
 }
 
-// pageSize is the greatest that the service allows.
-const pageSize = "200"
-
 // Profiles lists profiles by name. It ends after its first error.
 func (c Client) Profiles(ctx context.Context, f ProfileFilter) iter.Seq2[Profile, error] {
-	query := url.Values{"limit": {pageSize}}
-	for name, value := range map[string]string{"query": f.Query, "grade": f.Grade, "subject": f.Subject} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return list[Profile](ctx, c, path("/profiles"), query)
+	filter := map[string]string{"query": f.Query, "grade": f.Grade, "subject": f.Subject}
+	return list[Profile](ctx, c, path("/profiles"), filter)
 }
 
 // EnsureProfile returns the teacher's profile with this name and creates it if there is none.

@@ -67,18 +67,13 @@ func (c Client) Records(ctx context.Context, profileID string) iter.Seq2[Record,
 
 // FindRecords lists the records that a filter selects as Records does.
 func (c Client) FindRecords(ctx context.Context, f RecordFilter) iter.Seq2[Record, error] {
-	query := url.Values{"limit": {pageSize}}
-	for name, value := range map[string]string{
+	filter := map[string]string{
 		"profile_id": f.ProfileID, "query": f.Query, "from": f.From, "to": f.To, "term": f.Term,
-	} {
-		if value != "" {
-			query.Set(name, value)
-		}
 	}
 	if f.AcademicYear != 0 {
-		query.Set("academic_year", strconv.Itoa(f.AcademicYear))
+		filter["academic_year"] = strconv.Itoa(f.AcademicYear)
 	}
-	return list[Record](ctx, c, path("/feedback-records"), query)
+	return list[Record](ctx, c, path("/feedback-records"), filter)
 }
 
 // Record returns one record.

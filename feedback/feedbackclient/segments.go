@@ -10,7 +10,6 @@ import (
 	"iter"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -162,8 +161,7 @@ func (c Client) Upload(
 
 // Segments returns the segments of a lesson by sequence, a page at a time.
 func (c Client) Segments(ctx context.Context, lessonID string) iter.Seq2[Segment, error] {
-	query := url.Values{"limit": {pageSize}}
-	return list[Segment](ctx, c, path("/feedback-lessons/%s/segments", lessonID), query)
+	return list[Segment](ctx, c, path("/feedback-lessons/%s/segments", lessonID), nil)
 }
 
 // Segment returns one segment.
