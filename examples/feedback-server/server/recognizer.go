@@ -47,7 +47,7 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 		Logger:         log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("LOCAL_ASR_URL: %w", err)
+		return nil, fmt.Errorf("LOCAL_ASR_URL and the others of LOCAL_ASR_: %w", err)
 	}
 	return r, nil
 }
