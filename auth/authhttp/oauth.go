@@ -92,7 +92,9 @@ func (o *operations) oauthStart(context.Context, *struct{}) (*redirectOutput, er
 func (o *operations) oauthCallback(ctx context.Context, in *callbackInput) (*redirectOutput, error) {
 	out := &redirectOutput{Location: o.OAuth.Page + "#sign-in", CacheControl: "no-store"}
 	if err := o.oauthLogin(ctx, in, out); err != nil {
-		out.Location = o.OAuth.Page + "#sign-in-failed=" + refusal(err).Code
+		code := refusal(err).Code
+		httpapi.Annotate(ctx, slog.String("code", code)) // the status does not show it
+		out.Location = o.OAuth.Page + "#sign-in-failed=" + code
 	}
 	return out, nil
 }

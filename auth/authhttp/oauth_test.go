@@ -169,6 +169,7 @@ func TestErrorAnswersHaveCodes(t *testing.T) {
 		w := come(b, callbackPath+"?error="+answer+"&state="+query(back).Get("state"), "Cookie", cookie)
 		require.Equal(t, "../../../../#sign-in-failed="+code, w.Header().Get("Location"), answer)
 		require.Contains(t, w.Header().Get("Set-Cookie"), "__Host-sign-in=; Path=/; Max-Age=0", "it is used once")
+		require.Contains(t, b.log.String(), `"code":"`+code+`"`)
 	}
 	// Codes that are guessed are limited.
 	const invalid = "login_code_invalid"

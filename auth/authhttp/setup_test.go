@@ -61,7 +61,7 @@ func setup(t *testing.T, o options) *bench {
 	}
 	b.service, err = auth.New(c)
 	require.NoError(t, err)
-	h := authhttp.Config{Service: b.service, Now: b.clock.Now, LoginsPerMinute: -1}
+	h := authhttp.Config{Service: b.service, Now: b.clock.Now, LoginsPerMinute: -1, Logger: c.Logger}
 	if o.http != nil {
 		o.http(&h)
 	}
