@@ -295,10 +295,9 @@ func (c Config) mistakes() (bad []string) {
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
-	must(c.DatabaseURL == "" || checkDatabase(c.DatabaseURL) == nil, "DATABASE_URL",
-		"must be a valid postgres://… address or sqlite:PATH")
-	must(c.MigrateDatabaseURL == "" || checkDatabase(c.MigrateDatabaseURL) == nil, "MIGRATE_DATABASE_URL",
-		"must be a valid postgres://… address or sqlite:PATH")
+	const addresses = "must be a valid postgres://… address or sqlite:PATH, without // and options"
+	must(c.DatabaseURL == "" || isDatabase(c.DatabaseURL), "DATABASE_URL", addresses)
+	must(c.MigrateDatabaseURL == "" || isDatabase(c.MigrateDatabaseURL), "MIGRATE_DATABASE_URL", addresses)
 	must(isHostPort(c.HTTPAddr), "HTTP_ADDR", "must be host:port, as in 127.0.0.1:8080 or :8080")
 	must(c.OpsAddr == "" || isHostPort(c.OpsAddr) && c.OpsAddr != c.HTTPAddr, "OPS_ADDR",
 		"must be host:port, other than HTTP_ADDR")

@@ -158,6 +158,20 @@ func TestErrorNamesEveryVariableWithARejectedValue(t *testing.T) {
 	require.NotContains(t, err.Error(), "hush", "the error contains no values")
 }
 
+func TestAddressesOfDatabases(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"sqlite:lessons.db": true, "sqlite:/data/lessons.db": true, "postgres://user@host/db?sslmode=require": true,
+		"sqlite:": false, "sqlite://data/lessons.db": false, "sqlite:lessons.db?_pragma=busy_timeout(5)": false,
+		"lessons.db": false,
+	} {
+		for _, name := range []string{"DATABASE_URL", "MIGRATE_DATABASE_URL"} {
+			_, err := server.ParseConfig(map[string]string{name: address})
+			require.Equal(t, ok, err == nil, "%s=%s: %v", name, address, err)
+		}
+	}
+}
+
 func TestSpacesBetweenTrustedProxiesAreIgnored(t *testing.T) {
 	t.Parallel()
 	c, err := server.ParseConfig(map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"})

@@ -40,14 +40,14 @@ type database struct {
 	Close func() error
 }
 
-// checkDatabase returns an error if openDatabase does not accept an address. The error does not
-// contain the address.
-func checkDatabase(address string) error {
-	if path, ok := strings.CutPrefix(address, "sqlite:"); ok && path != "" {
-		return nil
+// isDatabase reports whether openDatabase accepts an address. With // or options the path of an
+// SQLite file would be that of another file, which is created: data seems to be lost.
+func isDatabase(address string) bool {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		return path != "" && !strings.HasPrefix(path, "//") && !strings.Contains(path, "?")
 	}
 	_, err := pgqueue.PoolConfig(address)
-	return err
+	return err == nil
 }
 
 // checkDirectory returns an error if the directory of an SQLite database is missing, which migrate
