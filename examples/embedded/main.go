@@ -112,7 +112,7 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 			jobqueue.OnFailed(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	}
 
-	// There is one teacher. A real service identifies its users here.
+	// There is one teacher. A real service identifies its users here, by authhttp.Authenticate.
 	teacher := uuid.MustParse("0197a000-0000-7000-8000-000000000001")
 	server := http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: feedbackhttp.Handler(feedbackhttp.Config{
 		Service:      lessons,

@@ -34,7 +34,7 @@ import (
 // Client calls one server as one teacher. Its methods are safe for concurrent use.
 type Client struct {
 	// Base is the URL of the server, as in http://host:port. Without a scheme, every call fails
-	// with an error that says so.
+	// with an error that says so. A redirect that http.Client follows with a GET is an error.
 	Base string
 
 	// Header is sent with each request. It contains the bearer token or the development user.
