@@ -49,6 +49,20 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A disk that fails becomes read-only, with all of its free space.
+func TestAReadOnlyDiskIsTold(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t, "1m")
+	s, err := audiodir.New(dir)
+	require.NoError(t, err)
+	require.NoError(t, s.CheckSpace(t.Context()))
+	require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	err = s.CheckSpace(t.Context())
+	require.ErrorIs(t, err, feedback.ErrStorage)
+	require.ErrorIs(t, err, syscall.EROFS)
+	require.ErrorContains(t, err, "write to incoming")
+}
+
 // reading counts what is read of an upload of zeros.
 type reading struct{ n int }
 

@@ -3,6 +3,7 @@ package audiodir
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"lessonkit.example/feedback/internal/diskspace"
 	"lessonkit.example/feedback/internal/recording"
@@ -19,11 +20,14 @@ type Space struct {
 func (s Space) Full() bool { return s.Total > 0 && s.Free < s.Reserve }
 
 // Space returns the state of the file system. On Windows it is unknown, and nothing is reserved.
-// Errors: [feedback.ErrStorage].
+// Errors: [feedback.ErrStorage], also if recordings cannot be written.
 func (s *Store) Space() (Space, error) {
 	free, total, err := diskspace.Of(s.dir)
 	if err != nil {
 		return Space{}, storageError("read free space", err)
+	}
+	if err := diskspace.CheckWritable(filepath.Join(s.dir, incoming)); err != nil {
+		return Space{}, storageError("write to "+incoming, err)
 	}
 	reserve := max(s.Reserve, 0)
 	if s.Reserve == 0 {

@@ -15,3 +15,7 @@ func Of(dir string) (free, total int64, err error) {
 	block := int64(s.Bsize)
 	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil
 }
+
+// CheckWritable fails if this process may not create files in a directory, as after a disk error,
+// for which systems make a file system read-only.
+func CheckWritable(dir string) error { return syscall.Access(dir, 2) } // W_OK
