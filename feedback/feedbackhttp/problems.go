@@ -84,10 +84,6 @@ func problem(in string, err error) error {
 		}
 		return p
 	}
-	return internal(err)
-}
-
-func internal(err error) *httpapi.Problem {
 	if errors.Is(err, context.Canceled) {
 		// The client has gone away; nobody reads this.
 		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").

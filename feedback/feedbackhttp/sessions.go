@@ -22,8 +22,6 @@ type sessionOutput struct {
 	Body   wire.FeedbackSession
 }
 
-const etagDoc = "The version of the teacher's text and date, for If-Match."
-
 func sessionAnswer(status int, s feedback.Session, err error) (*sessionOutput, error) {
 	return &sessionOutput{Status: status, ETag: etag(s.Version), Body: wire.SessionOf(s)}, problem("body", err)
 }
@@ -93,8 +91,10 @@ func (s *server) registerSessions(api huma.API) {
 		Errors:        jsonBody,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Resumed",
-			Headers:     map[string]*huma.Param{"ETag": textHeader(etagDoc)},
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[wire.FeedbackSession](api)}},
+			Headers: map[string]*huma.Param{
+				"ETag": textHeader("The version of the teacher's text and date, for If-Match."),
+			},
+			Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[wire.FeedbackSession](api)}},
 		}},
 	}), func(ctx context.Context, in *struct{ Body sessionOpening }) (*sessionOutput, error) {
 		session, created, err := s.svc.OpenSession(ctx, teacher(ctx), feedback.SessionInput{
