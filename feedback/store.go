@@ -25,9 +25,10 @@ type Store interface {
 	// SaveWords replaces the teacher's words, of which no two are equal. The first one counts as
 	// the most recently used.
 	SaveWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error
-	// UseWords adds words to the teacher's, or marks those that are there as used, the first one
-	// most recently. Beyond [MaxWords], those that have not been used for longest are deleted.
-	UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error
+	// UseWords adds words of a student's records to the teacher's, or marks those that are there as
+	// used, the first one most recently. Beyond [MaxWords], those that have not been used for
+	// longest are deleted. It fails with [ErrNotFound] if the student has been deleted meanwhile.
+	UseWords(ctx context.Context, teacher, profile uuid.UUID, words []string, at time.Time) error
 	// Hints returns what a transcriber should know about recordings of a session: the language of
 	// the teacher's defaults, or "", and the words to expect: the student's name, the subject and
 	// the teacher's words. Without the session it fails with [ErrNotFound].

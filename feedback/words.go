@@ -86,5 +86,5 @@ func (s *Service) learn(ctx context.Context, teacher, record uuid.UUID) error {
 	if len(used) == 0 {
 		return nil
 	}
-	return s.store.UseWords(ctx, teacher, used[:min(len(used), MaxWords)], s.now())
+	return s.store.UseWords(ctx, teacher, r.ProfileID, used[:min(len(used), MaxWords)], s.now())
 }

@@ -39,8 +39,13 @@ func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string
 }
 
 // UseWords implements [feedback.Store].
-func (s *Store) UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
+func (s *Store) UseWords(ctx context.Context, teacher, profile uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "use words", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := one(ctx, tx, errProfile, scanValue[uuid.UUID],
+			`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(),
+			profile, teacher); err != nil {
+			return err
+		}
 		// The row of the usage serializes changes of a teacher's words: those that another
 		// transaction has inserted and not committed cannot be locked.
 		if _, err := addUsage(ctx, tx, teacher, feedback.Usage{}, at); err != nil {

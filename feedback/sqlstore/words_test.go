@@ -29,15 +29,16 @@ func wordsSaved(t *testing.T, f *fixture) {
 
 // wordsForgotten: beyond the limit, the words go that have not been used for longest.
 func wordsForgotten(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
 	var words []string
 	for i := range feedback.MaxWords {
 		words = append(words, fmt.Sprintf("Word %03d", i))
 	}
 	require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, words, f.tick()))
 	last := words[len(words)-1]
-	require.NoError(t, f.Store.UseWords(t.Context(), f.teacher, []string{last}, f.tick()))
+	require.NoError(t, f.Store.UseWords(t.Context(), f.teacher, p.ID, []string{last}, f.tick()))
 	require.Equal(t, last, f.words()[0])
-	require.NoError(t, f.Store.UseWords(t.Context(), f.teacher, []string{"Siobhan", "Ada"}, f.tick()))
+	require.NoError(t, f.Store.UseWords(t.Context(), f.teacher, p.ID, []string{"Siobhan", "Ada"}, f.tick()))
 	got := f.words()
 	require.Equal(t, []string{"Siobhan", "Ada", last}, got[:3])
 	require.Len(t, got, feedback.MaxWords)
@@ -52,6 +53,9 @@ func wordsOfADeletedStudent(t *testing.T, f *fixture) {
 	require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, words, f.tick()))
 	require.NoError(t, f.Store.SaveWords(t.Context(), other, words, f.tick()))
 	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
+	require.Equal(t, []string{"clay", "S%n", "_", "Ada"}, f.words())
+	require.ErrorIs(t, f.Store.UseWords(t.Context(), f.teacher, p.ID, []string{"Siobhan"}, f.tick()),
+		feedback.ErrNotFound, "by a task that was running")
 	require.Equal(t, []string{"clay", "S%n", "_", "Ada"}, f.words())
 	f.teacher = other
 	require.Equal(t, words, f.words(), "of another teacher")
@@ -79,11 +83,12 @@ func wordsSavedConcurrently(t *testing.T, f *fixture) {
 		require.Equal(t, list(3, winner), got)
 		require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, nil, f.tick()))
 	}
+	p := f.profile("Ming")
 	for _, err := range concurrently(8, func(i int) error {
 		if i%2 == 0 {
 			return f.Store.SaveWords(t.Context(), f.teacher, list(feedback.MaxWords, i), f.tick())
 		}
-		return f.Store.UseWords(t.Context(), f.teacher, list(3, i), f.tick())
+		return f.Store.UseWords(t.Context(), f.teacher, p.ID, list(3, i), f.tick())
 	}) {
 		require.NoError(t, err)
 	}
