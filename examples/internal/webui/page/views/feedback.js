@@ -24,7 +24,7 @@ export function feedbackSection(work, saved) {
 	const warned = h("p.text.notice", { hidden: true });
 	const check = h("div.notice", { hidden: true });
 	const sources = h("details", { hidden: true });
-	const generate = button(t("generate"), () => generateText(false), { class: "quiet" });
+	const generate = button(t("generate"), () => generateText(false), { class: "quiet", hidden: true });
 	const save = button(t("save"), saveRecord, { class: "primary" });
 	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
 	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
@@ -267,7 +267,9 @@ export function feedbackSection(work, saved) {
 		recorded = true;
 		redate();
 	});
-	work.addEventListener("session", () => { generate.hidden = !work.session?.lessons.length; });
+	work.addEventListener("session", () => {
+		generate.hidden = !work.session?.lessons.some((l) => !l.applied && l.segments.some((s) => s.text));
+	});
 	work.addEventListener("heard", () => choice.hidden && once(generate, () => generateText(true)));
 	work.addEventListener("mended", () => {
 		if (made && editor.value.trim() === made) void once(generate, () => generateText(true));
