@@ -3,7 +3,9 @@ package server_test
 import (
 	"context"
 	"database/sql"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/db"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
@@ -64,6 +68,44 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 	b.until(`() => document.querySelector("textarea").value.includes("should practice drawing")
 		&& !document.body.innerText.includes("waiting to become text")`, "")
 	require.Empty(t, b.eval(`window.moved`))
+}
+
+// A server that is slow is no reason to show nothing: the name is there, and that more is read.
+func TestSlowStudentIsShownAtOnceAndPausedRecognitionIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	file := filepath.Join(t.TempDir(), "x.db")
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+	})
+	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer queue.Close()
+	require.NoError(t, jobqueue.NewClient(queue).Pause(t.Context(), "speech", time.Time{}))
+	n := newFaultyNetwork(t, "http://"+serve(t, s))
+	c, p := withStudent(t, n.url, "anna")
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b.visit(n.url + "/#sign-in=anna")
+	b.waitText("Ming")
+	profile, session := make(chan struct{}), make(chan struct{})
+	n.fail(func(_ http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/profiles/"+p.ID):
+			<-profile
+		case strings.HasSuffix(r.URL.Path, "/active"):
+			<-session
+		}
+		return false
+	})
+	const loading = `() => document.querySelector("h1").innerText === "Ming"
+		&& document.body.innerText.includes("Loading …")`
+	b.click("#all ~ div a")
+	b.until(loading, "")
+	close(profile)
+	b.until(loading, "")
+	close(session)
+	b.waitText("Recognition is paused")
+	require.NotContains(t, b.eval(`document.body.innerText`), "Regenerate", "there is no text yet")
 }
 
 func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {

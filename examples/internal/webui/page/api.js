@@ -122,9 +122,12 @@ export async function all(path, query, seconds) {
 	return items;
 }
 
-/** All students; while the server is away, those of the last visit. They go with the sign-in. */
+/** Those of the last visit, which go with the sign-in. @returns {Profile[]} */
+export const keptStudents = () => JSON.parse(localStorage.getItem(studentsKey) ?? "[]");
+
+/** All students; while the server is away, those of the last visit. */
 export async function students() {
-	const kept = localStorage.getItem(studentsKey);
+	const kept = localStorage.getItem(studentsKey) !== null;
 	const { teacher } = account;
 	try {
 		const found = await all("profiles", {}, kept ? 5 : 30);
@@ -136,7 +139,7 @@ export async function students() {
 		return found;
 	} catch (/** @type {any} */ error) {
 		if (!kept || error.code !== "offline") throw error;
-		return /** @type {Profile[]} */ (JSON.parse(kept));
+		return keptStudents();
 	}
 }
 

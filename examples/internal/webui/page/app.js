@@ -1,7 +1,7 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
 import { account } from "./api.js";
-import { announce, button, byId, delay, explain, h, once, t, useLanguage } from "./dom.js";
+import { announce, arrange, button, byId, delay, explain, h, once, t, useLanguage } from "./dom.js";
 import { audio, nameOf, outbox, remove, retryNow, wake } from "./outbox.js";
 import { languageButton, languageKey, save, settingsView, signInByAddress, signInView, signInWays, signOut }
 	from "./views/account.js";
@@ -37,6 +37,9 @@ async function show() {
 	if (!name) history.replaceState(null, "", "#/");
 	drawFrame();
 	const root = h("div.view", {});
+	void delay(300).then(() => { // the server is slow
+		if (number === shown && !root.isConnected) main.replaceChildren(root, h("p.hint", { role: "status" }, t("loading")));
+	});
 	try {
 		const view = account.teacher ? views[name] ?? todayView : signInView;
 		const ending = await view(root, student);
@@ -48,7 +51,7 @@ async function show() {
 		if (!account.expired) root.append(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
 	}
 	if (number !== shown) return;
-	main.replaceChildren(root);
+	arrange(main, [root]); // which keeps the focus
 	if (refused) announce(refused, true);
 	else void stopped.then((told) => { if (told && number === shown) announce(told, true); });
 	document.title = (root.querySelector("h1")?.textContent ?? "") + " – " + t("title");

@@ -1,7 +1,7 @@
 // Today: whose lesson is now, and what is done; below, all students. One student: lessons, their text, the feedback,
 // what was saved. And the form of a student.
 
-import { account, all, request, requestKey, students } from "../api.js";
+import { account, all, keptStudents, request, requestKey, students } from "../api.js";
 import { announce, ask, button, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
 import { draftKey, openKey } from "../outbox.js";
 import { Work } from "../work.js";
@@ -134,11 +134,14 @@ function recordAtOnce(p) {
 export async function studentView(root, id = "") {
 	const begins = recorded?.profile_id === id && recorded;
 	recorded = null;
-	const profile = begins || await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, async (error) => {
-		const kept = error.code === "offline" && (await students()).find((p) => p.profile_id === id);
-		if (!kept) throw error;
-		return kept;
+	const known = begins || keptStudents().find((p) => p.profile_id === id);
+	const name = h("h1", {}, known?.name);
+	root.append(name);
+	const profile = begins || await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, (error) => {
+		if (error.code !== "offline" || !known) throw error;
+		return known;
 	});
+	write(name, profile.name);
 	const work = new Work(profile);
 	const records = recordList({ profile_id: id }, () => profile.name, "h3");
 	const saved = h("div", {});
@@ -149,9 +152,9 @@ export async function studentView(root, id = "") {
 	});
 	work.addEventListener("replaced", () => once(records.element, records.draw));
 	for (const next of ["opened", "recording"]) work.addEventListener(next, () => saved.replaceChildren());
-	root.append(
+	const draw = () => root.append(
 		h("div.row", {},
-			h("div.grow", {}, h("h1", {}, profile.name), h("p.hint", {}, describe(profile))),
+			h("div.grow", {}, name, h("p.hint", {}, describe(profile))),
 			h("a.button", { href: "#/edit/" + id }, t("edit"))),
 		saved,
 		h("div.columns", {}, feedback.element, lessons.element),
@@ -170,6 +173,7 @@ export async function studentView(root, id = "") {
 		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
 	};
 	if (begins) { // which waits for no answer
+		draw();
 		lessons.record.click();
 		void read().catch(failed);
 		return end;
@@ -179,6 +183,7 @@ export async function studentView(root, id = "") {
 		await end();
 		throw error;
 	});
+	draw();
 	return end;
 }
 
