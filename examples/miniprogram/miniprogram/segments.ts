@@ -57,7 +57,8 @@ function partOf(s: AudioSegment, isUnsaved: boolean): Part {
     text,
     sentences: sentencesOf(text),
     busy: s.state !== "queued" && s.state !== "transcribing" ? ""
-      : s.paused ? texts.recognitionPaused : texts.becomesText + (seconds === null ? "" : texts.inAbout.replace("{n}", String(seconds))),
+      : s.paused ? texts.recognitionPaused
+      : texts.becomesText + (seconds === null ? "" : texts.inAbout.replace("{n}", String(seconds))),
     problem: isUnsaved ? texts.unsaved
       : texts.problems[s.error_code || doubt || ""] ?? s.error ?? (doubt ? s.warning : "") ?? "",
     done: s.state === "transcribed",

@@ -33,6 +33,10 @@ export async function signIn(): Promise<void> {
   void outbox.flush(); // recordings of before
 }
 
+/** Asks a question, and reports whether the teacher confirms. */
+export const ask = async (content: string, cancelText: string, confirmText = texts.save): Promise<boolean> =>
+  (await wx.showModal({ content, confirmText, cancelText })).confirm;
+
 /** Keeps a value on the phone, and reports whether that has space for it. */
 export function store(key: string, value: unknown): boolean {
   try {
@@ -55,10 +59,7 @@ export async function signOut(): Promise<void> {
   const drafts = keys.filter((key) => key.startsWith(draftKey("")));
   const open = keys.filter((key) => key.startsWith(openKey("")));
   const left = (await outbox.recordings()).length + drafts.length;
-  if (left > 0) {
-    const [cancelText, confirmText] = [texts.no, texts.yes];
-    if (!(await wx.showModal({ content: texts.signOutQuestion, cancelText, confirmText })).confirm) return;
-  }
+  if (left > 0 && !(await ask(texts.signOutQuestion, texts.no, texts.yes))) return;
   await outbox.clear();
   for (const key of [...drafts, ...open]) wx.removeStorageSync(key);
   await client.signOut().catch(async (error) => {

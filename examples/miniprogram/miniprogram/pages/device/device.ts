@@ -14,11 +14,7 @@ Page({
   },
 
   async list() {
-    try {
-      this.setData({ sessions: (await client.sessions()).map(rowOf) });
-    } catch (error) {
-      report(error);
-    }
+    await client.sessions().then((all) => this.setData({ sessions: all.map(rowOf) }), report);
   },
 
   typeCode(event: WechatMiniprogram.Input) {
@@ -36,22 +32,16 @@ Page({
 
   /** Shows the device, so that the teacher sees whether it is the one in front of them. */
   async find() {
-    try {
-      const asking = await client.findDevice(this.data.code);
+    await client.findDevice(this.data.code).then((asking) => {
       this.setData({ asking, at: new Date(asking.created_at).toLocaleTimeString(), done: false });
-    } catch (error) {
-      report(error);
-    }
+    }, report);
   },
 
   async confirm() {
-    try {
-      await client.confirmDevice(this.data.code);
+    await client.confirmDevice(this.data.code).then(() => {
       this.setData({ asking: null, code: "", done: true });
-      await this.list();
-    } catch (error) {
-      report(error);
-    }
+      return this.list();
+    }, report);
   },
 
   cancel() {
@@ -59,12 +49,7 @@ Page({
   },
 
   async end(event: WechatMiniprogram.TouchEvent) {
-    try {
-      await client.endSession(event.currentTarget.dataset["id"]);
-      await this.list();
-    } catch (error) {
-      report(error);
-    }
+    await client.endSession(event.currentTarget.dataset["id"]).then(() => this.list(), report);
   },
 });
 

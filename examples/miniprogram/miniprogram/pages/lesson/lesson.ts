@@ -6,8 +6,8 @@ import { openOf, saveText, setOpen, versionOf } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
-  client, copy, explain, go, idOf, isOffline, isTemporary, keptStudents, namesOf, outbox, recorder, report, teacher,
-  warningsOf,
+  ask, client, copy, explain, go, idOf, isOffline, isTemporary, keptStudents, namesOf, outbox, recorder, report,
+  teacher, warningsOf,
 } from "../../service.js";
 import { languages, texts } from "../../texts.js";
 
@@ -429,7 +429,3 @@ Page({
 /** Reports whether a recording of a student is on its way to the server. */
 const isWaiting = async (student: string): Promise<boolean> =>
   (await outbox.recordings()).some((r) => !r.refused && r.student === student);
-
-/** Asks whether to save all the same, or what content asks. */
-const ask = async (content: string, cancelText: string, confirmText = texts.save): Promise<boolean> =>
-  (await wx.showModal({ content, confirmText, cancelText })).confirm;

@@ -135,12 +135,9 @@ Page({
     const opened = id === this.data.opened ? "" : id;
     this.setData({ opened, message: "", refusedCopy: "" });
     if (!opened) return;
-    try {
-      const message = await client.message({ record: opened });
+    await client.message({ record: opened }).then((message) => {
       if (this.data.opened === opened) this.setData({ message });
-    } catch (error) {
-      report(error);
-    }
+    }, report);
   },
 
   edit() {
@@ -166,11 +163,7 @@ Page({
   async copyAll() {
     const { opened } = this.data;
     if (await this.hasUnsaved() || this.data.opened !== opened) return;
-    try {
-      this.setData({ refusedCopy: await copy(await client.recordText(opened)) });
-    } catch (error) {
-      report(error);
-    }
+    await client.recordText(opened).then(async (text) => this.setData({ refusedCopy: await copy(text) }), report);
   },
 });
 

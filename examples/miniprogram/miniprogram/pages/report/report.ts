@@ -1,5 +1,7 @@
 import { today } from "../../api/client.js";
-import { client, copy, draftKey, idOf, keptStudents, namesOf, report, store, warningsOf } from "../../service.js";
+import {
+  ask, client, copy, draftKey, idOf, keptStudents, namesOf, report, store, warningsOf,
+} from "../../service.js";
 import { texts } from "../../texts.js";
 
 const quarter = 91; // days
@@ -36,10 +38,7 @@ Page({
 
   async make(range: Parameters<typeof client.report>[1]) {
     const draft = draftKey("report-" + this.data.student);
-    if (wx.getStorageSync(draft)) {
-      const [cancelText, confirmText] = [texts.no, texts.ok];
-      if (!(await wx.showModal({ content: texts.replaceReport, cancelText, confirmText })).confirm) return;
-    }
+    if (wx.getStorageSync(draft) && !(await ask(texts.replaceReport, texts.no, texts.ok))) return;
     this.setData({ busy: true });
     try {
       const made = await client.report(this.data.student, range);
