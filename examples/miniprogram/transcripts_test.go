@@ -98,7 +98,10 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	en, zh := "Heard in en."+recognised, "Heard in zh."+recognised
 	require.Equal(t, []string{"Heard in ." + recognised, "Heard in ." + recognised, en, zh, zh}, result.Again)
 	// Whether what was recognised again is in the text first depends on which answer is sooner.
-	early := []string{"课程文字的改动不在这里。请在这里也改一下，或重新生成。", "请先选择如何处理另一份文字。"}
+	early := []string{
+		"课程文字的改动不在这里。请在这里也改一下，或重新生成。", "请先选择如何处理另一份文字。",
+		"还有录音正在转成文字，现在保存会漏掉它。请稍候。",
+	}
 	result.Toasts = slices.DeleteFunc(result.Toasts, func(toast string) bool { return slices.Contains(early, toast) })
 	require.Equal(t, []string{
 		"内容已在别处改成下面的文字。请选择保留哪一个。",

@@ -162,7 +162,7 @@ Page({
   async completed() {
     this.setData({ saving: true }); // what is typed now would be in no record
     try {
-      if (this.sent && !this.sent.early && this.data.text.trim()) return await this.send();
+      if (this.sent && !this.sent.early && this.data.text.trim()) return await this.send(undefined, this.sent);
     } catch (error) {
       if (!(error instanceof Problem && error.code === "session_completed")) throw error;
     } finally {
@@ -381,13 +381,13 @@ Page({
       if (offered) throw new Error(texts.chooseFirst);
       await this.saveText();
       const isFailed = this.data.refused.length > 0 || lessons.some((l) => l.parts.some((part) => part.failed));
-      let { early } = this.sent ?? {};
-      if (!early) this.sent = undefined; // it has not arrived: its session is open
+      const before = this.sent?.early && this.sent; // another has not arrived: its session is open
+      let early = before?.early;
       if (!early && isBusy(lessons)) {
         if (!(await ask(texts.lessonNotText, texts.wait))) return;
         early = lessons.filter((lesson) => !isBusy([lesson])).map(({ id }) => id);
       } else if (!early && isFailed && !(await ask(texts.lessonFailed, texts.no))) return;
-      await this.send(early);
+      await this.send(early, before);
     } catch (error) {
       report(error);
     } finally {
@@ -397,12 +397,12 @@ Page({
   },
 
   /** Saves the record, or changes one that was sent before. Early, its session stays, for what becomes text later. */
-  async send(early?: string[]) {
+  async send(early: string[] | undefined, before?: Sent) {
     const session = await this.ensure();
     const { student, date, lessons, text } = this.data;
     const isEarly = !!early;
     // The key is the version of the text: it becomes one record, however often it is sent.
-    const { record, key } = this.sent ??= {
+    const { record, key } = this.sent = before ?? {
       record: {
         profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text,
       },
