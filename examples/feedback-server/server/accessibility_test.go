@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -70,6 +71,10 @@ func TestQueuePagesAreAccessible(t *testing.T) {
 	f := withFailedSegment(t)
 	base := f.address + "/admin/queue"
 	b.visit("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/")
+	require.Eventually(t, func() bool { // jobs are counted now and then
+		page := get(f.server.Handler(), "/admin/health", basic("operator", operatorPassword))
+		return strings.Contains(page.Body.String(), "1 failed")
+	}, timeout, 50*time.Millisecond)
 	for name, s := range screens {
 		b.emulate(s)
 		for page, path := range queuePages(t, f) {

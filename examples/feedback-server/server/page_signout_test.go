@@ -92,6 +92,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b.clickButton("Sign out")
 	b.waitText("Your session there ends when")
 	b.click("dialog .danger")
+	b.until(`() => !document.querySelector("dialog")`, "") // which says so, too
 	b.waitText("The server cannot be reached.")
 	_, err = feedbackclient.Client{Base: n.backend, Header: c.Header}.Me(t.Context())
 	require.NoError(t, err)
