@@ -26,12 +26,9 @@ func leaveOutAsides(words []word, drop []reason) {
 		case len(s) > maxAside:
 		case says(said, "toFamily"):
 			keepSaid(s, why)
-		case at == 0 && len(clauses) < 4 && len(s) < 6 && onlyNames(s):
-			replace(why, filler, kept) // "Judo, Adam."
 		case at == 0 && s[0].wide && len(s) < 10 && !says(said, asides...):
 			keepNames(s, why)
 		case says(said, asides...) || textOf(s) == "please" || busy && says(said, "callBack") ||
-			at+len(s) == len(words) && says(said, "zhClosing") ||
 			(s[0].low == "oi" && s[len(s)-1].mark != "" || paused && says(first, "titled")) &&
 				!slices.ContainsFunc(s, isFigure):
 			mark(why, filler)
@@ -43,7 +40,7 @@ func leaveOutAsides(words []word, drop []reason) {
 			mark(why[:n], kept) // "I've put her name down"
 			n = 0
 		}
-		if paused && n > 0 && 2*n >= len(s) && !newView(s).begins(n) {
+		if paused && n > 0 && 2*n >= len(s) {
 			replace(why, kept, filler) // of "hold on, no, the bus comes at six" not only the last two words stay
 		}
 		paused, busy = says(textOf(s), "pauses"), says(textOf(s), "busy")
@@ -71,13 +68,6 @@ var opensAside = wordSet("oi does drop")
 
 // maxEmbedded is the length in words of what may be said so to others.
 const maxEmbedded = 9
-
-// onlyNames reports whether a sentence in English says only whom and what a note is of.
-func onlyNames(words []word) bool {
-	v := newView(words)
-	last := words[len(words)-1]
-	return last.mark == "." && len(v.clauses) > 1 && hasCapital(last) && v.in(0, len(words))&saidToOthers == 0
-}
 
 // keepNames keeps the clauses of a sentence in Chinese that seem to be names: 嗯，小贝，游泳四级。
 func keepNames(words []word, why []reason) {
@@ -115,9 +105,6 @@ func leaveOutInterruptions(words []word, drop []reason) {
 			replace(drop[at:end], kept, filler) // "no, I'm teaching, ring me at nine"
 		case says(text, "midway", "zhMidway"):
 			replace(drop[at:end], kept, filler)
-			if i+1 < len(clauses) && says(text, "searches") && at > 0 {
-				keepSaid(clauses[i+1], drop[end:end+len(clauses[i+1])]) // "her hold is, what's the word, relaxed"
-			}
 		case says(text, "toFamily", "zhToFamily"):
 			keepSaid(c, drop[at:end])
 		}

@@ -174,9 +174,6 @@ func unwanted(words []word) []reason {
 		case w.low == "oh" && i > 0 && i+1 < len(words) && drop[i-1] == kept && drop[i+1] == kept &&
 			words[i-1].kind == number && words[i-1].end == inside && words[i+1].kind == number && w.end == inside:
 			drop[i] = kept // "two oh five"
-		case w.low == "right" && drop[i] == filler && i > 0 && words[i-1].low == "sorry" &&
-			slices.ContainsFunc(words[max(0, i-6):i], func(w word) bool { return w.low == "left" }):
-			drop[i] = kept // "left. Sorry, right."
 		case w.low == "mm" && i > 0 && words[i-1].kind == number && words[i-1].end == inside:
 			replace(drop[i:l.clauseOf(i).to], filler, kept) // "3 mm thick"
 		case !hesitations[w.low]:
@@ -194,14 +191,11 @@ func unwanted(words []word) []reason {
 			drop[i], drop[i+1] = kept, kept
 		}
 	}
-	l.keepObjects(drop)
 	l.keepTogether(drop)
-	l.keepTotals(drop)
 	leaveOutFalseStarts(l.view, drop)
 	v := newView(words) // what ended in false starts ends no longer
 	obey(v, drop)
 	leaveOutAsides(words, drop)
-	v.keepTopics(drop)
 	l.keepQuoted(drop)
 	correct(v, drop)
 	for i, why := range drop {
@@ -216,26 +210,6 @@ func unwanted(words []word) []reason {
 	return drop
 }
 
-// keepObjects keeps what follows a character such as 给 in its clause, and what is left out with
-// that: 费用付给师傅，钥匙放门卫.
-func (v *view) keepObjects(drop []reason) {
-	for i := 1; i < len(drop); i++ {
-		before := v.words[i-1]
-		if drop[i] != filler || drop[i-1] != kept || !before.wide || before.end != inside || !gives[before.low] ||
-			v.classes[i]&meaningless != 0 {
-			continue
-		}
-		for ; i < len(drop) && drop[i] == filler; i++ {
-			drop[i] = kept
-		}
-	}
-}
-
-var (
-	gives       = wordSet("给 把 被 跟 和 与 从 向 对")
-	meaningless = classSet("filler hesitation")
-)
-
 // keepTogether lets fillers begin and end where phrases do: 人家就扑你了嘛, and of 三十六块她弟弟别吵 not only
 // 弟弟别吵 goes.
 func (l *lattice) keepTogether(drop []reason) {
@@ -246,16 +220,6 @@ func (l *lattice) keepTogether(drop []reason) {
 			replace(drop[i:l.clauseOf(i).to], filler, kept) // 人家就扑你了嘛
 		case i > 1 && students[l.words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
 			drop[i-1] = filler // of 三十六块她弟弟别吵 not only 弟弟别吵
-		}
-	}
-}
-
-// keepTotals keeps clauses that say what something comes to: "it's three lessons, so £96".
-func (v *view) keepTotals(drop []reason) {
-	for _, c := range v.clauses {
-		last := v.words[c.to-1]
-		if c.to == c.from+2 && v.words[c.from].low == "so" && last.kind == number && last.open != "" {
-			replace(drop[c.from:c.to], filler, kept)
 		}
 	}
 }
@@ -278,17 +242,6 @@ func (v *view) keepQuoted(drop []reason) {
 			replace(drop[i:to], filler, kept)
 		case drop[i-1] == filler && v.has(v.in(begin, i), "they"):
 			replace(drop[begin:to], filler, kept)
-		}
-	}
-}
-
-// keepTopics keeps what a sentence in English is about: "oh, gloves, she has to bring them".
-func (v *view) keepTopics(drop []reason) {
-	for c := range v.clauses {
-		i, end := v.clauses[c].from, v.clauses[c].to
-		if end == i+1 && end < len(drop) && v.words[i].end == clause && !hasCapital(v.words[i]) &&
-			v.classes[i]&saidToOthers == 0 && v.low(i-1) == "oh" && pronouns[stem(v.low(end))] && drop[end] == kept {
-			drop[i] = kept
 		}
 	}
 }

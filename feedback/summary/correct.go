@@ -389,8 +389,7 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 			return 0, false // 从第一小节到第二小节，到第四小节
 		}
 		if one == 0 && (areLetters(a, b) || areDays(a, b) ||
-			ordinals[a.low] && ordinals[b.low]) || one == 3 && a.kind == number || // twenty and twenty-two
-			hourParts[a.low] && hourParts[b.low] && a.low != b.low {
+			ordinals[a.low] && ordinals[b.low]) || one == 3 && a.kind == number { // twenty and twenty-two
 			one = 2
 		}
 		if one == 0 || one == 1 && k > 0 && v.words[j+k].wide && v.words[j+k-1].kind == number { // another unit
@@ -408,9 +407,6 @@ func (v *view) likeness(i, j, n int) (all uint32, same bool) {
 
 // rangeEnds stand before the first and the last number of a range.
 var rangeEnds = wordSet("from to 从 到")
-
-// hourParts stand before the hour.
-var hourParts = wordSet("past to")
 
 // replaced are the classes of words that stand for each other by themselves.
 var replaced = classSet("kin colour side finger degree time")

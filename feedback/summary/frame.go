@@ -57,7 +57,7 @@ func (v *view) settle() []place {
 		switch text := textOf(v.words[from:to]); {
 		case to < len(v.words) && v.words[to-1].end < sentence && (connects[text] ||
 			opensColon(v.words[to-1]) && to-from <= maxName || says(text, "until", "zhUntil") ||
-			v.onlySaysWhen(to-1) || v.isAntecedent(c, chosen)):
+			v.isAntecedent(c, chosen)):
 			out[c] = chosen[c+1]
 		case conditions[v.words[from].low] && c+1 < len(out) && v.sentence[c] == v.sentence[c+1]:
 			out[c] = max(chosen[c], chosen[c+1])
@@ -65,8 +65,6 @@ func (v *view) settle() []place {
 			out[c+1] = out[c]
 		case c > 0 && v.sentence[c] == v.sentence[c-1] && belongs[v.words[from].low] && to-from <= maxAntecedent:
 			out[c] = out[c-1]
-		case c > 0 && v.sentence[c] == v.sentence[c-1] && out[c-1] == inHomework && says(text, "zhDue"):
-			out[c] = inHomework
 		}
 	}
 	return out

@@ -104,8 +104,7 @@ func (v *view) listsOrdinals(from, to int) bool {
 // such as "no" between.
 func (v *view) bothCount(i, j int) bool {
 	switch {
-	case v.countsUp(i, j), v.pairs(i, j), v.enumerates(i, j), v.listsAmounts(i, j), v.areFar(i, j),
-		comparatives[v.low(j+2)]:
+	case v.countsUp(i, j), v.pairs(i, j), v.enumerates(i, j), v.listsAmounts(i, j), v.areFar(i, j):
 		return true
 	case v.words[j-1].low == "吧":
 		return v.has(v.set(j+2), "they") // 十二拍，呃，八拍吧，十二拍她憋不住
@@ -323,9 +322,6 @@ func (v *view) higher(i int) int {
 	}
 	return 0
 }
-
-// comparatives follow by how much: "in 68 seconds today, two seconds faster".
-var comparatives = wordSet("faster slower more less better worse longer shorter further higher lower")
 
 // areFar reports whether one of the numbers at i and, after a mark, at j is more than ten times the
 // other, as in "the fee is 140, four lessons at 35".

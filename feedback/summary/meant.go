@@ -13,8 +13,7 @@ func (v *view) isMeant(from, term, to int) bool {
 	switch {
 	case v.beginsAnew(from, term, to), v.takesTooMuch(from, term, to), v.losesFigure(from, term, to),
 		v.losesBetween(from, term, to), v.isAnother(from, term, to), v.hasSentence(from, term),
-		v.inDate(from) && b.kind != month, v.losesTitle(from, to), v.contrasts(from, term, to),
-		!v.onlyHesitates(term, to) && v.tells(from, term, to),
+		v.losesTitle(from, to), v.contrasts(from, term, to),
 		term < to && v.inAmount(to) && v.words[to-1].low == a.low, // "at 5, actually 5:15"
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
@@ -156,7 +155,7 @@ func (v *view) bothStay(from, to int) bool {
 		return true
 	case b.low == "it's":
 		return v.has(v.classes[from], "det") || a.low == "is" // "the fee is, it's ten"
-	case v.isNamedRange(from, to), a.low == "to" && b.low == "to" && v.isNamedRange(from+1, to+1):
+	case a.low == "to" && b.low == "to" && v.isNamedRange(from+1, to+1):
 		return true
 	case a.low == "it" && b.low == "it":
 		return v.isObject(from) && verbs[v.low(to+1)] // "of it, it was good"
@@ -417,11 +416,6 @@ func (v *view) hasSentence(from, term int) bool {
 		}
 	}
 	return n > 1 && from > 0 && v.words[from-1].end < sentence
-}
-
-// inDate reports whether words[i] is the month of a date, of which the rest would say nothing.
-func (v *view) inDate(i int) bool {
-	return i > 0 && v.words[i].kind == month && (v.words[i-1].low == "of" || v.words[i-1].kind == number)
 }
 
 // figures returns the kinds of the numbers, days and months in words[from:to].

@@ -203,7 +203,6 @@ func (o *obeyed) obeyWhole(c int, request string) {
 		if first := o.startOf(c); first > 0 && first < c && len(o.clause(first)) > 1 {
 			o.leaveOut(from, first) // "That last bit, leave that out"
 		}
-		o.releaseOther(c)
 		if says(request, "refers") && o.closes(c) || !o.closes(c) && o.tellsDuty(c+1) {
 			o.release(after, len(o.drop)) // the model has left out what follows, too
 		}
@@ -304,20 +303,6 @@ func (o *obeyed) tellsDuty(c int) bool {
 	}
 	set := o.classes(c)
 	return set&duties != 0 && set&troubles == 0
-}
-
-// releaseOther keeps what the model has left out before another topic, which the request in clause
-// c is about.
-func (o *obeyed) releaseOther(c int) {
-	for c > 0 && o.drop[o.v.clauses[c].from-1] == unsaid && !o.says(c, "topic") {
-		c--
-	}
-	to := o.v.clauses[c].from
-	from := to
-	for from > 0 && o.drop[from-1] == unsaid {
-		from--
-	}
-	o.release(from, to)
 }
 
 // completeSentence leaves out clauses, too, that come before those that the model has left out

@@ -107,9 +107,6 @@ func (v *view) repairTaken(i int) *repair {
 	}
 	for k := again + i - begin; k < min(len(v.words)-1, again+maxReparandum); k++ {
 		to := v.afterIs(k)
-		if to > k && v.low(to) == v.low(begin-1) {
-			to++ // "on"
-		}
 		begins := to > k || v.words[k-1].end == clause && !v.isSaidOf(k) // "the fourth's a holiday, the fifth"
 		if begins && v.figures(begin, i)&v.figures(to, min(to+2, len(v.words))) != 0 {
 			return &repair{first: first, from: begin, rest: i, term: i, to: to, end: to, cue: to, last: to}

@@ -54,8 +54,6 @@ func (v *view) firstUnsaid(i int) int {
 func (v *view) asksNothing(from, to int) bool {
 	c, said := v.clauseOf(from), v.sentences[v.sentence[v.clause[from]]]
 	return v.quoted[from] || v.low(to-1) == "写" && manners[v.low(to)] ||
-		v.low(from) == "别" && v.low(from+1) == "让" && students[v.low(from+2)] &&
-			!strings.ContainsAny(textOf(v.words[c.from:c.to]), "知看听晓发") || // 别让她大声喊
 		v.low(from+1) == "再" && v.low(to-1) == "写" && v.words[to-1].end == inside && !ofNote[v.low(to)] || // 别再写绿萝
 		v.low(from-2) == "可" && v.low(from-1) == "以" ||
 		from > 0 && v.words[from].wide && v.words[from-1].end == inside && students[v.words[from-1].low] &&
