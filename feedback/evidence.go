@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -39,8 +40,9 @@ func textsOf(sources []source) []string {
 func evidenceOf(summary Summary, sources []source, student string) []SummarySentence {
 	var out []SummarySentence
 	for _, found := range evidence.Find(summary.Text, textsOf(sources), student) {
-		s := SummarySentence{Text: found.Text, Supported: found.Supported,
-			Unsure: slices.Contains(summary.Unsure, found.Text)}
+		s := SummarySentence{Text: found.Text, Supported: found.Supported}
+		// It may be two sentences of the summary, as where the first ends with "the scale of D."
+		s.Unsure = slices.ContainsFunc(summary.Unsure, func(u string) bool { return strings.Contains(s.Text, u) })
 		for _, i := range found.Sources {
 			s.Sources = append(s.Sources, sources[i].id)
 		}

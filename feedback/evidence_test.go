@@ -19,7 +19,7 @@ func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
 	l := e.lesson()
 	greens := e.say(l, "Um, today Ming mixed greens. And then he").ID
 	end := e.say(l, "painted a pond with, uh, lilies.").ID
-	scale := e.say(l, "He was tired. Please bring a white shirt on Friday.").ID
+	scale := e.say(l, "He was tired. Please bring a white shirt on Friday. He played the scale of D.").ID
 	fee := e.say(l, "The fee is thirty, the fee is forty pounds.").ID
 	e.addOf(l, "not transcribed", 0)
 	sentences := func() []feedback.SummarySentence {
@@ -34,7 +34,7 @@ func TestSentencesOfTextsNameTheirRecordings(t *testing.T) {
 		{"Then he painted a pond with lilies.", []uuid.UUID{greens, end}, true, false},
 		{"He was tired.", []uuid.UUID{scale}, true, false},
 		{"Please bring a white shirt on Friday.", []uuid.UUID{scale}, true, false},
-		{"The fee is thirty, the fee is forty pounds.", []uuid.UUID{fee}, true, true},
+		{"He played the scale of D. The fee is thirty, the fee is forty pounds.", []uuid.UUID{scale, fee}, true, true},
 	}, sentences())
 	summarizer = fixedSummary("Ming blended several greens. Ming dreams of an exhibition in Paris.\n\n" +
 		"A white shirt is needed for Friday.")

@@ -61,6 +61,10 @@ func TestAReadOnlyDiskIsTold(t *testing.T) {
 	require.ErrorIs(t, err, feedback.ErrStorage)
 	require.ErrorIs(t, err, syscall.EROFS)
 	require.ErrorContains(t, err, "write to incoming")
+	space, err := s.Space()
+	require.ErrorIs(t, err, feedback.ErrStorage)
+	require.EqualValues(t, 1<<20, space.Total)
+	require.Positive(t, space.Free)
 }
 
 // reading counts what is read of an upload of zeros.

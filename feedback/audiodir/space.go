@@ -20,23 +20,25 @@ type Space struct {
 func (s Space) Full() bool { return s.Total > 0 && s.Free < s.Reserve }
 
 // Space returns the state of the file system. On Windows it is unknown, and nothing is reserved.
-// Errors: [feedback.ErrStorage], also if recordings cannot be written.
+// Errors: [feedback.ErrStorage], with the state if only recordings cannot be written.
 func (s *Store) Space() (Space, error) {
 	free, total, err := diskspace.Of(s.dir)
 	if err != nil {
 		return Space{}, storageError("read free space", err)
 	}
-	if err := diskspace.CheckWritable(filepath.Join(s.dir, incoming)); err != nil {
-		return Space{}, storageError("write to "+incoming, err)
-	}
 	reserve := max(s.Reserve, 0)
 	if s.Reserve == 0 {
 		reserve = min(total/20, 1<<30)
 	}
-	return Space{Free: free, Total: total, Reserve: reserve}, nil
+	space := Space{Free: free, Total: total, Reserve: reserve}
+	if err := diskspace.CheckWritable(filepath.Join(s.dir, incoming)); err != nil {
+		return space, storageError("write to "+incoming, err)
+	}
+	return space, nil
 }
 
-// CheckSpace fails with [feedback.ErrStorageFull] while there is less free space than the reserve.
+// CheckSpace fails with [feedback.ErrStorageFull] while there is less free space than the reserve,
+// and with [feedback.ErrStorage] as Space does.
 func (s *Store) CheckSpace(context.Context) error {
 	space, err := s.Space()
 	if err != nil {

@@ -135,7 +135,7 @@ func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 			wait = p.RetryAfter()
 			retry = p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable && r.repeatable
 		}
-		if !retry || wait <= 0 || wait > longestWait {
+		if !retry || wait <= 0 || wait > longestWait || ctx.Err() != nil {
 			return nil, err
 		}
 		if !sleep(ctx, wait) {
@@ -210,7 +210,8 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	p := new(Problem)
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p); err != nil || p.Code == "" {
+	err = json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p)
+	if err != nil || p.Code == "" && p.Detail == "" {
 		p.Detail = "the answer is not a problem document"
 	}
 	p.Status = resp.StatusCode

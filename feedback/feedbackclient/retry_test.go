@@ -145,6 +145,35 @@ func TestAWaitThatIsCanceled(t *testing.T) {
 	})
 }
 
+// What ends during a request has not waited.
+func TestARequestThatIsCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := feedbackclient.Client{Base: "http://test", MaxRetries: 3, HTTP: &http.Client{
+		Transport: lossy{nil, func(*http.Request) error {
+			cancel()
+			return &net.OpError{Op: "read", Net: "tcp", Err: ctx.Err()}
+		}},
+	}}
+	_, err := c.Profile(ctx, "id")
+	require.EqualError(t, err, `Get "http://test/api/v1/profiles/id": read tcp: context canceled`)
+}
+
+func TestRefusalsOfOthersAreTold(t *testing.T) {
+	t.Parallel()
+	for body, detail := range map[string]string{
+		`{"title":"Gateway","detail":"The school's line is down."}`: "The school's line is down.",
+		`{"error":"x"}`: "the answer is not a problem document",
+		`<html>`:        "the answer is not a problem document",
+	} {
+		answers := transport(func(*http.Request) (int, http.Header, string) { return 502, nil, body })
+		err := readProfile(t, feedbackclient.Client{Base: "http://test", HTTP: &http.Client{Transport: answers}})
+		var p *feedbackclient.Problem
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, detail, p.Detail)
+	}
+}
+
 // lossy is a transport that fails where its function does.
 type lossy struct {
 	http.RoundTripper
