@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	"lessonkit.example/auth"
@@ -28,14 +30,16 @@ type Client struct {
 
 var _ auth.Exchanger = (*Client)(nil)
 
-// New returns a Client. It fails if the configuration is incomplete or invalid.
+// New returns a Client. It fails if the configuration is incomplete or invalid. The proxy is that
+// of the environment, the certificates are the system's, and http.DefaultTransport is not used.
 func New(c Config) (*Client, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	// net/http repeats a GET on a reused connection that breaks, and then the code is already used.
 	// On a new connection it does not.
-	own := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, Protocols: new(http.Protocols)}
+	own := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, Protocols: new(http.Protocols),
+		DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second}
 	own.Protocols.SetHTTP1(true)
 	return &Client{
 		platform: c.platform(),

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -53,10 +55,16 @@ func isDatabase(address string) bool {
 // checkDirectory returns an error if the directory of an SQLite database is missing, which migrate
 // makes: made by a server, it would hide a wrong path, or a volume that is not mounted.
 func checkDirectory(address string) error {
-	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return fmt.Errorf("DATABASE_URL: %w; run `migrate`, which makes it, or correct the address", err)
-		}
+	path, ok := strings.CutPrefix(address, "sqlite:")
+	if !ok {
+		return nil
+	}
+	_, err := os.Stat(filepath.Dir(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("DATABASE_URL: %w; run `migrate`, which makes it, or correct the address", err)
+	case err != nil:
+		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	return nil
 }

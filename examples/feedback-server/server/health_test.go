@@ -109,6 +109,10 @@ func TestDirectoryOfTheDatabaseMustExist(t *testing.T) {
 	s, err := server.New(t.Context(), config, server.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
+
+	config.DatabaseURL = "sqlite:" + filepath.Join(dir, "x.db", "y", "z.db")
+	_, err = server.New(t.Context(), config, server.Options{})
+	require.EqualError(t, err, "DATABASE_URL: stat "+filepath.Join(dir, "x.db", "y")+": not a directory")
 }
 
 // A server whose tables nobody has made yet says so, and not that the database is away.
@@ -129,5 +133,5 @@ func TestServerWaitsForMigrate(t *testing.T) {
 		slog.New(slog.DiscardHandler)))
 	require.Eventually(t, func() bool { return len(log.grep("the database is ready")) == 1 }, timeout,
 		10*time.Millisecond)
-	require.Len(t, log.grep("waiting for the database"), 1)
+	require.Len(t, log.grep("which lacks tables"), 1)
 }
