@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"bytes"
 	"io/fs"
 	"path"
 	"slices"
@@ -162,8 +161,7 @@ func (a *App) loadManifests() error {
 	if a.Manifests.Get(AppManifest) != nil {
 		return nil
 	}
-	a.Manifests.noOwn = bytes.Contains(script, []byte("tauri_build::")) &&
-		!bytes.Contains(script, []byte("AppManifest"))
+	a.Manifests.noOwn = attributes.Match(script) && !mayMakeManifest.Match(script)
 	if folder := path.Join(a.dir, "permissions"); exists(r.FS, folder, true) {
 		if err := a.loadOwnPermissions(folder, plugins, err == nil); err != nil {
 			return err

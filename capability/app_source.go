@@ -25,6 +25,10 @@ var (
 		`\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))`)
 	rustComment = regexp.MustCompile(`//[^\n]*`)
 	rustString  = regexp.MustCompile(`"([^"\\]*)"`)
+	// What a build script gives to the framework, and what may add a manifest of the application,
+	// perhaps in another file.
+	attributes      = regexp.MustCompile(`\btauri_build::build\(\)|\bAttributes::(?:new|default)\(\)`)
+	mayMakeManifest = regexp.MustCompile(`AppManifest|\bmod\s|\binclude!`)
 	// A plugin that is a part of the application, in its build script.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"`)
 	// A function that is a command of the application.

@@ -255,6 +255,28 @@ func TestCommandsInTheBuildScriptCount(t *testing.T) {
 	}
 }
 
+// A build script without AppManifest may still make a manifest, in another file.
+func TestOwnPermissionsWithoutAManifest(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]bool{
+		"fn main() { tauri_build::build() }":                              true,
+		"tauri_build::try_build(tauri_build::Attributes::new()).unwrap()": true,
+		"tauri_build::try_build(Attributes::default())":                   true,
+		"tauri_build::try_build(acl::attributes())":                       false,
+		"mod acl; tauri_build::try_build(acl::add(Attributes::new()))":    false,
+		"include!(\"acl.rs\"); with(tauri_build::Attributes::new())":      false,
+		"Attributes::new().app_manifest(tauri_build::AppManifest::new())": false,
+		"": false,
+	} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "build.rs": script,
+			"capabilities/main.json": strings.Replace(mainCapability, "core:default", "allow-greet", 1)}),
+			AppOptions{})
+		require.NoError(t, err)
+		_, found := a.Resolve(ResolveOptions{})
+		require.Equal(t, want, found.HasErrors(), "%s: %v", script, found)
+	}
+}
+
 // Without the Cargo feature the build ignores JSON5; with it the configuration may have comments.
 func TestJSON5IsAFeatureOfTheBuild(t *testing.T) {
 	t.Parallel()

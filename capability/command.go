@@ -166,8 +166,8 @@ func (p *Policy) suggestions(c Command) []Command {
 	}
 	known, _ = p.allowed(Command{name: name})
 	var similar []Command
-	if like := closest(slices.Concat(p.ownCommands, known)); like != "" {
-		similar = append(similar, Command{name: like})
+	if like := (Command{name: closest(slices.Concat(p.ownCommands, known))}); like.name != "" && like != c {
+		similar = append(similar, like)
 	}
 	named := p.named()
 	similar = append(similar, named[closest(slices.Sorted(maps.Keys(named)))]...)

@@ -22,7 +22,7 @@ const (
 	NoMatch        Verdict = "no-match"        // capabilities allow it, but to others
 	NotGranted     Verdict = "not-granted"     // no capability allows it
 	UnknownCommand Verdict = "unknown-command" // the plugin has no such command
-	UnknownPlugin  Verdict = "unknown-plugin"  // no manifest of the plugin is loaded
+	UnknownPlugin  Verdict = "unknown-plugin"  // no manifest tells what allows it
 )
 
 // Explanation explains whether a caller may call a command.
@@ -153,8 +153,11 @@ func (p *Policy) verdictWithout(command Command, x *Explanation) Verdict {
 	case len(x.Near) > 0:
 		return NoMatch
 	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer, x.absent && p.KnowsPlugin(command),
-		command.plugin == "" && (!p.appChecked || p.ownCommands != nil) && p.mayBeOwn(command.name):
+		command.plugin == "" && (!p.appChecked || p.ownCommands != nil && !p.MayAllow(command)) &&
+			p.mayBeOwn(command.name):
 		return NotGranted
+	case command.plugin == "" && p.MayAllow(command):
+		return UnknownPlugin
 	case p.KnowsPlugin(command), command.plugin == "" && !p.appChecked:
 		return UnknownCommand
 	default:

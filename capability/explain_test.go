@@ -93,6 +93,15 @@ func TestExplain(t *testing.T) {
 	for command, want := range map[string]string{"fs:read_dir": "b", "core:window:close": "b", "ping:ping": "a"} {
 		require.Equal(t, want, of.Explain(cmd(command), Caller{Window: "main"}).AddTo, "that of the plugin")
 	}
+	own := CoreManifests()
+	require.Empty(t, own.LoadPermissions(AppManifest, ParseValue([]byte(`{"permission":[{"identifier":"allow-greet",
+		"commands":{"allow":["greet"]}},{"identifier":"names","scope":{"allow":["x"]}}]}`),
+		Options{Name: "own.json"})))
+	of, ds = Resolve(capabilities(t, `{"identifier":"a","windows":["*"],"permissions":["allow-greet","names"]}`), own,
+		ResolveOptions{})
+	require.Empty(t, ds)
+	require.Contains(t, of.Explain(cmd("greet"), Caller{Window: "main"}).String(),
+		"A scope for all commands of the application allows \"x\"\n")
 	near := p.Explain(cmd("ping:ping"), Caller{Window: "main2"}).Near
 	require.Equal(t, "main", near[0].Grant.Capability().Identifier, "the nearest miss comes first")
 	require.Contains(t, p.Callable(Caller{Window: "main"}), cmd("ping:ping"))

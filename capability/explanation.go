@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ func (x *Explanation) String() string {
 	switch x.Verdict {
 	case Granted:
 		x.writeGrants(&b, x.Grants)
-		ofPlugin := x.policy.GlobalScopes()[x.Command.plugin]
-		b.WriteString(scopeLine("\nA scope for all commands of the plugin", ofPlugin))
+		ofPlugin := x.policy.GlobalScopes()[cmp.Or(x.Command.plugin, AppManifest)]
+		b.WriteString(scopeLine("\nA scope for all commands of the "+x.owner("plugin %s"), ofPlugin))
 	case Unchecked:
 		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so pages like " +
 			"this\nmay call its commands in every window. List them in the build script (AppManifest::commands)\n" +
@@ -48,9 +49,8 @@ func (x *Explanation) String() string {
 		x.didYouMean(&b)
 	case UnknownPlugin:
 		fmt.Fprintf(&b,
-			"\nNo capability names it, and no manifest of the %s is loaded, so the permissions that allow it are "+
-				"unknown.\nGive the application's acl-manifests.json, which its build writes to "+
-				"gen/schemas.\n", x.owner("plugin %q"))
+			"\nNo manifest that is loaded tells which permissions of the %s allow it.\nGive the application's "+
+				"acl-manifests.json, which its build writes to gen/schemas.\n", x.owner("plugin %q"))
 		x.didYouMean(&b)
 	}
 	return b.String()

@@ -75,9 +75,11 @@ func TestCompareComparesMeaning(t *testing.T) {
 	require.Equal(t, "fs", changes[0].Plugin)
 
 	// A global scope that goes widens what is left of the plugin, if anything is.
-	for left, widens := range map[string]bool{`"fs:allow-read-file"`: true, `"ping:default"`: false, "": false} {
-		changes = diff(`{"identifier":"a","windows":["main"],"permissions":["fs:allow-app","fs:allow-read-file",`+
-			`"ping:default"]}`, `{"identifier":"a","windows":["main"],"permissions":[`+left+`]}`)
+	for left, widens := range map[string]bool{`"fs:allow-read-file"`: true, `"ping:default"`: false, "": false,
+		`"set-of-app"`: true, `"allow-greet"`: false, `"deny-greet"`: false} {
+		kept := `{"identifier":"a","windows":["main"],"permissions":[` + left + `]}`
+		changes = diff(`[`+kept+`,{"identifier":"b","windows":["main"],"permissions":["fs:allow-app",`+
+			`"fs:allow-read-file","ping:default"]}]`, kept)
 		require.Equal(t, widens, slices.ContainsFunc(changes, Change.Widens), left)
 		require.Contains(t, fmt.Sprint(changes), "APP")
 	}

@@ -74,17 +74,20 @@ func (d *differ) compareApp(old, now *capability.Policy, platform capability.Pla
 // commands allows nothing.
 func (d *differ) compareGlobal(old, now *capability.Policy, is access, platform capability.Platform) {
 	before, after := old.GlobalScopes(), now.GlobalScopes()
-	granted := make(map[string]bool)
+	granted, ofAny := make(map[string]bool), false
 	for s := range is {
-		plugin, _ := capability.SplitIdentifier(s.unknown)
+		plugin, name := capability.SplitIdentifier(s.unknown)
 		granted[cmp.Or(s.command.Plugin(), plugin)] = true
+		// A set of the application may contain permissions of any plugin.
+		ofAny = ofAny || s.unknown != "" && plugin == capability.AppManifest &&
+			!strings.HasPrefix(name, "allow-") && !strings.HasPrefix(name, "deny-")
 	}
 	for plugin := range union(before, after) {
 		a, b := newScope(), newScope()
 		a.add(before[plugin])
 		b.add(after[plugin])
 		if c := (Change{Kind: ScopeChanged, Plugin: plugin}); c.setScopes(a, b) {
-			c.NoAllowList = c.NoAllowList && granted[plugin]
+			c.NoAllowList = c.NoAllowList && (ofAny || granted[plugin])
 			d.note(c, platform)
 		}
 	}

@@ -37,7 +37,7 @@ func TestExplainArguments(t *testing.T) {
 		{[]string{"forbidden path: /a, maybe it is not allowed on the scope for `allow-read-text-file` " +
 			"permission in your capability file", "main", dir}, cli.ExitClean,
 			`   with a scope that allows {"path":"$APPDATA/*"}; it denies "$APPDATA/x"` + "\n\n" +
-				`A scope for all commands of the plugin allows "$TEMP"` + "\n"},
+				`A scope for all commands of the plugin fs allows "$TEMP"` + "\n"},
 		{[]string{"shell.open not allowed. Plugin not found", "main", dir}, cli.ExitFindings,
 			"The application has no plugin \"shell\": Cargo.lock has no package tauri-plugin-shell; add it first."},
 		{[]string{`window.close not allowed on window "main", webview "main", URL: http://localhost:1420/`, dir},

@@ -39,6 +39,17 @@ func TestExplainReadsTheSources(t *testing.T) {
 	code, out, _ := run("explain", "set_title", "main", dir)
 	require.Equal(t, cli.ExitFindings, code, out)
 	require.Contains(t, out, "The application's manifest has no permission for this command.\nTo allow it, list")
+	// What a list that is elsewhere allows is not known.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "src-tauri/build.rs"),
+		[]byte(`AppManifest::new().commands(commands::ALL)`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "src-tauri/capabilities/main.json"),
+		[]byte(strings.Replace(sound, `"permissions": [`, `"permissions": ["allow-greet", `, 1)), 0o600))
+	for command, ends := range map[string]string{"greet": "gen/schemas.\n", "greed": "Did you mean greet?\n"} {
+		code, out, _ = run("explain", command, "main", dir)
+		require.Equal(t, cli.ExitUsage, code, out)
+		require.Contains(t, out, "\nNo manifest that is loaded tells which permissions of the application allow it.\n")
+		require.True(t, strings.HasSuffix(out, ends), out)
+	}
 }
 
 // Since 2.11.1 the application's own commands are not open to pages from elsewhere.
