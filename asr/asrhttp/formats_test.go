@@ -47,6 +47,8 @@ func TestSubtitlesWordsAndStreams(t *testing.T) {
 		{"words", "response_format=verbose_json timestamp_granularities[]=word language=en", "application/json",
 			`{"duration":3723.045,"language":"en","task":"transcribe","text":"hello world. goodbye",` +
 				`"words":[{"word":"hello","start":0,"end":0.4}]}`},
+		{"no stream", "stream=", "application/json",
+			`{"text":"hello world. goodbye","usage":{"seconds":3724,"type":"duration"}}`},
 		{"stream", "stream=True", "text/event-stream",
 			`data: {"delta":"hello world. goodbye","type":"transcript.text.delta"}` + "\n\n" +
 				`data: {"text":"hello world. goodbye","type":"transcript.text.done",` +

@@ -212,7 +212,7 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 		}
 		f.format = text
 	case "stream":
-		if f.stream, err = strconv.ParseBool(text); err != nil {
+		if f.stream, err = strconv.ParseBool(text); err != nil && text != "" {
 			return badRequest(name, "invalid_value", "stream is %q; it must be true or false", text)
 		}
 	case "timestamp_granularities":

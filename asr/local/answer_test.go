@@ -99,14 +99,15 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 		{400, `{"error":"prompt too long: \"Known: Siobhan, 雨桐.\""}`, `prompt too long: "Known: …, …."`},
 		{500, `{"detail":"bad prompt '\\u96e8\\u6850 siobhan'"}`, "bad prompt '… …'"},
 		{500, `{"said":"played it twice"}`, "JSON of "},
-		{401, `{"detail":"wrong key sk-test"}`, "the key is missing or wrong: wrong key … (HTTP 401)"},
+		{400, `{"detail":"no key, no test"}`, "no key, no test"},
+		{401, `{"detail":"wrong key sk-test-key"}`, "the key is missing or wrong: wrong key … (HTTP 401)"},
 		{503, `busy with %E9%9B%A8%E6%A1%90, Siobhan` + strings.Repeat(" Siobhan", 100), "busy with …, …"},
 		{503, strings.Repeat("x ", 95) + "雨桐 Siobhan", "x … …"},
 	} {
 		var log strings.Builder
 		rec := connect(t, local.Config{
 			URL:    fixed(t, c.status, c.body),
-			APIKey: "sk-test",
+			APIKey: "sk-test-key",
 			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
 		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
@@ -116,7 +117,7 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 		if strings.HasSuffix(c.says, " of ") {
 			require.ErrorContains(t, err, fmt.Sprintf("%s%d bytes", c.says, len(c.body)))
 		}
-		for _, word := range []string{"雨桐", "iobhan", `u96e8`, "%E9", "twice", "sk-test"} {
+		for _, word := range []string{"雨桐", "iobhan", `u96e8`, "%E9", "twice", "sk-test-key"} {
 			require.NotContains(t, err.Error(), word, c.body)
 			require.NotContains(t, log.String(), word, c.body)
 		}

@@ -166,7 +166,7 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	}
 	switch s := resp.StatusCode; {
 	case expectsTLS(body):
-		return false, false, refusal(resp, body, asked{}, r.private(asr.Audio{}))
+		return false, false, refusal(resp, r.hide(body), asked{}, asr.Audio{})
 	case s == http.StatusNotFound && namesModel(body, r.target.model):
 		return true, true, nil // speaches checks the model before the file
 	case s == http.StatusNotFound, s == http.StatusMethodNotAllowed, s == http.StatusNotImplemented:
@@ -174,7 +174,7 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired,
 		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout,
 		s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 300 && s < 400:
-		e := refusal(resp, body, asked{}, r.private(asr.Audio{}))
+		e := refusal(resp, r.hide(body), asked{}, asr.Audio{})
 		if e.Class == asr.ErrLost {
 			e.Class = asr.ErrUnavailable // no recording was sent that could be the cause
 		}

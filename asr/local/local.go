@@ -233,7 +233,7 @@ func (r *Recognizer) send(
 	body, err := provider.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		e := refusal(resp, body, to, r.private(audio))
+		e := refusal(resp, r.hide(body), to, audio)
 		if e.Class == asr.ErrUnusableAudio && !to.openAI && !decodedByAll(src.Info.Format) && vague(e.Message) {
 			e.Class = asr.ErrMisconfigured
 			e.Message = fmt.Sprintf("whisper.cpp does not decode %s by itself: start it with --convert "+
@@ -243,8 +243,9 @@ func (r *Recognizer) send(
 	case err != nil:
 		return asr.Transcript{}, &asr.Error{Op: op, Status: resp.StatusCode, Message: "incomplete answer", Err: err}
 	}
-	t, err := parseAnswer(body, r.private(audio))
+	t, err := parseAnswer(body, audio)
 	if err != nil {
+		_, err = parseAnswer(r.hide(body), audio)
 		r.log.WarnContext(ctx, "unexpected answer", "error", err)
 		return asr.Transcript{}, err
 	}

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 
 	"lessonkit.example/asr"
@@ -60,12 +59,16 @@ func (r *Recognizer) prompt(audio asr.Audio) string {
 	return provider.Prompt(audio)
 }
 
-// private returns audio with the secrets of the target among what provider.Excerpt hides: some
-// servers repeat a wrong key.
-func (r *Recognizer) private(audio asr.Audio) asr.Audio {
+// hide replaces the secrets of the target in the body of an error, as some servers repeat a wrong
+// key. One that is short may be a word, such as "no-key".
+func (r *Recognizer) hide(body []byte) []byte {
 	password, _ := r.target.user.Password()
-	audio.Words = append(slices.Clone(audio.Words), r.target.key, password)
-	return audio
+	for _, secret := range []string{r.target.key, cmp.Or(password, r.target.user.Username())} {
+		if len(secret) >= 8 {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte("…"))
+		}
+	}
+	return body
 }
 
 // newRequest returns a POST of a multipart form with a Content-Length. Only the parts of the form

@@ -55,7 +55,7 @@ func (r *Recognizer) ended(audio asr.Audio, t asr.Transcript, err error, failing
 		// The language of a recording says nothing about the server.
 	case failing:
 		h.badUntil = now.Add(failingFor)
-		h.set(false, "", e.Message)
+		h.set(false, "", reason(e))
 	case e.Class == asr.ErrLost:
 		r.base.Lost(r.answers)
 		h.set(false, "", reason(e))
@@ -226,7 +226,7 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		case err != nil:
 			return false, err
 		case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
-			message := "the server is not ready: " + provider.Excerpt(errorText(body), r.private(asr.Audio{}))
+			message := "the server is not ready: " + provider.Excerpt(errorText(r.hide(body)), asr.Audio{})
 			return false, &asr.Error{Op: op, Status: status, Message: strings.TrimSuffix(message, ": ")}
 		case status >= 300, provider.IsHTML(body), isRuntime(body):
 			continue // not the health of a recogniser, or not for everybody

@@ -58,7 +58,8 @@ func StatusError(op string, resp *http.Response, message string) *asr.Error {
 		e.Class = asr.ErrMisconfigured
 		e.Message = "it redirects, which is not followed; configure the address it redirects to"
 		if to, err := resp.Location(); err == nil { // its user and its query may have secrets
-			e.Message += ", " + (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
+			address := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
+			e.Message += ", " + Excerpt(address, asr.Audio{})
 		}
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired:
 		e.Class = asr.ErrMisconfigured

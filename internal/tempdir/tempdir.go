@@ -43,8 +43,9 @@ func Sweep(parent, prefix string) {
 	parent = cmp.Or(parent, os.TempDir())
 	entries, _ := os.ReadDir(parent) // an error means that there are none
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), prefix) {
-			continue
+		random, ok := strings.CutPrefix(entry.Name(), prefix)
+		if !ok || random == "" || strings.Trim(random, "0123456789") != "" {
+			continue // os.MkdirTemp adds digits
 		}
 		path := filepath.Join(parent, entry.Name())
 		lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR, 0)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,10 +26,11 @@ func TestSweepDeletesWhatTheDeadHaveLeft(t *testing.T) {
 				require.NoError(t, os.MkdirAll(filepath.Join(parent, left), 0o700))
 				require.NoError(t, os.WriteFile(filepath.Join(parent, left, "lock"), nil, 0o600))
 			}
-			require.NoError(t, os.Mkdir(filepath.Join(parent, "mine-starting"), 0o700))
-			half := filepath.Join(parent, "mine-half-deleted")
-			require.NoError(t, os.Mkdir(half, 0o700))
-			require.NoError(t, os.Chtimes(half, time.Time{}, time.Now().Add(-2*time.Hour)))
+			require.NoError(t, os.Mkdir(filepath.Join(parent, "mine-2"), 0o700), "it is starting")
+			for _, old := range []string{"mine-3", "mine-models", "mine-"} { // only the first is half deleted
+				require.NoError(t, os.Mkdir(filepath.Join(parent, old), 0o700))
+				require.NoError(t, os.Chtimes(filepath.Join(parent, old), time.Time{}, time.Now().Add(-2*time.Hour)))
+			}
 			living, err := tempdir.New(parent, "mine-")
 			require.NoError(t, err)
 			tempdir.Sweep(parent, "mine-")
@@ -40,9 +42,10 @@ func TestSweepDeletesWhatTheDeadHaveLeft(t *testing.T) {
 				}
 				return names
 			}
-			require.ElementsMatch(t, []string{"mine-starting", "other-1", filepath.Base(living.Path)}, names())
+			kept := []string{"mine-2", "mine-models", "mine-", "other-1"}
+			require.ElementsMatch(t, append(slices.Clip(kept), filepath.Base(living.Path)), names())
 			require.NoError(t, living.Remove())
-			require.ElementsMatch(t, []string{"mine-starting", "other-1"}, names())
+			require.ElementsMatch(t, kept, names())
 		})
 	}
 }

@@ -22,8 +22,8 @@ func NewServer(h http.Handler) *http.Server {
 // answerTime is how long canceled requests may take to answer, and to delete their temporary files.
 const answerTime = 3 * time.Second
 
-// Serve serves on l until ctx ends, then gives requests until timeout to finish, and cancels the
-// contexts of those that do not.
+// Serve serves on l until ctx ends, then gives requests until timeout to finish, cancels the
+// contexts of those that do not, and after three more seconds closes their connections.
 func Serve(ctx context.Context, s *http.Server, l net.Listener, timeout time.Duration) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
