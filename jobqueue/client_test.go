@@ -121,7 +121,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ended <- err
 	}()
 	cancel(errWrong)
-	require.ErrorIs(t, <-ended, errWrong)
+	require.ErrorIs(t, receive(t, "the wait ends", ended), errWrong)
 }
 
 // The newest value is stored while the handler runs, and the next attempt finds it.
@@ -172,7 +172,7 @@ func TestOnFailedOfCancelledJobs(t *testing.T) {
 			return ctx.Err()
 		},
 		jobqueue.OnFailed(func(_ context.Context, job *jobqueue.Job, cause error) error {
-			if !errors.Is(cause, jobqueue.ErrCancelled) || job.State != jobqueue.StateCancelled {
+			if cause != jobqueue.ErrCancelled || job.State != jobqueue.StateCancelled {
 				t.Errorf("callback of a job that is %v, with %v", job.State, cause)
 			}
 			cancelled <- job.ID
@@ -180,14 +180,14 @@ func TestOnFailedOfCancelledJobs(t *testing.T) {
 		})))
 	var ids []int64
 	for range waiting {
-		ids = append(ids, <-cancelled)
+		ids = append(ids, receive(t, "a callback", cancelled))
 	}
 	require.ElementsMatch(t, waiting, ids)
 
 	running := enqueueMany(t, c, 1)[0]
-	<-started
+	receive(t, "the job runs", started)
 	require.NoError(t, c.Cancel(t.Context(), running))
-	require.Equal(t, running, <-cancelled)
+	require.Equal(t, running, receive(t, "its callback", cancelled))
 	stop()
 	require.Empty(t, cancelled)
 	for _, id := range append(waiting, running) {

@@ -81,6 +81,7 @@ func TestHandleManyHasAResultForEachJob(t *testing.T) {
 			continue
 		}
 		require.Equal(t, jobqueue.StateSucceeded, job.State)
+		require.Equal(t, 1+n%3, job.Attempt)
 		require.Len(t, job.Errors, n%3)
 		require.Equal(t, string(job.Args), string(job.Saved))
 	}
@@ -126,7 +127,7 @@ func TestHandleManyCancelsOneJobOfACall(t *testing.T) {
 			}
 			return errs
 		}))
-	<-started
+	receive(t, "both jobs run", started)
 	require.NoError(t, c.Cancel(t.Context(), ids[0]))
 	close(finish)
 	ended(2)

@@ -75,12 +75,20 @@ func runWorker(
 	return stop, func(n int) {
 		t.Helper()
 		for range n {
-			select {
-			case <-ends:
-			case <-time.After(waitLimit):
-				require.FailNow(t, "a job did not end")
-			}
+			receive(t, "a job ends", ends)
 		}
+	}
+}
+
+// receive waits for a value of what is named.
+func receive[T any](t *testing.T, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(waitLimit):
+		require.FailNow(t, "not within the limit: "+what)
+		panic("unreachable")
 	}
 }
 

@@ -245,7 +245,9 @@ func (r *Recognizer) send(
 	}
 	t, err := parseAnswer(body, audio)
 	if err != nil {
-		_, err = parseAnswer(r.hide(body), audio)
+		if _, hidden := parseAnswer(r.hide(body), audio); hidden != nil {
+			err = hidden
+		}
 		r.log.WarnContext(ctx, "unexpected answer", "error", err)
 		return asr.Transcript{}, err
 	}

@@ -114,6 +114,7 @@ var tests = map[string]func(*testing.T, Harness){
 	"LargeJobsAreClaimedInParts":       largeJobsAreClaimedInParts,
 	"JobsOfAClaimAreIndependent":       jobsOfAClaimAreIndependent,
 	"CompleteTxRequiresTheLease":       completeTxRequiresTheLease,
+	"CompleteTxInAHandler":             completeTxInAHandler,
 	"ErrorHistoryIsBounded":            errorHistoryIsBounded,
 	"ErrorsAreAlwaysAnArray":           errorsAreAlwaysAnArray,
 	"OnFailedAfterProcessDeath":        onFailedAfterProcessDeath,

@@ -1,7 +1,12 @@
 package queuetest
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +53,57 @@ func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
 	r = start(t, h.Store, queueConfig(jobqueue.QueueConfig{MaxWorkers: 1}),
 		func(w *jobqueue.Worker) { jobqueue.Handle(w, "new", nothing) })
 	require.Equal(t, other[0], r.next(jobqueue.EventSucceeded).Job.ID)
+}
+
+// The first job is completed by a transaction, and the handler panics after its commit. The second
+// one's transaction is rolled back, which its handler does not report; the third one's handler
+// does. The log alone has the panic.
+func completeTxInAHandler(t *testing.T, h Harness) {
+	const commits, forgets, fails = 0, 1, 2
+	for name, inTx := range h.InTx {
+		ids := fill(t, h.Store, 3, func(p *jobqueue.Params) {
+			p.Queue = name
+			p.MaxAttempts = map[int]int{commits: 1, forgets: 2, fails: 1}[p.Args.(args).N]
+		})
+		failed := make(chan int64, 10)
+		var log bytes.Buffer
+		r := start(t, h.Store, jobqueue.WorkerConfig{
+			Queues: map[string]jobqueue.QueueConfig{name: {}}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}, handle(
+			func(ctx context.Context, job *jobqueue.Job, a args) error {
+				err := inTx(ctx, func(tx Tx) error {
+					err := tx.Complete(job)
+					if a.N == commits || job.Attempt == 2 {
+						return err
+					}
+					return errors.Join(err, errTest)
+				})
+				switch {
+				case a.N == forgets:
+					return nil
+				case err == nil:
+					panic("after the commit")
+				}
+				return err
+			},
+			jobqueue.OnFailed(func(_ context.Context, job *jobqueue.Job, _ error) error {
+				failed <- job.ID
+				return job.Save("rolled back")
+			})))
+		require.ErrorContains(t, r.next(jobqueue.EventRetried).Err, "not committed")
+		succeeded := jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: name}
+		poll(t, "all end", func() bool { return count(t, h, succeeded) == 2 })
+		require.Equal(t, ids[fails], receive(t, failed))
+		r.wait()
+		j := get(t, h.Store, ids[fails])
+		require.Equal(t, driver.StateFailed, j.State)
+		require.Equal(t, `"rolled back"`, string(j.Saved))
+		require.Empty(t, failed)
+		const line = "the job stays succeeded"
+		require.Equal(t, 1, strings.Count(log.String(), line), log.String())
+		require.Regexp(t, fmt.Sprintf(line+`.* job=%d .*error="panic: after the commit" stack=.`, ids[commits]),
+			log.String())
+	}
 }
 
 func runChecksTheSchema(t *testing.T, h Harness) {
