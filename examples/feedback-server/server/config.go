@@ -295,7 +295,7 @@ func (c Config) mistakes() (bad []string) {
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
-	const addresses = "must be a valid postgres://… address or sqlite:PATH, without // and options"
+	const addresses = "must be a valid postgres://… address or sqlite:PATH, a plain path"
 	must(c.DatabaseURL == "" || isDatabase(c.DatabaseURL), "DATABASE_URL", addresses)
 	must(c.MigrateDatabaseURL == "" || isDatabase(c.MigrateDatabaseURL), "MIGRATE_DATABASE_URL", addresses)
 	must(isHostPort(c.HTTPAddr), "HTTP_ADDR", "must be host:port, as in 127.0.0.1:8080 or :8080")

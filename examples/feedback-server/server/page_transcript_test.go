@@ -177,6 +177,9 @@ func TestSentencesToCheckAreShownFirst(t *testing.T) {
 	b.screenshot("check")
 	require.Equal(t, "The fee is thirty, the fee is forty pounds.",
 		b.eval(`document.querySelector(".feedback div.notice li").innerText`))
+	b.clickButton("Save")
+	b.until(`() => document.querySelector(".feedback textarea").value === ""
+		&& [...document.querySelectorAll(".feedback div.notice")].every((n) => n.hidden)`, "for the next record")
 }
 
 // Each sentence of a generated text leads to its sound, and one that nobody said is marked.

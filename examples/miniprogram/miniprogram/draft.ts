@@ -46,8 +46,8 @@ export class Draft {
   ) {
     this.key = draftKey(id);
     const before = last[this.key];
-    before?.stop();
     last[this.key] = this;
+    before?.stop(); // which leaves what is stored
     if (before?.typed) this.keep(before.typed); // the phone may have been full
     else this.typed = wx.getStorageSync(this.key) || undefined;
   }

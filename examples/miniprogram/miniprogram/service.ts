@@ -73,8 +73,16 @@ export async function signOut(): Promise<void> {
 export const removedRecords = (): string[] =>
   wx.getStorageInfoSync().keys.filter((key) => key.startsWith(draftKey("removed-"))).map((key) => key.slice(-36));
 
+const deletions: Record<string, Promise<void>> = {};
+
+/** Reports whether a record is being deleted, which cannot be undone. */
+export const isDeleting = (id: string): boolean => id in deletions;
+
 /** Deletes a record, with what was typed of it. */
-export async function deleteRecord(id: string): Promise<void> {
+export const deleteRecord = (id: string): Promise<void> =>
+  deletions[id] ??= remove(id).finally(() => { delete deletions[id]; });
+
+async function remove(id: string): Promise<void> {
   await client.deleteRecord(id).catch((error: Problem) => {
     if (error.code !== "not_found") throw error; // else the answer was lost
   });

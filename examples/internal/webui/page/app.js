@@ -37,9 +37,9 @@ async function show() {
 	if (!name) history.replaceState(null, "", "#/");
 	drawFrame();
 	const root = h("div.view", {});
-	void delay(300).then(() => { // the server is slow
-		if (number === shown && !root.isConnected) main.replaceChildren(root, h("p.hint", { role: "status" }, t("loading")));
-	});
+	const slow = setTimeout(() => {
+		if (number === shown) main.replaceChildren(root, h("p.hint", { role: "status" }, t("loading")));
+	}, 300);
 	try {
 		const view = account.teacher ? views[name] ?? todayView : signInView;
 		const ending = await view(root, student);
@@ -50,6 +50,7 @@ async function show() {
 		root.replaceChildren();
 		if (!account.expired) root.append(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
 	}
+	clearTimeout(slow);
 	if (number !== shown) return;
 	arrange(main, [root]); // which keeps the focus
 	if (refused) announce(refused, true);

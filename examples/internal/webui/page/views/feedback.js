@@ -242,7 +242,7 @@ export function feedbackSection(work, saved) {
 		date.value = day;
 		guardian.classList.toggle("away", !text.trim());
 		chosen = false;
-		message.hidden = warned.hidden = sources.hidden = choice.hidden = true;
+		message.hidden = warned.hidden = check.hidden = sources.hidden = choice.hidden = true;
 		state.textContent = "";
 	}
 

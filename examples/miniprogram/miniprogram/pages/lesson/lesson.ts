@@ -20,7 +20,7 @@ const empty = {
   session: "", date: "", lessons: [] as Lesson[], isHeard: false, text: "", state: "", other: "", saved: "",
   offered: "", // a text that was made while the teacher's own was there
   mended: false, // what was said, but not the text
-  refusedCopy: "", sources: [] as Generated["sentences"], toCheck: 0, warnings: [] as string[],
+  refusedCopy: "", sources: [] as Generated["sentences"], toCheck: 0, isUnsure: false, warnings: [] as string[],
 };
 
 /** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
@@ -69,6 +69,7 @@ Page({
     this.visible = true;
     void wx.setNavigationBarTitle({ title: namesOf(keptStudents())[this.data.student] ?? "" });
     outbox.onChange((left, problem) => {
+      if (!this.visible) return; // another page tells of it
       const ours = left.filter((r) => r.student === this.data.student);
       this.setData({
         waiting: ours.filter((r) => !r.refused).length,
@@ -260,6 +261,7 @@ Page({
       this.made = text.trim();
       this.setData({
         sources: [...doubtful, ...sentences.filter((s) => !doubtful.includes(s))], toCheck: doubtful.length,
+        isUnsure: doubtful.some((s) => s.unsure),
         warnings: warningsOf(generated), mended: false, problem: "", offered: isUntouched ? "" : text,
       });
       if (isUntouched) this.use(text);
@@ -402,24 +404,26 @@ Page({
     const { student, date, lessons, text } = this.data;
     const isEarly = !!early;
     // The key is the version of the text: it becomes one record, however often it is sent.
+    const last = this.sent;
     const { record, key } = this.sent = before ?? {
       record: {
         profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text,
       },
       key: [...this.draft.version.split(" "), date, isEarly].join(), early,
     };
-    const { record_id } = await client.createRecord(record, key).then(async (made) => {
-      const isChanged = record.content !== text || record.feedback_date !== date;
-      return isChanged ? client.editRecord(made.record_id, { content: text, feedback_date: date }, "") : made;
-    }).catch((error) => {
-      if (!isTemporary(error)) this.sent = undefined; // it is no record, or not this one
+    const { record_id } = await client.createRecord(record, key).catch((error) => {
+      const isCompleted = error instanceof Problem && error.code === "session_completed"; // by the one sent before
+      if (!isTemporary(error)) this.sent = isCompleted && !before ? last : undefined;
       throw error;
     });
+    if (record.content !== text || record.feedback_date !== date) {
+      await client.editRecord(record_id, { content: text, feedback_date: date }, "");
+    }
     for (const { id, open } of lessons.filter((lesson) => early?.includes(lesson.id))) {
       if (open) await client.finishLesson(id); // else what is recorded next would be in it
       await client.markApplied(id);
     }
-    this.setData({ saved: record_id, state: texts.saved, seconds: 0 });
+    this.setData({ saved: record_id, state: texts.saved, seconds: 0, offered: "", other: "" });
     setOpen(student, isEarly ? { said: true, of: [] } : undefined);
     if (isEarly) this.draft.type("");
     else this.draft.stop();

@@ -1,7 +1,7 @@
 import type { FeedbackRecord } from "../../api/types.js";
 import { leaving } from "../../draft.js";
 import {
-  client, copy, deleteRecord, draftKey, explain, go, isOffline, keptStudents, namesOf, readStudents, removedRecords,
+  client, copy, deleteRecord, draftKey, explain, go, isDeleting, isOffline, keptStudents, namesOf, readStudents, removedRecords,
   report, store,
 } from "../../service.js";
 import { texts } from "../../texts.js";
@@ -62,7 +62,8 @@ Page({
   takeOut(id: string) {
     store(draftKey("removed-" + id), true); // the program may end before
     this.setData({ removed: { ...this.data.removed, [id]: "soon" } });
-    this.timers[id] = setTimeout(() => void this.deleteNow(id), undoMS);
+    if (isDeleting(id)) void this.deleteNow(id);
+    else this.timers[id] = setTimeout(() => void this.deleteNow(id), undoMS);
   },
 
   undo(event: WechatMiniprogram.TouchEvent) {

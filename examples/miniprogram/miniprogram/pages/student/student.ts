@@ -19,6 +19,7 @@ Page({
     refused: [] as { id: string; name: string }[], // the students with recordings that the server does not want
   },
   profiles: [] as StudentProfile[],
+  refused: new Set<string>(),
   days: undefined as Record<string, string> | undefined, // of the last records, by student
 
   onLoad() {
@@ -32,9 +33,8 @@ Page({
     if (this.profiles.length === 0) this.profiles = keptStudents();
     this.draw();
     outbox.onChange((left) => {
-      const names = namesOf(this.profiles);
-      const ids = new Set(left.filter((r) => r.refused).map((r) => r.student));
-      this.setData({ refused: [...ids].map((id) => ({ id, name: names[id] ?? "" })) });
+      this.refused = new Set(left.filter((r) => r.refused).map((r) => r.student));
+      this.draw();
     });
     try {
       this.profiles = await readStudents();
@@ -54,7 +54,9 @@ Page({
     const wanted = fold(this.data.query);
     const some = wanted || this.data.all ? profiles.filter((p) => fold(aboutOf(p)).includes(wanted)).sort(byName)
       : inOrderOfTheDay(profiles).slice(0, atOnce);
-    this.setData({ students: rowsOf(some, this.days), count: profiles.length });
+    const names = namesOf(profiles);
+    const refused = [...this.refused].map((id) => ({ id, name: names[id] ?? "" }));
+    this.setData({ students: rowsOf(some, this.days), count: profiles.length, refused });
   },
 
   search(event: WechatMiniprogram.Input) {
