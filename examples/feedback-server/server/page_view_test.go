@@ -15,7 +15,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
@@ -78,10 +77,7 @@ func TestSlowStudentIsShownAtOnceAndPausedRecognitionIsTold(t *testing.T) {
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 	})
-	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-	require.NoError(t, err)
-	defer queue.Close()
-	require.NoError(t, jobqueue.NewClient(queue).Pause(t.Context(), "speech", time.Time{}))
+	require.NoError(t, jobqueue.NewClient(queueIn(t, "sqlite:"+file)).Pause(t.Context(), "speech", time.Time{}))
 	n := newFaultyNetwork(t, "http://"+serve(t, s))
 	c, p := withStudent(t, n.url, "anna")
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
