@@ -139,8 +139,8 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 		Left                              []string
 		Stored                            []any
 		Uploads                           int
-		Whose                             []int // the student, by number, of each recording
-		Refused                           []any // why, and what is left of it after Try again and Discard
+		Whose                             []int    // the student, by number, of each recording
+		Refused                           []string // why, before Try again and before Discard
 		Away                              string
 		Unkept                            []any // the files on a full phone, and what is said
 	}
@@ -153,7 +153,7 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, []string{result.Begun}, result.Lessons, "one lesson, with that of the other device")
 	require.Len(t, result.Parts, 2)
 	require.Equal(t, 12, result.Uploads, "each twice, because the answers were lost")
-	require.Equal(t, []any{"It is not audio.", 0., "It is not audio.", 0.}, result.Refused)
+	require.Equal(t, []string{"It is not audio.", "It is not audio."}, result.Refused)
 	require.Equal(t, []any{0., "Recording has stopped: this phone cannot store more. " +
 		"Keep the mini program open until everything is sent."}, result.Unkept)
 	require.Equal(t, result.Text, result.NextText)

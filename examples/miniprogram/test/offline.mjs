@@ -95,9 +95,9 @@ export default async function offline(phone, _, recordings) {
     phone.confirms = true;
     await phone.tap(what, { name });
     phone.confirms = false;
-    await lesson((data) => data.refused.length === 0 && data.lessons[0]?.parts.length >= 2);
+    await lesson((data) => data.refused.length === 0 && data.lessons[0]?.parts.length >= 2 && phone.outbox().length === 0);
     if (what === "resend") await lesson((data) => data.offered !== "");
-    refused.push(why, phone.outbox().length);
+    refused.push(why);
   }
 
   // The phone is full: the recording is sent all the same.
