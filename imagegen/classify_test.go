@@ -19,8 +19,9 @@ func TestClassification(t *testing.T) {
 		body  string
 		check func(t *testing.T, r *imagegen.Result, err error)
 	}{
-		"data in an array":   {`{"created":5,"data":[{"b64_json":"IMAGE"}]}`, hasImages(1)},
-		"data in one object": {`{"data":{"b64_json":"IMAGE"}}`, hasImages(1)},
+		"data in an array":          {`{"created":5,"data":[{"b64_json":"IMAGE"}]}`, hasImages(1)},
+		"data in one object":        {`{"data":{"b64_json":"IMAGE"}}`, hasImages(1)},
+		"data below another member": {`{"data":{"images":[{"b64_json":"IMAGE"}]}}`, hasImages(1)},
 		"data beside an id wins": {`{"data":{"id":"t1","status":"pending","b64_json":"IMAGE"}}`,
 			hasImages(1)},
 		"data beside an error wins": {`{"error":{"message":"odd"},"data":[{"b64_json":"IMAGE"}]}`, hasImages(1)},
@@ -52,6 +53,7 @@ func TestClassification(t *testing.T) {
 		"empty data":            {`{"data":[]}`, isNothing},
 		"null data":             {`{"data":null}`, isNothing},
 		"no data":               {`{}`, isNothing},
+		"a number for data":     {`{"data":[{"b64_json":5}]}`, isNothing},
 		"items without content": {`{"data":[{},{}]}`, isNothing},
 		"failed task, error at the top": {`{"data":{"id":"t1","status":"failed"},"error":{"message":"no"}}`,
 			isFailed("t1", "no")},

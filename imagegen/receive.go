@@ -152,7 +152,7 @@ func (c *call) collect(
 	}
 	for index, item := range got.answer.images {
 		switch {
-		case item.Image != nil:
+		case got.images[index] != nil:
 		case item.URL == "" && item.Error != nil:
 			reported := c.sanitizeError(*item.Error)
 			failed[index] = &Error{Op: c.op, TaskID: r.TaskID, Code: reported.Code, Type: reported.Type,
