@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +112,31 @@ func TestRetryTable(t *testing.T) {
 func steps(all ...imagegentest.Step) []imagegentest.Step { return all }
 
 func ambiguous(c *imagegen.Config) { c.Retry.Ambiguous = true }
+
+// With a key, net/http sends a request again when a kept connection breaks. That the service cannot
+// be reached then does not mean that it has not received the request.
+func TestKeyOfARequestThatHasBeenReceived(t *testing.T) {
+	t.Parallel()
+	var site *httptest.Server
+	var received atomic.Int32
+	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if received.Add(1) == 1 {
+			_, _ = io.WriteString(w, `{"data":[{"b64_json":"iVBORw0KGgo="}]}`)
+			return
+		}
+		site.Listener.Close()
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(site.Close)
+	client, err := imagegen.New(imagegen.Config{BaseURL: site.URL, Retry: imagegen.Retry{Max: -1}})
+	require.NoError(t, err)
+	request := &imagegen.Request{Prompt: "x", IdempotencyKey: "b7e1"}
+	_, err = client.Generate(t.Context(), request, imagegen.Memory())
+	require.NoError(t, err)
+	_, err = client.Generate(t.Context(), request, imagegen.Memory())
+	require.True(t, errorOf[*imagegen.Error](t, err).MayHaveRun, "%v", err)
+	require.EqualValues(t, 2, received.Load())
+}
 
 // Nothing has been sent before the handshake, so it is repeated; a certificate stays as it is.
 func TestFaultsOfTheHandshake(t *testing.T) {

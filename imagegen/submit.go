@@ -118,8 +118,8 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	var sent, answered atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// net/http dials again by itself when it finds a kept connection dead before it has written
-		// anything to it.
-		GetConn:              func(string) { sent.Store(false) },
+		// anything to it; with a key, also after that.
+		GetConn:              func(string) { sent.Store(sent.Load() && c.req.IdempotencyKey != "") },
 		WroteHeaders:         func() { sent.Store(true) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	})
