@@ -46,12 +46,12 @@ func newScanner(r io.Reader, open func(index int) imageWriter) *scanner {
 	return &scanner{r: bufio.NewReaderSize(r, scanBuffer), open: open, seen: map[int]bool{}}
 }
 
-// scan reads the whole body.
+// scan reads the whole body. A document that is complete is not lost with what should end the body.
 func (s *scanner) scan() error {
 	for {
 		c, err := s.r.ReadByte()
 		switch {
-		case err == io.EOF && len(s.nesting) == 0 && len(s.meta) > 0:
+		case err != nil && len(s.nesting) == 0 && len(s.meta) > 0:
 			return nil
 		case err != nil:
 			return unexpected(err)

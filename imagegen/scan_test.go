@@ -170,6 +170,9 @@ func TestScannerRefusesEveryTruncation(t *testing.T) {
 	broken := errors.New("cable cut")
 	_, _, err := scanAll(io.MultiReader(strings.NewReader(`{"data":[{"b64_json":"AAAA`), iotest.ErrReader(broken)))
 	require.ErrorIs(t, err, broken)
+	images, _, err := scanAll(io.MultiReader(strings.NewReader(doc), iotest.ErrReader(broken)))
+	require.NoError(t, err, "the document is complete")
+	require.Len(t, images, 1)
 }
 
 // chunks records the longest Write of an image, and how many bytes it has received.
