@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 )
@@ -96,21 +95,23 @@ func (b *memoryBlob) Abort() error { return nil }
 // leaves the beginning of an image in w; the call then returns an error.
 func Writer(w io.Writer) Sink { return &writerSink{w: w} }
 
+var errOneImage = errors.New("a writer accepts one image only")
+
 type writerSink struct {
 	w    io.Writer
 	used bool
 }
 
 func (s *writerSink) Prepare(_ context.Context, n int) error {
-	if n > 1 {
-		return fmt.Errorf("a writer accepts one image, not %d", n)
+	if n > 1 || s.used {
+		return errOneImage
 	}
 	return nil
 }
 
 func (s *writerSink) Open(context.Context, Info) (Blob, error) {
 	if s.used {
-		return nil, errors.New("a writer accepts one image only")
+		return nil, errOneImage
 	}
 	s.used = true
 	return writerBlob{s.w}, nil
