@@ -283,6 +283,20 @@ func TestCancellationAtEveryStage(t *testing.T) {
 	}
 }
 
+// The caller's deadline is not said to be the client's time limit.
+func TestDeadlineOfTheCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		fake.Script(imagegentest.Stall())
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := fake.Client(nil).Generate(ctx, fox(), imagegen.Memory())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotContains(t, err.Error(), "10m0s")
+	})
+}
+
 // slowSink takes longer for each write than a connection may be idle.
 type slowSink struct{ imagegen.Sink }
 

@@ -59,18 +59,18 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	if err != nil {
 		return nil, &Error{Op: "fetch", TaskID: info.TaskID, Err: err, permanent: true}
 	}
-	ctx, cancel := context.WithTimeout(parent, c.config.Timeout)
+	ctx, cancel := withLimit(parent, c.config.Timeout)
 	defer cancel()
 	resp, e := c.open(ctx, u, true)
 	if e != nil {
-		e.TaskID, e.Err = info.TaskID, timeLimit(parent, ctx, c.config.Timeout, e.Err)
+		e.TaskID, e.Err = info.TaskID, whyEnded(ctx, e.Err)
 		return nil, e
 	}
 	defer resp.Body.Close()
 	info.URL, info.Size = redact(u.String()), max(resp.ContentLength, 0)
 	in := c.incoming(ctx, sink, info)
 	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
-	body := newBodyReader(ctx, resp.Body, c.config.Timeout)
+	body := newBodyReader(ctx, resp.Body)
 	defer body.timer.Stop()
 	if resp.ContentLength > c.left { // before a gigabyte has been read for nothing
 		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.left))

@@ -32,9 +32,9 @@ func (r *received) abort() {
 // receive reads the response to a request for n images or to a poll. If sink is nil, image data is
 // skipped.
 func (c *call) receive(
-	ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int,
+	ctx context.Context, resp *http.Response, op, taskID string, sink Sink, n int,
 ) (*received, *Error) {
-	body := newBodyReader(ctx, resp.Body, limit)
+	body := newBodyReader(ctx, resp.Body)
 	defer body.timer.Stop()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, c.refused(resp, body, op, taskID)
@@ -195,14 +195,13 @@ func (c *call) stored(r *Result, info Info) {
 type bodyReader struct {
 	r     io.ReadCloser
 	ctx   context.Context
-	limit time.Duration // of ctx
 	timer *time.Timer
 	ended atomic.Bool // by the timer
 	head  []byte
 }
 
-func newBodyReader(ctx context.Context, r io.ReadCloser, limit time.Duration) *bodyReader {
-	b := &bodyReader{r: r, ctx: ctx, limit: limit}
+func newBodyReader(ctx context.Context, r io.ReadCloser) *bodyReader {
+	b := &bodyReader{r: r, ctx: ctx}
 	b.timer = time.AfterFunc(idleTimeout, func() {
 		b.ended.Store(true)
 		r.Close()
@@ -219,7 +218,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		b.head = append(b.head, p[:min(n, maxMessage-len(b.head))]...)
 	}
 	if err != nil && err != io.EOF {
-		err = timeLimit(b.ctx, b.ctx, b.limit, err)
+		err = whyEnded(b.ctx, err)
 		if b.ended.Load() {
 			err = fmt.Errorf("the response stopped: no data for %v", idleTimeout)
 		}
@@ -227,16 +226,20 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeLimit replaces err by its real cause when that is the end of the caller's context, or of ctx,
-// which has the given limit.
-func timeLimit(parent, ctx context.Context, limit time.Duration, err error) error {
-	switch {
-	case parent != ctx && parent.Err() != nil:
-		return parent.Err()
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no response within %v: %w", limit, context.DeadlineExceeded)
-	case ctx.Err() != nil:
-		return ctx.Err()
+// withLimit returns a context that ends after limit, which [whyEnded] then tells from the end of
+// the caller's context.
+func withLimit(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(parent, limit,
+		fmt.Errorf("no response within %v: %w", limit, context.DeadlineExceeded))
+}
+
+// whyEnded replaces err by its real cause when that is the end of ctx.
+func whyEnded(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	if why := context.Cause(ctx); errors.Is(why, ctx.Err()) { // not one that only the caller knows
+		return why
+	}
+	return ctx.Err()
 }

@@ -188,7 +188,7 @@ func (c *call) fetchReference(parent context.Context, address string) (source, e
 	if err != nil {
 		return source{}, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
 	}
-	ctx, cancel := context.WithTimeout(parent, fetchTimeout)
+	ctx, cancel := withLimit(parent, fetchTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
 		src, e := c.tryReference(ctx, u)
@@ -196,7 +196,7 @@ func (c *call) fetchReference(parent context.Context, address string) (source, e
 			return src, nil
 		}
 		if try == fetchTries || !e.retryFetch() || sleep(ctx, backoff(try)) != nil {
-			e.Err = timeLimit(parent, ctx, fetchTimeout, e.Err)
+			e.Err = whyEnded(ctx, e.Err)
 			return source{}, e
 		}
 	}

@@ -113,7 +113,7 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 
 // attempt sends p once and reads the response.
 func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
-	ctx, cancel := context.WithTimeout(parent, c.config.Timeout)
+	ctx, cancel := withLimit(parent, c.config.Timeout)
 	defer cancel()
 	var sent, answered atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -141,7 +141,7 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	began := time.Now()
 	resp, err := c.service.Do(req)
 	if err != nil {
-		e := &Error{Op: p.op, Err: timeLimit(parent, ctx, c.config.Timeout, cause(err))}
+		e := &Error{Op: p.op, Err: whyEnded(ctx, cause(err))}
 		unread, isReference := errors.AsType[referenceError](err)
 		switch {
 		case isReference:
@@ -169,7 +169,7 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 // read turns the response to a request for images into stored images or a task. Fetching images by
 // URL is not part of the attempt: it uses parent and has its own limits.
 func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (*Result, error) {
-	got, failure := c.receive(ctx, resp, p.op, "", c.config.Timeout, p.sink, p.n)
+	got, failure := c.receive(ctx, resp, p.op, "", p.sink, p.n)
 	if failure != nil {
 		return nil, failure
 	}

@@ -135,7 +135,7 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, *E
 	if sink != nil {
 		limit = c.config.Timeout // the response may contain images; until its first byte the limit is pollTimeout
 	}
-	ctx, cancel := context.WithTimeout(parent, limit)
+	ctx, cancel := withLimit(parent, limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint("/v1/tasks/"+url.PathEscape(id)), nil)
 	if err != nil {
@@ -152,12 +152,12 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, *E
 	if err != nil {
 		err = cause(err)
 		if parent.Err() == nil && ctx.Err() != nil {
-			err = fmt.Errorf("no response within %v: %w", pollTimeout, context.DeadlineExceeded)
+			err = fmt.Errorf("no response within %v: %w", min(limit, pollTimeout), context.DeadlineExceeded)
 		}
 		return nil, &Error{Op: "poll", TaskID: id, Err: err, permanent: isPermanent(err)}
 	}
 	defer resp.Body.Close()
-	got, failure := c.receive(ctx, resp, "poll", id, limit, sink, 0)
+	got, failure := c.receive(ctx, resp, "poll", id, sink, 0)
 	if failure != nil {
 		return nil, failure
 	}
