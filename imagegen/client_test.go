@@ -275,6 +275,7 @@ func TestCancellationAtEveryStage(t *testing.T) {
 						return
 					}
 					require.ErrorIs(t, err, context.Canceled)
+					require.NotContains(t, err.Error(), "\n")
 					require.Equal(t, after, time.Since(began))
 					require.Empty(t, names(t, dir))
 				})

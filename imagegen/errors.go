@@ -80,7 +80,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, ": %s", e.Message)
 	}
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+		fmt.Fprintf(&b, ": %s", strings.ReplaceAll(e.Err.Error(), "\n", "; "))
 	}
 	if e.retryAfter >= time.Second {
 		fmt.Fprintf(&b, " (retry after %v)", e.retryAfter.Round(time.Second))

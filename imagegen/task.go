@@ -43,14 +43,16 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 	task := slog.String("task", clean(id, 128))
 	pause := c.config.FirstPoll + rand.N(max(c.config.FirstPoll/2, 1))
 	began := time.Now()
+	var last error // of the last poll
 	for {
 		if sleep(ctx, pause) != nil {
-			return nil, c.stopWaiting(parent, id, nil)
+			return nil, c.stopWaiting(parent, id, last)
 		}
 		pause = pollEvery + rand.N(pollEvery*2/3)
 		got, e := c.poll(ctx, id, sink)
 		switch {
 		case e == nil:
+			last = nil
 			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
 				slog.String("state", clean(string(got.state), 64)))
@@ -59,7 +61,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 				return c.finish(parent, r, got, sink)
 			}
 		case ctx.Err() != nil:
-			return nil, c.stopWaiting(parent, id, e)
+			return nil, c.stopWaiting(parent, id, last)
 		case isFinal(e, c.config.FirstPoll > 0 && time.Since(began) < unknownTaskPeriod):
 			c.complete(e).MayHaveRun = true        // of the task, not of the poll
 			if e.Status < 404 && e.Status != 400 { // the address, the key or the account
@@ -67,7 +69,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			}
 			return nil, e
 		default:
-			pause = max(pause, e.retryAfter)
+			pause, last = max(pause, e.retryAfter), e
 			c.event(Event{Kind: EventPoll, TaskID: id, Err: e})
 			c.log.LogAttrs(ctx, slog.LevelWarn, "poll failed", task, slog.Any("error", e))
 		}
@@ -117,13 +119,13 @@ func isFinal(e *Error, young bool) bool {
 }
 
 // stopWaiting returns the error of a wait that ended before the task, because of the caller's
-// context or of maxWait.
+// context or of maxWait. last, if not nil, is why the last poll failed.
 func (c *call) stopWaiting(parent context.Context, id string, last error) error {
 	err := parent.Err()
 	if err == nil {
 		err = fmt.Errorf("it did not end within %v: %w", maxWait, context.DeadlineExceeded)
-		if last != nil && !timedOut(last) {
-			err = errors.Join(err, last)
+		if last != nil {
+			err = fmt.Errorf("%w; %w", err, last)
 		}
 	}
 	return &WaitError{TaskID: id, Err: err}

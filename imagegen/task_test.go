@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,11 @@ func TestTaskOutcomes(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.InDelta(t, 30*time.Minute, time.Since(began), float64(time.Second))
 		require.Equal(t, 1, fake.Counts().Generations)
+	})
+	synctestRun(t, "the limit says why the last poll failed", func(t *testing.T) {
+		_, _, err := run(t, imagegentest.Polls(slices.Repeat([]int{500}, 1000)...))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "status 500")
 	})
 	synctestRun(t, "expired URLs are replaced by a poll", func(t *testing.T) {
 		fake, r, err := run(t, imagegentest.Expired(9))
