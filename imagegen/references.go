@@ -225,6 +225,7 @@ func buffer(r io.Reader) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
+	_ = os.Remove(f.Name()) // so that a killed process leaves nothing; fails on Windows
 	free := func() { f.Close(); os.Remove(f.Name()) }
 	size, err := io.Copy(f, r)
 	if err != nil {
