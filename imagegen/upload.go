@@ -9,7 +9,6 @@ import (
 	"mime/multipart"
 	"net/textproto"
 	"strconv"
-	"strings"
 )
 
 // upload is a multipart form whose files are never held in memory. The headers of its parts are
@@ -29,7 +28,7 @@ type piece struct {
 // attachment is a reference that has been checked and is ready to be sent.
 type attachment struct {
 	source
-	name, mediaType string
+	name, mediaType string // name is that of partName
 }
 
 func newUpload(req *Request, files []attachment) *upload {
@@ -45,9 +44,8 @@ func newUpload(req *Request, files []attachment) *upload {
 		_ = w.WriteField("size", string(req.Size))
 	}
 	for i := range files {
-		name := strings.ReplaceAll(files[i].name, `"`, "_")
 		header := textproto.MIMEHeader{}
-		header.Set("Content-Disposition", `form-data; name="image[]"; filename="`+name+`"`)
+		header.Set("Content-Disposition", `form-data; name="image[]"; filename="`+files[i].name+`"`)
 		header.Set("Content-Type", files[i].mediaType)
 		_, _ = w.CreatePart(header)
 		u.add(&buf, &files[i].source)

@@ -96,8 +96,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	case step.kind == dropAfter:
 		drop(w)
 	case step.kind == status:
-		for name, values := range step.header {
-			w.Header()[name] = values
+		if step.text != "" {
+			w.Header().Set("Location", step.text)
 		}
 		if step.wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(step.wait/time.Second)))

@@ -1,19 +1,15 @@
 package imagegentest
 
-import (
-	"net/http"
-	"time"
-)
+import "time"
 
 // Step is what happens to one request for images.
 type Step struct {
-	kind   kind
-	code   int
-	index  int
-	text   string
-	wait   time.Duration
-	header http.Header
-	polls  []int
+	kind  kind
+	code  int
+	index int
+	text  string
+	wait  time.Duration
+	polls []int
 }
 
 type kind int
@@ -62,7 +58,7 @@ func Status(code int, retryAfter time.Duration) Step {
 
 // Redirect responds with a status and a location.
 func Redirect(code int, location string) Step {
-	return Step{kind: status, code: code, header: http.Header{"Location": {location}}}
+	return Step{kind: status, code: code, text: location}
 }
 
 // Raw responds with status 200 and body, after a generation.
