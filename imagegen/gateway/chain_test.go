@@ -109,6 +109,8 @@ func TestChainPassesFailuresOn(t *testing.T) {
 			true},
 		"key refused":   {imagegentest.Status(401, 0), imagegentest.Sync, 503, "not available", false, true},
 		"account empty": {imagegentest.Status(402, 0), imagegentest.Sync, 503, "not available", false, true},
+		"image that cannot be fetched": {imagegentest.Raw(`{"data":[{"url":"ftp://x"}]}`), imagegentest.Sync, 502,
+			"may have been charged", false, false},
 		"page, not JSON": {imagegentest.Raw("<!doctype html><html><body>sleeping</body></html>"),
 			imagegentest.Sync, 502, "may have been charged", false, false},
 	} {

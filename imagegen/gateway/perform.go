@@ -289,7 +289,7 @@ func explain(err error) *Failure {
 	case e != nil && !mayHaveRun && e.Status >= 401 && e.Status <= 403 && e.Op != "fetch" && e.Op != "reference":
 		// The gateway's own key or account: the words about it are not for callers.
 		return &Failure{Code: CodeUnavailable, Message: "the generator is not available", RetryAfter: waitOperator}
-	case errors.As(err, &final) && final.Permanent():
+	case errors.As(err, &final) && final.Permanent() && !mayHaveRun:
 		f = &Failure{Code: "refused", Message: "the generator refused the request"}
 	case errors.As(err, &retry) && retry.RetryAfter() > 0 && !mayHaveRun:
 		f = &Failure{Code: CodeUnavailable, Message: "the generator is not available", RetryAfter: retry.RetryAfter()}
