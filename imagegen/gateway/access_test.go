@@ -54,7 +54,8 @@ func TestParseKeys(t *testing.T) {
 		require.Equal(t, caller, got)
 		require.Equal(t, caller != "", ok)
 	}
-	for _, bad := range []string{"", "alice", "alice:", ":secret", "a:secret,a:secret2", "a:secret,"} {
+	for _, bad := range []string{"", "alice", "alice:", ":secret", "a:secret,a:secret2", "a:secret,b:secret",
+		"a:secret,"} {
 		_, err := gateway.ParseKeys(bad)
 		require.Error(t, err, bad)
 		require.NotContains(t, err.Error(), "secret")

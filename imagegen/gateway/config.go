@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -69,20 +71,23 @@ const (
 // Callers see their own tasks only.
 type Keys func(key string) (caller string, ok bool)
 
-// ParseKeys returns the Keys for a list NAME:KEY,NAME:KEY with distinct names of callers. They
-// compare digests in constant time, and always all of them. Errors do not contain keys.
+// ParseKeys returns the Keys for a list NAME:KEY,NAME:KEY with distinct names and keys of callers.
+// They compare digests in constant time, and always all of them. Errors do not contain keys.
 func ParseKeys(list string) (Keys, error) {
 	digests := map[string][sha256.Size]byte{}
 	for i, entry := range strings.Split(list, ",") {
 		caller, key, ok := strings.Cut(strings.TrimSpace(entry), ":")
 		_, duplicate := digests[caller]
+		digest := sha256.Sum256([]byte(key))
 		switch {
 		case !ok || caller == "" || key == "":
 			return nil, fmt.Errorf("entry %d is not NAME:KEY", i+1)
 		case duplicate:
 			return nil, fmt.Errorf("entry %d: duplicate name %q", i+1, caller)
+		case slices.Contains(slices.Collect(maps.Values(digests)), digest):
+			return nil, fmt.Errorf("entry %d: another caller has the same key", i+1)
 		}
-		digests[caller] = sha256.Sum256([]byte(key))
+		digests[caller] = digest
 	}
 	return func(key string) (found string, ok bool) {
 		digest := sha256.Sum256([]byte(key))
