@@ -109,7 +109,10 @@ func (f *Files) scan(expired func(fs.FileInfo) bool) (left []fs.FileInfo, err er
 	return left, nil
 }
 
-func isReference(name string) bool { return strings.HasPrefix(name, referencePrefix) }
+// isReference reports whether name is that of a reference, or its temporary name.
+func isReference(name string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(name, temporaryPrefix), referencePrefix)
+}
 
 func (f *Files) count(name string, n int64) {
 	f.used += n
@@ -152,10 +155,10 @@ func (f *Files) reserve(name string, n int64) error {
 	return nil
 }
 
-// create returns a blob that becomes the file name when it is committed. Its temporary name has the
-// prefix.
+// create returns a blob that becomes the file name when it is committed. Its temporary name is the
+// prefix, name and more.
 func (f *Files) create(prefix, name string) (*newFile, error) {
-	temporary := prefix + uuid.NewString()
+	temporary := prefix + name + "-" + uuid.NewString()
 	file, err := f.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err

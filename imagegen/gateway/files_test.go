@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +73,31 @@ func TestReferencesTakeALimitedNumberOfBytes(t *testing.T) {
 		require.NotEmpty(t, a.Header().Get("Retry-After"))
 		time.Sleep(5 * time.Minute)
 		require.Equal(t, 200, edit(t, h, 25_000).Code, "what was refused or used up is not counted")
+	})
+}
+
+// While images make room for others, too.
+func TestReferencesThatAreArrivingCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, setup{generator: fixed{size: 30_000}, files: openFiles(t, t.TempDir(), 100_000)})
+		body, kind := form(t, func(w *multipart.Writer) {
+			file(w, "image[]", "image/png", strings.Repeat("x", 40_000))
+		})
+		arriving, upload := io.Pipe()
+		r := httptest.NewRequest("POST", edits, arriving)
+		r.Header.Set("Authorization", "Bearer "+key)
+		kind(r)
+		go h.ServeHTTP(httptest.NewRecorder(), r)
+		_, err := io.WriteString(upload, body[:39_000])
+		require.NoError(t, err)
+		for range 4 {
+			require.Equal(t, 200, send(t, h, "POST", generations, `{"prompt":"x"}`, nil).Code)
+		}
+		require.Equal(t, "storage_full", edit(t, h, 25_000).errorCode())
+		require.NoError(t, upload.Close())
+		synctest.Wait()
+		require.Equal(t, 200, edit(t, h, 25_000).Code)
 	})
 }
 
