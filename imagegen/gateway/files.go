@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -238,6 +239,9 @@ func (n *newFile) Commit() error {
 	}
 	if err != nil {
 		return errors.Join(err, n.delete())
+	}
+	if runtime.GOOS == "windows" { // it does not flush directories
+		return nil
 	}
 	dir, err := n.files.root.Open(".")
 	if err != nil {
