@@ -38,7 +38,7 @@ func problem(status int, code, message string) *failure {
 }
 
 func internal(cause error) *failure {
-	f := problem(500, "internal", "internal error; the request was not carried out")
+	f := problem(500, "internal", "an internal error ended the request")
 	f.cause = cause
 	return f
 }

@@ -142,9 +142,7 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 			problem(401, "invalid_key", "a valid key is required: Authorization: Bearer KEY").write(w)
 			return
 		}
-		if rec, ok := w.(*recorder); ok {
-			rec.caller = caller
-		}
+		w.(*recorder).caller = caller
 		if f := h(w, r, caller); f != nil {
 			if f.cause != nil {
 				g.c.Logger.ErrorContext(r.Context(), "request failed", "code", f.Code, "error", f.cause)
