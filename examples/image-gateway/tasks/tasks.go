@@ -150,6 +150,9 @@ func (t *Tasks) Add(ctx context.Context, p gateway.Params) (id string, added boo
 			if err == nil && (task.Failure == nil || task.Failure.Code != gateway.CodeUnavailable) {
 				return nil
 			}
+			if err != nil && !errors.Is(err, gateway.ErrNotFound) {
+				return err // it may have been paid
+			}
 		}
 		if err := t.checkLimits(ctx, p.Caller); err != nil {
 			return err
