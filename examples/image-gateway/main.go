@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -59,6 +60,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	delay := flags.Duration("delay", 0, "`time` each drawing takes")
 	if err := program.ParseAll(flags, args, stdout, usage, variables); err != nil {
 		return err
+	}
+	if *workers < 1 || *perMinute <= 0 || *stored < 1 {
+		return program.Usage{Err: errors.New("-workers, -per-minute and -storage-mb must be positive")}
 	}
 	keys, err := callers(getenv("IMAGE_GATEWAY_KEYS"), *addr)
 	if err != nil {

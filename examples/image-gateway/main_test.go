@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/imagegen"
 )
 
@@ -25,6 +28,17 @@ func TestTasksOfAGatewayThatEndedAreNotFound(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Wait(t.Context(), first, imagegen.Memory())
 	require.ErrorContains(t, err, "task_not_found")
+}
+
+func TestWrongFlagsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []string{"-workers=0", "-workers=-1", "-per-minute=0", "-storage-mb=-1"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // if it is accepted, the program stops at once
+		args := []string{"-addr", "127.0.0.1:0", wrong}
+		err := run(ctx, args, func(string) string { return "" }, io.Discard, io.Discard)
+		require.ErrorAs(t, err, new(program.Usage), wrong)
+	}
 }
 
 func TestOpenAIClient(t *testing.T) {
