@@ -201,7 +201,14 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 	if e.tried = ok; ok {
 		sink := imagegen.Dir(b.outDir, e.file+"-{i}{ext}")
 		if b.fit && e.Size != "" {
-			sink = fit.Sink(sink, fit.Config{Ratio: e.Size})
+			sink = fit.Sink(sink, fit.Config{Ratio: e.Size, OnUncropped: func(i imagegen.Info, err error) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if b.bar != nil {
+					_ = b.bar.Clear()
+				}
+				fmt.Fprintf(b.stderr, "%s: image %d is not cropped: %v\n", e.file, i.Index+1, err)
+			}})
 		}
 		var r *imagegen.Result
 		var err error

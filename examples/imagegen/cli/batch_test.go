@@ -308,6 +308,16 @@ func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
 	}
 }
 
+func TestBatchTellsWhatItCannotCrop(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte { return []byte("GIF89a") }})
+	file := prompts(t, p.dir, `{"prompt":"a"}`)
+	code, stdout, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-fit", "-size", "16:9")
+	require.Equal(t, cli.ExitDone, code)
+	require.FileExists(t, strings.TrimSpace(stdout))
+	require.Contains(t, stderr, "0001: image 1 is not cropped: only PNG, JPEG and WebP can be cropped")
+}
+
 // A task is paid: it is not given up because a wrong address does not know it.
 func TestBatchKeepsATaskThatAWrongAddressDoesNotKnow(t *testing.T) {
 	t.Parallel()
