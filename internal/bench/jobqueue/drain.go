@@ -18,6 +18,8 @@ type contender struct {
 	url  string
 	pool *pgxpool.Pool
 	b    *bench
+
+	drains []result
 }
 
 func (b *bench) contender(ctx context.Context, name, database string) *contender {
@@ -72,39 +74,35 @@ func (f *contender) drain(ctx context.Context, jobs, processes int) (r result) {
 }
 
 // drained returns a measure of the drain of new jobs.
-func (f *contender) drained(ctx context.Context, processes int, results *[]result) func() float64 {
+func (f *contender) drained(ctx context.Context, processes int) func() float64 {
 	return func() float64 {
 		f.reset(ctx, drainJobs)
 		r := f.drain(ctx, drainJobs, processes)
-		*results = append(*results, r)
+		f.drains = append(f.drains, r)
 		return r.rate
 	}
 }
 
 // compareDrains adds a row for each number of processes.
 func (b *bench) compareDrains(ctx context.Context, ours, river *contender, prefix string, must float64,
-	processes ...int) (first, firstRiver []result) {
-	for i, n := range processes {
-		var results, riverResults []result
+	processes ...int) {
+	for _, n := range processes {
 		name := fmt.Sprintf("%sdrain, processes: %d", prefix, n)
 		row := harness.Row{Name: name, Unit: "jobs/s", PeerName: "River", Must: must}
-		b.Alternate(row, ours.drained(ctx, n, &results), river.drained(ctx, n, &riverResults))
-		if i == 0 {
-			first, firstRiver = results, riverResults
-		}
+		b.Alternate(row, ours.drained(ctx, n), river.drained(ctx, n))
 	}
-	return first, firstRiver
 }
 
 func (b *bench) drain(ctx context.Context) {
 	ours, river := b.contenders(ctx, "drain")
-	results, riverResults := b.compareDrains(ctx, ours, river, "", 3, 1, 2, 4)
+	b.compareDrains(ctx, ours, river, "", 3, 1, 2, 4)
 	cpu := harness.Row{Name: "PostgreSQL CPU a job, drain", Unit: "µs", PeerName: "River", Better: harness.Lower,
 		Must: 0.35}
 	log := harness.Row{Name: "WAL a job, drain", Unit: "bytes", PeerName: "River", Better: harness.Lower, Must: 0.40}
-	for i, r := range results {
-		cpu.Ours, cpu.Peer = append(cpu.Ours, r.cpu), append(cpu.Peer, riverResults[i].cpu)
-		log.Ours, log.Peer = append(log.Ours, r.walBytes), append(log.Peer, riverResults[i].walBytes)
+	for i, r := range ours.drains[:b.Pairs] { // by one process
+		peer := river.drains[i]
+		cpu.Ours, cpu.Peer = append(cpu.Ours, r.cpu), append(cpu.Peer, peer.cpu)
+		log.Ours, log.Peer = append(log.Ours, r.walBytes), append(log.Peer, peer.walBytes)
 	}
 	b.Add(cpu)
 	b.Add(log)
@@ -114,11 +112,10 @@ func (b *bench) drain(ctx context.Context) {
 func (b *bench) keys(ctx context.Context) {
 	keyed, plain := b.contender(ctx, "ours", "keys_keyed"), b.contender(ctx, "ours", "keys_plain")
 	keyed.system.(*ours).keys = 1000
-	var results []result
 	for _, n := range []int{1, 4} {
 		row := harness.Row{Name: fmt.Sprintf("drain of 1000 keys, processes: %d", n), Unit: "jobs/s",
 			PeerName: "without keys", Must: 0.7}
-		b.Alternate(row, keyed.drained(ctx, n, &results), plain.drained(ctx, n, &results))
+		b.Alternate(row, keyed.drained(ctx, n), plain.drained(ctx, n))
 	}
 }
 
@@ -130,9 +127,8 @@ func (b *bench) raw(ctx context.Context) {
 		f.reset(ctx, drainJobs)
 		return rawRate(ctx, f)
 	}
-	var results []result
 	row := harness.Row{Name: "drain against raw SQL in series", Unit: "jobs/s", PeerName: "raw", Must: 0.85}
-	b.Alternate(row, f.drained(ctx, 1, &results), raw)
+	b.Alternate(row, f.drained(ctx, 1), raw)
 }
 
 const rawClaim = `
