@@ -56,7 +56,7 @@ func searchLogs() bool {
 			}
 		}
 	}
-	fmt.Fprintf(os.Stdout, "faults: searched %d logs (%[3]d kB) for %[1]d secrets\n", len(searched.secrets), count,
-		bytes>>10)
+	fmt.Fprintf(os.Stdout, "faults: searched %d logs (%d kB) for %d secrets\n", count, bytes>>10,
+		len(searched.secrets))
 	return clean
 }
