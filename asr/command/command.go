@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/ffmpeg"
+	"lessonkit.example/asr/internal/process"
 	"lessonkit.example/asr/provider"
 	"lessonkit.example/internal/tempdir"
 )
@@ -35,7 +35,8 @@ type Config struct {
 	// Args is the program and its arguments. In each argument, {input} is replaced by the path of
 	// the WAV file, {language} by the language of the recording (or "auto"), {prompt} by
 	// Audio.Prompt and Audio.Words, {dir} by the temporary directory and {log} by the path of a
-	// file in it, whose errors explain a failure. {input} is required.
+	// file in it, whose errors explain a failure. {input} is required. The program runs in {dir}:
+	// paths of other files must be absolute.
 	Args []string
 	// Parse is called with each line of the standard output of the program, after it has ended.
 	// Defaults to Lines.
@@ -79,6 +80,9 @@ func PocketSphinx() Config {
 
 // Whisper configures whisper-cli of whisper.cpp with the model in a file such as ggml-base.bin.
 func Whisper(model string) Config {
+	if path, err := filepath.Abs(model); err == nil {
+		model = path // whisper-cli runs in another directory
+	}
 	return Config{
 		Args: []string{
 			"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "--prompt", "{prompt}", "-np",
@@ -138,11 +142,11 @@ func New(cfg Config) (*Recognizer, error) {
 	})}
 	missing := &MissingError{}
 	var err error
-	if r.program, err = exec.LookPath(cfg.Args[0]); err != nil {
+	if r.program, err = process.Find(cfg.Args[0]); err != nil {
 		missing.Programs = append(missing.Programs, cfg.Args[0])
 		missing.Packages = append(missing.Packages, cfg.packages...)
 	}
-	if r.ffmpeg, err = exec.LookPath(cfg.FFmpeg); err != nil {
+	if r.ffmpeg, err = process.Find(cfg.FFmpeg); err != nil {
 		missing.Programs = append(missing.Programs, cfg.FFmpeg)
 		missing.Packages = append(missing.Packages, "ffmpeg")
 	}

@@ -243,6 +243,25 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	}, got)
 }
 
+// Programs run in another directory.
+func TestRelativePathsAreThoseOfThisProcess(t *testing.T) {
+	needs(t, "ffmpeg")
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Symlink(ffmpeg, "converter"))
+	require.NoError(t, os.WriteFile("whisper-cli", []byte("#!/bin/sh\ntest -e \"$2\" && echo heard\n"), 0o700))
+	require.NoError(t, os.WriteFile("ggml-base.bin", nil, 0o600))
+	require.NoError(t, os.Mkdir("tmp", 0o700))
+	cfg := command.Whisper("ggml-base.bin")
+	cfg.Args[0], cfg.FFmpeg, cfg.Dir = "./whisper-cli", "./converter", "tmp"
+	rec, err := command.New(cfg)
+	require.NoError(t, err)
+	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.NoError(t, err)
+	require.Equal(t, "heard", got.Text)
+}
+
 // wavOf returns silence at 8 kHz.
 func wavOf(d time.Duration) []byte {
 	pcm := audiofile.PCM{Rate: 8000, Channels: 1}

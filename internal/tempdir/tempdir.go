@@ -62,6 +62,9 @@ func Sweep(parent, prefix string) {
 
 func newDir(parent, prefix string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, prefix)
+	if err == nil {
+		path, err = filepath.Abs(path) // for programs that run in it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ var demuxers = map[audiofile.Format]string{
 // Find returns the path of the converter of the recogniser op, and deletes the temporary files of
 // processes that were killed.
 func Find(op, program string) (string, error) {
-	path, err := exec.LookPath(program)
+	path, err := process.Find(program)
 	if err != nil {
 		return "", fmt.Errorf("%s recogniser: the converter: %w", op, err)
 	}

@@ -2,9 +2,20 @@
 package process
 
 import (
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
+
+// Find returns the absolute path of a program, because programs run in directories of their own.
+func Find(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
 
 // Tail keeps the last 4 KiB of what is written to it.
 type Tail struct{ buf []byte }
