@@ -262,6 +262,16 @@ func TestRelativePathsAreThoseOfThisProcess(t *testing.T) {
 	require.Equal(t, "heard", got.Text)
 }
 
+// A prompt that a program does not get has no echo.
+func TestTextOfThePromptStaysWhereTheProgramGetsNone(t *testing.T) {
+	t.Parallel()
+	audio := asr.FromBytes("a.wav", wavOf(time.Second))
+	audio.Prompt = "now the second page, and now the second page again"
+	got, err := script(t, "echo now the second page", nil).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, "now the second page", got.Text)
+}
+
 // wavOf returns silence at 8 kHz.
 func wavOf(d time.Duration) []byte {
 	pcm := audiofile.PCM{Rate: 8000, Channels: 1}

@@ -30,7 +30,10 @@ func (r *Recognizer) run(
 ) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
 	language := cmp.Or(provider.PrimaryLanguage(audio.Language), "auto")
-	prompt := strings.ReplaceAll(provider.Prompt(audio), "\x00", "") // no argument can have it
+	prompt := ""
+	if strings.Contains(strings.Join(r.cfg.Args, " "), "{prompt}") {
+		prompt = strings.ReplaceAll(provider.Prompt(audio), "\x00", "") // no argument can have it
+	}
 	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
 		"{prompt}", strings.TrimLeft(prompt, "- "))
 	args := make([]string, 0, len(r.cfg.Args))
@@ -57,7 +60,7 @@ func (r *Recognizer) run(
 		out.err = errors.New("its output is not UTF-8")
 	}
 	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
-	t = provider.DropEcho(t, prompt)
+	t = provider.DropEcho(t, prompt, audio.Words)
 	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
 	messages := stderr.String()
 	if err == nil && out.err == nil {

@@ -253,5 +253,8 @@ func (r *Recognizer) send(
 	}
 	// One server reports its processing time as "duration", so that field is not used.
 	t.Model, t.Duration, t.HeaderDuration = to.model, src.Info.Duration, src.Info.Header
-	return provider.DropEcho(t, r.prompt(audio)), nil
+	if to.fileOnly {
+		return t, nil // no prompt was sent
+	}
+	return provider.DropEcho(t, r.prompt(audio), audio.Words), nil
 }

@@ -172,18 +172,29 @@ func Prompt(audio asr.Audio) string {
 // minEcho is the shortest text, in characters, that is taken for an echo of the prompt.
 const minEcho = 8
 
-// DropEcho removes the segments that repeat a part of the prompt, as recognisers of Whisper's kind
-// do where nobody speaks, or the whole text if there are no segments.
-func DropEcho(t asr.Transcript, prompt string) asr.Transcript {
+// DropEcho removes the segments that repeat a part of the prompt that was sent, as recognisers of
+// Whisper's kind do where nobody speaks, or the whole text if there are no segments. A segment that
+// is one of words alone stays: a name may have been said.
+func DropEcho(t asr.Transcript, prompt string, words []string) asr.Transcript {
 	echoes := func(text string) bool {
-		return utf8.RuneCountInString(text) >= minEcho && strings.Contains(prompt, text)
+		return utf8.RuneCountInString(text) >= minEcho && strings.Contains(prompt, text) &&
+			!slices.Contains(words, strings.TrimRightFunc(text, unicode.IsPunct))
 	}
-	kept := slices.DeleteFunc(slices.Clone(t.Segments), func(s asr.Segment) bool { return echoes(s.Text) })
+	var kept []asr.Segment
+	for _, s := range t.Segments {
+		if !echoes(s.Text) {
+			kept = append(kept, s)
+			continue
+		}
+		t.Words = slices.DeleteFunc(slices.Clone(t.Words), func(w asr.Word) bool {
+			return s.Start <= w.Start && w.Start < s.End
+		})
+	}
 	switch {
 	case len(kept) < len(t.Segments):
 		t.Segments, t.Text = kept, asr.JoinSegments(kept)
 	case echoes(t.Text):
-		t.Text, t.Segments = "", nil
+		t.Text, t.Segments, t.Words = "", nil, nil
 	}
 	return t
 }

@@ -87,14 +87,22 @@ func TestDurationComesFromTheBytesBeforeTheDeclaration(t *testing.T) {
 
 func TestEchoOfThePromptIsNotText(t *testing.T) {
 	t.Parallel()
-	prompt := provider.Prompt(asr.Audio{Language: "zh", Words: []string{"小明"}})
-	said := asr.Transcript{Text: "以下是普通话的句子，小明练得很好", Segments: []asr.Segment{
-		{Text: "以下是普通话的句子，"}, {Text: "小明练得很好"},
-	}}
-	got := provider.DropEcho(said, prompt)
-	require.Equal(t, asr.Transcript{Text: "小明练得很好", Segments: said.Segments[1:]}, got)
-	require.Empty(t, provider.DropEcho(asr.Transcript{Text: "以下是普通话的句子，有标点。"}, prompt))
-	require.Equal(t, "小明", provider.DropEcho(asr.Transcript{Text: "小明"}, prompt).Text)
+	words := []string{"小明", "Siobhan Murphy"}
+	prompt := provider.Prompt(asr.Audio{Language: "zh", Words: words})
+	said := asr.Transcript{
+		Text: "以下是普通话的句子，小明练得很好",
+		Segments: []asr.Segment{
+			{Text: "以下是普通话的句子，", End: time.Second}, {Text: "小明练得很好", Start: time.Second, End: 2 * time.Second},
+		},
+		Words: []asr.Word{{Text: "普通话", End: time.Second}, {Text: "小明", Start: time.Second, End: 2 * time.Second}},
+	}
+	got := provider.DropEcho(said, prompt, words)
+	require.Equal(t, asr.Transcript{Text: "小明练得很好", Segments: said.Segments[1:], Words: said.Words[1:]}, got)
+	whole := asr.Transcript{Text: "以下是普通话的句子，有标点。", Words: said.Words}
+	require.Empty(t, provider.DropEcho(whole, prompt, words))
+	for _, name := range []string{"小明", "Siobhan Murphy", "Siobhan Murphy。"} {
+		require.Equal(t, name, provider.DropEcho(asr.Transcript{Text: name}, prompt, words).Text)
+	}
 }
 
 func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
@@ -120,7 +128,7 @@ func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
 	}
 	prompt := provider.Prompt(asr.Audio{Words: words})
 	require.True(t, strings.HasPrefix(prompt, "Word 000, Word 001"))
-	require.True(t, strings.HasSuffix(prompt, ", Word 059."), prompt)
+	require.True(t, strings.HasSuffix(prompt, ", Word 059."), prompt, words)
 }
 
 func TestPrimaryLanguage(t *testing.T) {
