@@ -182,11 +182,9 @@ type failure struct {
 	code       string
 	message    string
 	retryAfter time.Duration
-	cause      error
 }
 
 func (f *failure) Error() string { return f.message }
-func (f *failure) Unwrap() error { return f.cause }
 
 func badRequest(param, code, format string, args ...any) *failure {
 	return &failure{status: http.StatusBadRequest, param: param, code: code, message: fmt.Sprintf(format, args...)}
@@ -210,13 +208,10 @@ func failureOf(ctx context.Context, err error) *failure {
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
 		return &failure{
-			status: http.StatusInternalServerError, code: "internal_error", cause: err,
-			message: "the recogniser failed",
+			status: http.StatusInternalServerError, code: "internal_error", message: "the recogniser failed",
 		}
 	}
-	f := &failure{
-		status: http.StatusInternalServerError, code: "recognition_failed", message: e.PublicText(), cause: err,
-	}
+	f := &failure{status: http.StatusInternalServerError, code: "recognition_failed", message: e.PublicText()}
 	switch {
 	case e.Class == asr.ErrUnusableAudio:
 		f.status, f.param, f.code = http.StatusBadRequest, "file", "invalid_audio"

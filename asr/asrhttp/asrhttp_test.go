@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/local"
+	"lessonkit.example/internal/logtest"
 )
 
 // recognizer calls a function.
@@ -213,6 +216,21 @@ func TestTooManyPendingRecordingsAreRejectedAtOnce(t *testing.T) {
 	require.Equal(t, "15", resp.Header.Get("Retry-After"))
 	close(release)
 	require.Contains(t, <-first, "first")
+}
+
+func TestTheLogSaysWhyARecordingCannotBeStored(t *testing.T) {
+	t.Parallel()
+	var log logtest.Buffer
+	dir := t.TempDir()
+	url := serve(t, asrhttp.Config{
+		Dir: filepath.Join(dir, "missing"), Recognizer: recognizer{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	resp, body := post(t, url, asrtest.WAV(0), "file=@")
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Equal(t, "60", resp.Header.Get("Retry-After"))
+	require.NotContains(t, body, dir)
+	require.Contains(t, log.String(), "the recording cannot be stored: temporary files: ")
+	require.Contains(t, log.String(), dir)
 }
 
 func TestStalledUploadTimesOut(t *testing.T) {

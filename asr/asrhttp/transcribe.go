@@ -283,13 +283,11 @@ func (h *Handler) formError(err error) error {
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &failure{
-			status: http.StatusRequestTimeout, code: "too_slow", cause: err,
+			status: http.StatusRequestTimeout, code: "too_slow",
 			message: fmt.Sprintf("no data received for %v, or too slowly", h.cfg.ReadPause),
 		}
 	}
-	return &failure{
-		status: http.StatusBadRequest, code: "invalid_form", message: "the form is damaged or incomplete", cause: err,
-	}
+	return badRequest("", "invalid_form", "the form is damaged or incomplete")
 }
 
 func (h *Handler) tooLarge() error {
@@ -299,9 +297,10 @@ func (h *Handler) tooLarge() error {
 	}
 }
 
+// cannotStore returns the answer with its cause, which is for the log.
 func cannotStore(err error) error {
-	return &failure{
+	return fmt.Errorf("%w: %w", &failure{
 		status: http.StatusServiceUnavailable, code: "no_room", message: "the recording cannot be stored",
-		retryAfter: time.Minute, cause: err,
-	}
+		retryAfter: time.Minute,
+	}, err)
 }
