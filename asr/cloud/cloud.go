@@ -244,6 +244,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if t.Duration == 0 {
 		t.Duration = src.Info.Duration
 	}
+	t.HeaderDuration = src.Info.Measured(t.Duration).Header
 	return t, nil
 }
 

@@ -222,6 +222,18 @@ func flac() []byte {
 	return b
 }
 
+func TestRecordingShorterThanItsHeader(t *testing.T) {
+	t.Parallel()
+	cut := append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(32000*60), asrtest.Samples(time.Second)...)
+	flash, api := newFlash(t), newAPI(t)
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task} {
+		got, err := connect(t, account(flash, api, mode)).Recognize(t.Context(), asr.FromBytes("a.wav", cut))
+		require.NoError(t, err)
+		require.Equal(t, time.Second, got.Duration)
+		require.Equal(t, time.Minute, got.HeaderDuration)
+	}
+}
+
 func TestTasksTakeWhatFlashDoesNot(t *testing.T) {
 	t.Parallel()
 	flash, api := newFlash(t), newAPI(t)
