@@ -39,7 +39,7 @@ type health struct {
 
 // ended records the result of a recording. A success or a refused connection is more reliable than
 // any health check.
-func (r *Recognizer) ended(audio asr.Audio, t asr.Transcript, err error, failing bool) {
+func (r *Recognizer) ended(t asr.Transcript, err error, failing bool) {
 	h := &r.health
 	h.mu.Lock()
 	defer h.mu.Unlock()

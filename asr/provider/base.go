@@ -34,7 +34,7 @@ type BaseConfig struct {
 	// Ended, if not nil, is called with each result in place of updating the status, for a
 	// recogniser that has a status of its own. failing means that the last recordings have all
 	// failed. err is not an *asr.Error if the caller has given up.
-	Ended func(audio asr.Audio, t asr.Transcript, err error, failing bool)
+	Ended func(t asr.Transcript, err error, failing bool)
 	// Logger receives what an operator should know, without audio and text. If nil, nothing is
 	// logged.
 	Logger *slog.Logger
@@ -107,7 +107,7 @@ func (b *Base) Recognize(
 		b.mu.Unlock()
 	}
 	if b.cfg.Ended != nil {
-		b.cfg.Ended(audio, t, err, failing)
+		b.cfg.Ended(t, err, failing)
 	} else {
 		b.updateStatus(err, failing)
 	}
