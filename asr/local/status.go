@@ -26,7 +26,11 @@ const (
 	failingFor       = 15 * time.Minute
 )
 
-var errModelNotListed = errors.New("it does not list the model that is configured")
+// Causes that count only until a recording has succeeded.
+var (
+	errModelNotListed = errors.New("it does not list the model that is configured")
+	errListRefused    = errors.New("the list of models is refused")
+)
 
 // health is the status of the server and what it is based on.
 type health struct {
@@ -60,7 +64,7 @@ func (r *Recognizer) ended(t asr.Transcript, err error, failing bool) {
 		r.base.Lost(r.answers)
 		h.set(false, "", reason(e))
 	case e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused:
-		h.badUntil = now.Add(misconfiguredFor)
+		h.badUntil, h.succeeded = now.Add(misconfiguredFor), time.Time{}
 		h.set(false, "", reason(e))
 	case e.Class == asr.ErrUnavailable && e.Status == 0:
 		if h.down.IsZero() {
@@ -158,6 +162,9 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 	h := &r.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.succeeded.IsZero() && (errors.Is(err, errModelNotListed) || errors.Is(err, errListRefused)) {
+		err = nil // it accepts the model by another name than it lists, or recordings only
+	}
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, context.DeadlineExceeded):
@@ -170,8 +177,6 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 		default:
 			h.set(false, model, "no answer within "+checkTimeout.String())
 		}
-	case errors.Is(err, errModelNotListed) && !h.succeeded.IsZero():
-		h.set(true, model, "") // the server accepts the model by another name than it lists
 	case err != nil:
 		h.set(false, model, reason(err))
 	case time.Now().Before(h.badUntil):
@@ -199,7 +204,7 @@ func (r *Recognizer) check(ctx context.Context) (model string, err error) {
 	case status == http.StatusOK:
 		return r.checkModel(list)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return "", &asr.Error{Op: op, Status: status, Message: "the key is missing or wrong"}
+		return "", &asr.Error{Op: op, Status: status, Message: "the key is missing or wrong", Err: errListRefused}
 	case healthy || r.found():
 		return r.target.model, nil
 	}

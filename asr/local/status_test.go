@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -93,6 +94,31 @@ func TestStatusReflectsRecordings(t *testing.T) {
 	require.False(t, rec.Status(t.Context()).Available)
 	require.Contains(t, rec.Status(t.Context()).Reason, "no answer from the server")
 	require.NotContains(t, rec.Status(t.Context()).Reason, "/v1/audio")
+}
+
+// A proxy may let only recordings through, and a key may be for them alone.
+func TestASuccessOutweighsAListOfModelsThatIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		status := http.StatusOK // of the answers to recordings
+		rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m",
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				code := status
+				if r.Method == http.MethodGet {
+					code = http.StatusForbidden
+				}
+				return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(`{"text":"x"}`))}, nil
+			})})
+		require.Contains(t, rec.Check(t.Context()).Reason, "(HTTP 403): the list of models is refused")
+		_, err := recognize(t, rec)
+		require.NoError(t, err)
+		require.True(t, rec.Check(t.Context()).Available)
+		status = http.StatusUnauthorized
+		_, err = recognize(t, rec)
+		require.ErrorIs(t, err, asr.ErrMisconfigured)
+		time.Sleep(3 * time.Minute)
+		require.False(t, rec.Check(t.Context()).Available, "the key has become wrong")
+	})
 }
 
 // slowTransport answers recordings after release, and health checks never.
