@@ -272,6 +272,17 @@ func TestTextOfThePromptStaysWhereTheProgramGetsNone(t *testing.T) {
 	require.Equal(t, "now the second page", got.Text)
 }
 
+func TestFullDiskIsNotTheFaultOfTheRecording(t *testing.T) {
+	t.Parallel()
+	for _, says := range []string{"No space left on device", "Disk quota exceeded"} {
+		full := filepath.Join(t.TempDir(), "ffmpeg")
+		require.NoError(t, os.WriteFile(full, []byte("#!/bin/sh\necho '"+says+"' >&2\nexit 228\n"), 0o700))
+		rec := script(t, "", func(c *command.Config) { c.FFmpeg = full })
+		_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+		require.ErrorIs(t, err, asr.ErrUnavailable, says)
+	}
+}
+
 // wavOf returns silence at 8 kHz.
 func wavOf(d time.Duration) []byte {
 	pcm := audiofile.PCM{Rate: 8000, Channels: 1}

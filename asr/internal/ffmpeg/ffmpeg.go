@@ -159,7 +159,7 @@ func conversionError(ctx context.Context, err error, stderr string) error {
 	switch {
 	case ctx.Err() != nil:
 		e.Err = ctx.Err()
-	case strings.Contains(stderr, "No space left"):
+	case strings.Contains(stderr, "No space left"), strings.Contains(stderr, "quota exceeded"):
 		e.Class = asr.ErrUnavailable
 	case !isExit: // it could not be started
 		e.Class, e.Err = asr.ErrUnavailable, err
