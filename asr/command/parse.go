@@ -57,6 +57,7 @@ func addWord(t *asr.Transcript, text string, start, end time.Duration) {
 // JSON is a Parser for output with a JSON object in a line: that of sherpa-onnx-offline, whose text
 // is the field "text" of the last object that has one; and that of PocketSphinx 5, which has an
 // object for each utterance, with the fields "t" (text), "b" (start) and "d" (duration, seconds).
+// Releases of sherpa-onnx before March 2026 print to standard error, which must be redirected.
 func JSON(t *asr.Transcript, line string) {
 	var v struct {
 		Text      *string `json:"text"`
