@@ -19,7 +19,6 @@ import (
 	"os"
 	"time"
 
-	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/examples/internal/program"
@@ -72,12 +71,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, rec, *addr, log)
+	return serve(ctx, asrhttp.Config{Recognizer: rec, MaxPending: 16 * *concurrency, Logger: log}, *addr)
 }
 
 // serve answers requests until ctx ends.
-func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logger) error {
-	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Logger: log})
+func serve(ctx context.Context, cfg asrhttp.Config, addr string) error {
+	handler, err := asrhttp.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -85,6 +84,6 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
+	cfg.Logger.Info("serving", "url", "http://"+listener.Addr().String(), "model", cfg.Recognizer.Status(ctx).Model)
 	return program.Serve(ctx, program.NewServer(handler), listener, 10*time.Second)
 }
