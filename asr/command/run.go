@@ -50,11 +50,14 @@ func (r *Recognizer) run(
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program succeeded; a child of it kept the output open
 	}
+	for line := range strings.Lines(string(out.text)) {
+		if ctx.Err() != nil { // of very many lines, each takes long
+			break
+		}
+		r.cfg.Parse(&t, strings.TrimRight(line, "\r\n"))
+	}
 	if ctx.Err() != nil {
 		return t, &asr.Error{Op: "command", Err: ctx.Err()}
-	}
-	for line := range strings.Lines(string(out.text)) {
-		r.cfg.Parse(&t, strings.TrimRight(line, "\r\n"))
 	}
 	if out.err == nil && !utf8.Valid(out.text) {
 		out.err = errors.New("its output is not UTF-8")
