@@ -205,13 +205,12 @@ func failureOf(ctx context.Context, err error) *failure {
 	if ctx.Err() != nil {
 		return canceled
 	}
+	f := &failure{status: http.StatusInternalServerError, code: "internal_error", message: "the recogniser failed"}
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
-		return &failure{
-			status: http.StatusInternalServerError, code: "internal_error", message: "the recogniser failed",
-		}
+		return f
 	}
-	f := &failure{status: http.StatusInternalServerError, code: "recognition_failed", message: e.PublicText()}
+	f.code, f.message = "recognition_failed", e.PublicText()
 	switch {
 	case e.Class == asr.ErrUnusableAudio:
 		f.status, f.param, f.code = http.StatusBadRequest, "file", "invalid_audio"
