@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -30,7 +31,17 @@ func TestARecordingBecomesAFeedbackRecord(t *testing.T) {
 		require.NoError(t, <-ended)
 	}()
 
-	c := feedbackclient.Development("http://"+listener.Addr().String(), "")
+	url := "http://" + listener.Addr().String()
+	body := strings.NewReader(`{"name":"from the page of another site"}`)
+	page, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/profiles", body)
+	require.NoError(t, err)
+	page.Header.Set("Sec-Fetch-Site", "cross-site")
+	resp, err := http.DefaultClient.Do(page)
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, http.StatusForbidden, resp.StatusCode)
+
+	c := feedbackclient.Development(url, "")
 	profile, err := c.EnsureProfile(ctx, "Ming")
 	require.NoError(t, err)
 	session, err := c.OpenSession(ctx, profile.ID)
