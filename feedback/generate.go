@@ -287,9 +287,6 @@ func (s *Service) summarize(ctx context.Context, teacher uuid.UUID, in SummaryIn
 	}
 	out, err := s.cfg.Summarizer.Summarize(ctx, in)
 	if err != nil {
-		if ctx.Err() != nil {
-			return Summary{}, ctx.Err()
-		}
 		if errors.Is(err, ErrNothingTranscribed) {
 			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts contain no words to write",
 				Err: err}

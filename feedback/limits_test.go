@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,16 +18,17 @@ import (
 	"lessonkit.example/feedback/feedbacktest"
 )
 
-// paid is a summarizer that counts its calls, each of which takes a minute.
+// paid is a summarizer that counts its calls, each of which takes a minute or as long as it says.
 type paid struct {
 	calls atomic.Int64
+	takes time.Duration
 	err   error
 }
 
 func (p *paid) Summarize(ctx context.Context, _ feedback.SummaryInput) (feedback.Summary, error) {
 	p.calls.Add(1)
 	select {
-	case <-time.After(time.Minute):
+	case <-time.After(cmp.Or(p.takes, time.Minute)):
 	case <-ctx.Done():
 		return feedback.Summary{}, ctx.Err()
 	}
@@ -107,6 +109,16 @@ func TestSummariesOfADayAreLimited(t *testing.T) {
 		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 		require.ErrorIs(t, err, feedback.ErrSummary, "a new day")
 		require.EqualValues(t, 4, p.calls.Load())
+	})
+}
+
+func TestSummaryThatTakesTooLongHasFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, func(c *feedback.Config) { c.Summarizer = &paid{takes: time.Hour} })
+		_, err := e.Generate(t.Context(), e.teacher, e.transcribed().SessionID, nil)
+		require.ErrorIs(t, err, feedback.ErrSummary)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 
