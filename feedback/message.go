@@ -220,6 +220,8 @@ var (
 	marks = regexp.QuoteMeta(separators + endMarks + opening)
 	// dangling matches a word that needs another one after it.
 	dangling = regexp.MustCompile(`(?i)(\b(dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的)$`)
+	// joins are between two values of the same kind, as in "Dear {guardian_title} and {name}".
+	joins = []string{"and", "&", "和", "与", "及"}
 )
 
 // closeGap returns what stays of the text before and after an empty placeholder: no label without a
@@ -228,6 +230,9 @@ var (
 // values.
 func closeGap(before, after string, first, last bool) string {
 	l, r := strings.TrimRight(before, blanks), strings.TrimLeft(after, blanks)
+	if !last && slices.Contains(joins, strings.TrimRight(r, blanks)) {
+		return before // the value after it is in its place
+	}
 	gap := ""
 	if l != before || r != after {
 		gap = " "
