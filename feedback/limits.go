@@ -87,7 +87,7 @@ func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID, segments in
 		return limitReached(now, "%d segments", l.Segments)
 	}
 	if l.Bytes >= 0 && used.Bytes >= l.Bytes {
-		return limitReached(now, "%.4g MB of recordings", float64(l.Bytes)/(1<<20))
+		return limitReached(now, "%.7g MB of recordings", float64(l.Bytes)/(1<<20))
 	}
 	return nil
 }

@@ -200,6 +200,15 @@ func TestUploadsOfADayAreLimitedBeforeTheyAreRead(t *testing.T) {
 	}
 }
 
+func TestALimitOfManyBytesIsWrittenOut(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) { c.Limits.Bytes = 20 << 30 })
+	l := e.lesson()
+	_, err := e.store.AddUsage(t.Context(), e.teacher, feedback.Usage{Bytes: 20 << 30}, e.clock.Now())
+	require.NoError(t, err)
+	require.ErrorContains(t, errorOf(e.StartUpload(t.Context(), e.teacher, l.ID)), "limit of 20480 MB of recordings")
+}
+
 // mustNotRead fails the test if it is read.
 type mustNotRead struct{ t *testing.T }
 

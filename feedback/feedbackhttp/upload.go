@@ -19,6 +19,7 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp/internal/wire"
+	"lessonkit.example/feedback/internal/recording"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -155,7 +156,7 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 		limit += formOverhead
 	}
 	if n, err := strconv.ParseInt(ctx.Header("Content-Length"), 10, 64); err == nil && n > limit {
-		return none, false, problem("body", tooLarge(s.svc.MaxAudioBytes()))
+		return none, false, problem("body", recording.TooLarge(s.svc.MaxAudioBytes()))
 	}
 	up, err := s.svc.StartUpload(ctx.Context(), teacher(ctx.Context()), lesson)
 	if err != nil {
@@ -238,11 +239,6 @@ func receive(ctx context.Context, up *feedback.Upload, audio io.Reader) error {
 		return brokenForm(err)
 	}
 	return problem("path", err)
-}
-
-func tooLarge(limit int64) error {
-	message := fmt.Sprintf("the recording is larger than the limit of %.4g MB", float64(limit)/(1<<20))
-	return &feedback.Error{Kind: feedback.ErrAudioTooLarge, Message: message}
 }
 
 func brokenForm(err error) error {

@@ -63,8 +63,7 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		got.Size += int64(n)
 		switch {
 		case got.Size > maxBytes:
-			return Received{}, &feedback.Error{Kind: feedback.ErrAudioTooLarge,
-				Message: fmt.Sprintf("the recording is larger than the limit of %.4g MB", float64(maxBytes)/(1<<20))}
+			return Received{}, TooLarge(maxBytes)
 		case err == io.EOF:
 			done = true
 		case err != nil:
@@ -80,6 +79,12 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		return Received{}, &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
 	}
 	return got, nil
+}
+
+// TooLarge is the failure of an upload of more bytes than the limit.
+func TooLarge(limit int64) error {
+	return &feedback.Error{Kind: feedback.ErrAudioTooLarge,
+		Message: fmt.Sprintf("the recording is larger than the limit of %.7g MB", float64(limit)/(1<<20))}
 }
 
 // Staged is an upload in a temporary file: what the [feedback.StagedAudio] of all stores have in
