@@ -24,7 +24,10 @@ func (s *Service) Words(ctx context.Context, teacher uuid.UUID) ([]string, error
 // stay longest, and transcribers that take few words get these. Errors: [ErrInvalid].
 func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []string) ([]string, error) {
 	var v validator
-	v.between("words", len(words), 0, MaxWords)
+	if len(words) > MaxWords {
+		e := v.fail("words", "has %d words; at most %d are allowed", len(words), MaxWords)
+		e.Code, e.Limit = "too_many", MaxWords
+	}
 	saved := []string{}
 	for i, word := range words {
 		valid := len(v.fields)

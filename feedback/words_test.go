@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +22,16 @@ func TestWordsAreValidated(t *testing.T) {
 	got, err := e.SaveWords(t.Context(), e.teacher, []string{" Siobhan ", "小明", "Siobhan"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Siobhan", "小明"}, got)
-	for _, bad := range [][]string{{""}, {" "}, {"a\nb"}, {strings.Repeat("x", 101)}, {"\xff"},
-		make([]string, feedback.MaxWords+1)} {
+	for want, bad := range map[string][]string{
+		"words[0] must not be empty":                   {" "},
+		"words[1] contains":                            {"a", "a\nb"},
+		"words[0] has 101":                             {strings.Repeat("x", 101)},
+		"words[0] is not valid":                        {"\xff"},
+		"words has 201 words; at most 200 are allowed": slices.Repeat([]string{"a"}, feedback.MaxWords+1),
+	} {
 		_, err := e.SaveWords(t.Context(), e.teacher, bad)
-		require.ErrorIs(t, err, feedback.ErrInvalid, "%q", bad)
+		require.ErrorIs(t, err, feedback.ErrInvalid, want)
+		require.ErrorContains(t, err, "; "+want)
 	}
 	got, err = e.Words(t.Context(), e.teacher)
 	require.NoError(t, err)
