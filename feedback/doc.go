@@ -42,7 +42,9 @@
 //
 // Failures that a caller can act on are an [*Error]: errors.Is finds its kind (ErrNotFound,
 // ErrInvalid and so on), its Message can be shown to the caller, and the wrapped cause is for logs.
-// All other errors are internal faults.
+// All other errors are internal faults. Besides the kinds that its documentation names, every
+// operation may fail with ErrUnavailable, and one that stores text or recordings with ErrLimit and
+// ErrStorageFull.
 //
 // # Concurrency
 //

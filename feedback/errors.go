@@ -18,7 +18,7 @@ var (
 	ErrNoActiveSession = errors.New("no active session")
 	// ErrSessionCompleted: a record has completed the session; it can no longer be changed.
 	ErrSessionCompleted = errors.New("session completed")
-	// ErrStale: the session or the record has changed since the caller read it.
+	// ErrStale: the session, the record or the text has changed since the caller read it.
 	ErrStale = errors.New("stale version")
 	// ErrLessonInProgress: [Error.LessonID] is a lesson of the session that is still recording.
 	ErrLessonInProgress = errors.New("lesson in progress")
@@ -52,7 +52,7 @@ var (
 	ErrStorage = errors.New("audio storage unavailable")
 	// ErrStorageFull: the audio store has no space for another recording, or the store for more
 	// text.
-	ErrStorageFull = errors.New("audio storage full")
+	ErrStorageFull = errors.New("storage full")
 	// ErrLimit: the teacher has reached one of the [Limits]; [Error.After] tells until when.
 	ErrLimit = errors.New("limit reached")
 	// ErrSuperseded: another attempt has taken the segment over; nothing was changed.

@@ -60,7 +60,7 @@ type Defaults struct {
 	Subject               string
 	LessonDurationMinutes int // 1 to 600
 	// Language is the language of the teacher's recordings as a tag such as "en" or "zh-CN". If it
-	// is empty, the configuration of the transcriber decides.
+	// is empty, that of [Config].Defaults counts, or else the configuration of the transcriber.
 	Language string
 
 	// MessageTemplate is the message to the guardian around a feedback text, of at most 2000

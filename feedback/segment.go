@@ -55,7 +55,7 @@ type Segment struct {
 	RecognizerTask string
 
 	AudioKey    string        // of the [AudioStore]
-	Duration    time.Duration // in milliseconds; 0 if unknown
+	Duration    time.Duration // to the millisecond; 0 if unknown
 	Size        int64         // bytes, as sent
 	SHA256      string        // of the bytes as sent, in hex
 	ContentType string        // detected from the content

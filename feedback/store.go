@@ -209,7 +209,7 @@ type UnfinishedSegment struct {
 // TranscriptionTime is what [Store].LastTranscriptions returns of a segment.
 type TranscriptionTime struct {
 	Ended time.Time
-	Took  time.Duration // in milliseconds, at least one
+	Took  time.Duration // to the millisecond, at least one
 	Audio time.Duration // duration of the recording
 }
 
