@@ -225,9 +225,9 @@ var (
 )
 
 // closeGap returns what stays of the text before and after an empty placeholder: no label without a
-// value, no empty brackets, and no separator that separates nothing. The text before it is at the
-// start of the line if first, and the text after it at the end if last; else they are beside
-// values.
+// value, no empty brackets, no second full stop, and no separator that separates nothing. The text
+// before it is at the start of the line if first, and the text after it at the end if last; else
+// they are beside values.
 func closeGap(before, after string, first, last bool) string {
 	l, r := strings.TrimRight(before, blanks), strings.TrimLeft(after, blanks)
 	if !last && slices.Contains(joins, strings.TrimRight(r, blanks)) {
@@ -250,6 +250,8 @@ func closeGap(before, after string, first, last bool) string {
 	switch {
 	case first && l == "" || strings.ContainsRune(opening, left):
 		return l + strings.TrimLeft(r, separators+endMarks+blanks)
+	case strings.ContainsRune(endMarks, left) && strings.ContainsRune(endMarks, right):
+		return l + r[rightSize:]
 	case last && r == "" || strings.ContainsRune(closing+endMarks, right):
 		return strings.TrimRight(l, separators+blanks) + r
 	case strings.ContainsRune(separators, right):
