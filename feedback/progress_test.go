@@ -123,6 +123,9 @@ func TestProgressIsBounded(t *testing.T) {
 
 	e.get(feedback.Segment{ID: task.SegmentID})
 	require.Equal(t, 1, reads, "a finished segment needs no look at the others")
+	_, err := e.EditSegment(t.Context(), e.teacher, seg.ID, feedback.SegmentEdit{Text: new("mended")})
+	require.NoError(t, err)
+	require.Equal(t, 1, reads, "an edit that is stored cannot fail because of them")
 }
 
 // crowded is a store with many recordings of other teachers.

@@ -336,7 +336,7 @@ func (s *Service) EditSegment(ctx context.Context, teacher, id uuid.UUID, e Segm
 		return Segment{}, err
 	}
 	s.broker.notify(seg.SessionID)
-	return seg, s.withProgress(ctx, &seg)
+	return seg, nil
 }
 
 // RetrySegment queues a transcribed or failed segment again, in a language or, if that is "", in
