@@ -44,17 +44,23 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 
 // SaveDefaults implements [feedback.Store].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
-	bytes := len(d.Grade) + len(d.Subject) + len(d.MessageTemplate) + len(d.SummaryInstructions)
-	return s.storeText(ctx, "save defaults", teacher, feedback.Usage{TextBytes: int64(bytes)}, at, `
-		insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
-			message_template, summary_instructions, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8)
-		on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
-			lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
-			message_template = excluded.message_template, summary_instructions = excluded.summary_instructions,
-			updated_at = excluded.updated_at`,
-		teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, d.MessageTemplate,
-		d.SummaryInstructions, db.Time(at))
+	return s.update(ctx, "save defaults", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `
+			insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
+				message_template, summary_instructions, updated_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8)
+			on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
+				lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
+				message_template = excluded.message_template, summary_instructions = excluded.summary_instructions,
+				updated_at = excluded.updated_at`,
+			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, d.MessageTemplate,
+			d.SummaryInstructions, db.Time(at)); err != nil {
+			return err
+		}
+		bytes := len(d.Grade) + len(d.Subject) + len(d.MessageTemplate) + len(d.SummaryInstructions)
+		_, err := addUsage(ctx, tx, teacher, feedback.Usage{TextBytes: int64(bytes)}, at)
+		return err
+	})
 }
 
 // InsertProfile implements [feedback.Store].

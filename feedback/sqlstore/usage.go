@@ -60,19 +60,6 @@ func addUsage(
 		usageDay(at.Add(24*time.Hour))))
 }
 
-// storeText runs a statement that stores text of a teacher, and counts it.
-func (s *Store) storeText(
-	ctx context.Context, op string, teacher uuid.UUID, u feedback.Usage, at time.Time, query string, args ...any,
-) error {
-	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
-			return err
-		}
-		_, err := addUsage(ctx, tx, teacher, u, at)
-		return err
-	})
-}
-
 // growth is the usage of a text that replaces another.
 func growth(before, after string) feedback.Usage {
 	return feedback.Usage{TextBytes: int64(max(len(after)-len(before), 0))}
