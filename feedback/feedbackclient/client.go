@@ -46,9 +46,9 @@ type Client struct {
 	// MaxRetries is how often a request is sent again that was answered 429, or 503 if repeating it
 	// does no harm, with a Retry-After of up to a minute. The client waits as long as that says. A
 	// request whose repetition does no harm is also sent again when the connection was refused or
-	// lost, after 1 s, 2 s, 4 s and so on, up to a minute; a DELETE may then fail with not_found
-	// although it was this call that deleted. Uploads do no harm: the server recognises a recording
-	// that it has. Defaults to 0.
+	// lost, after 1 s, 2 s, 4 s and so on, up to a minute; a DELETE may then fail with not_found,
+	// and EraseMe with unauthorized, although it was this call that deleted. Uploads do no harm:
+	// the server recognises a recording that it has. Defaults to 0.
 	MaxRetries int
 }
 
