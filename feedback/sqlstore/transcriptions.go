@@ -97,24 +97,19 @@ func save(ctx context.Context, tx *sql.Tx, g *segment, at time.Time) error {
 	return err
 }
 
-// editSegments runs editSegment for each of the segments and returns those that edit has changed.
+// editSegments runs editSegment for each of the segments and returns them without those for which
+// edit fails with errSegment, since they are no longer what they were selected for.
 func (s *Store) editSegments(
 	ctx context.Context, op string, ids []uuid.UUID, at time.Time,
 	edit func(ctx context.Context, tx *sql.Tx, g *segment) error,
 ) (edited []feedback.Segment, err error) {
 	for _, id := range ids {
-		changed := false
-		g, err := s.editSegment(ctx, op, id, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
-			before := *g
-			err := edit(ctx, tx, g)
-			changed = *g != before
-			return err
-		})
+		g, err := s.editSegment(ctx, op, id, at, edit)
 		switch {
-		case errors.Is(err, feedback.ErrNotFound): // deleted since
+		case errors.Is(err, feedback.ErrNotFound):
 		case err != nil:
 			return edited, err
-		case changed:
+		default:
 			edited = append(edited, g)
 		}
 	}
@@ -224,7 +219,7 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 	}
 	return s.editSegments(ctx, "requeue segment", ids, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
 		if g.State != feedback.SegmentTranscribing || !g.changedAt.Before(before) {
-			return nil // finished or started again since
+			return errSegment // finished or started again since
 		}
 		return s.requeue(ctx, tx, g, at)
 	})
@@ -243,7 +238,7 @@ func (s *Store) ExpireAudio(
 	}
 	return s.editSegments(ctx, "expire audio", ids, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
 		if g.State != feedback.SegmentTranscribed || !g.AudioDeletedAt.IsZero() || !g.TranscribedAt.Before(before) {
-			return nil // queued again, or expired by a concurrent call
+			return errSegment // queued again, or expired by a concurrent call
 		}
 		g.AudioDeletedAt = at
 		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: g.AudioKey})
