@@ -219,7 +219,7 @@ var (
 	label = regexp.MustCompile(`(^|[` + marks + `])[^` + marks + `]*[:：]$`)
 	marks = regexp.QuoteMeta(separators + endMarks + opening)
 	// dangling matches a word that needs another one after it.
-	dangling = regexp.MustCompile(`(?i)(\b(dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的)$`)
+	dangling = regexp.MustCompile(`(?i)(\b(dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的|&|和|与|及)$`)
 	// joins are between two values of the same kind, as in "Dear {guardian_title} and {name}".
 	joins = []string{"and", "&", "和", "与", "及"}
 )

@@ -57,6 +57,7 @@ func TestMessages(t *testing.T) {
 			"Dear Emma:\n" + en},
 		"one of two in Chinese": {"亲爱的{guardian_title}和{name}：\n{text}", "梓涵", "", zh,
 			"亲爱的梓涵：\n" + zh},
+		"the other of two":             {"{name}和{guardian_title}：\n{text}", "梓涵", "", zh, "梓涵：\n" + zh},
 		"it may have words of its own": {"{guardian_title}，您好！\n{text}", "梓涵", "", zh, "您好！\n" + zh},
 		"a comma at the end of a line": {"{name}, {grade}, {term}\n{text}", "Emma", "", en, "Emma\n" + en},
 		"a comma before a full stop":   {"{name}，{grade}。{text}", "梓涵", "", zh, "梓涵。" + zh},
