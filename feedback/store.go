@@ -54,13 +54,13 @@ type Store interface {
 		_ []Profile, more bool, err error)
 	// DeleteProfile deletes a profile with its records, sessions, lessons and segments and those of
 	// the teacher's words that its name contains, and gives the outbox a [TaskDeleteAudio] for each
-	// recording. On a disk that is full, it may delete records before all else, as may
-	// EraseTeacher.
+	// recording whose audio has not expired. On a disk that is full, it may delete records before
+	// all else, as may EraseTeacher.
 	DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error
 
-	// EraseTeacher deletes everything of a teacher, and gives the outbox a [TaskDeleteAudio] for
-	// each recording. If there is an outbox and again is not zero, it is also given a
-	// [TaskEraseTeacher] with again as its Turn.
+	// EraseTeacher deletes everything of a teacher, and gives the outbox the same tasks. If there
+	// is an outbox and again is not zero, it is also given a [TaskEraseTeacher] with again as its
+	// Turn.
 	EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error
 
 	// InsertRecord fails with [ErrInvalid] on profile_id or feedback_session_id unless the profile

@@ -118,6 +118,8 @@ func audioExpired(t *testing.T, f *fixture) {
 		require.Greater(t, e.Revision, revision)
 		revision = e.Revision
 	}
+	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, f.whole(l.SessionID).ProfileID))
+	require.Equal(t, []feedback.Task{{Kind: feedback.TaskDeleteAudio, AudioKey: waiting.AudioKey}}, f.Tasks(t))
 }
 
 // audioExpiredConcurrently: each recording gets one task, whoever expires it.

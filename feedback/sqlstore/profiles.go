@@ -172,7 +172,7 @@ func (s *Store) deleteProfile(ctx context.Context, tx *sql.Tx, teacher, id uuid.
 	}
 	const sessions = `(select session_id from feedback_sessions where profile_id = $1)`
 	keys, err := all(ctx, tx, scanValue[string],
-		`select audio_key from feedback_segments where session_id in `+sessions, id)
+		`select audio_key from feedback_segments where audio_deleted_at is null and session_id in `+sessions, id)
 	if err != nil {
 		return err
 	}
