@@ -1,12 +1,13 @@
 // Package feedbackclient is a client of the HTTP API of the teaching-feedback service: every
-// operation of its OpenAPI document is a method of [Client].
+// operation of its OpenAPI document, but for those by which a page signs in, is a method of
+// [Client].
 //
 //	client := feedbackclient.New("https://lessons.example", token)
 //	profile, err := client.EnsureProfile(ctx, "Ming")
 //
-// A server that has only the handler of package feedbackhttp answers 404 to some of them: Login,
-// Logout, LogoutAll, Me and EraseMe need that of package authhttp, below /api/v1/auth, and Health
-// and Ready are operations of the program feedback-server.
+// A server that has only the handler of package feedbackhttp answers 404 to some of them: those on
+// the sign-in and the account, such as Login, Sessions and EraseMe, need that of package authhttp,
+// below /api/v1/auth, and Health and Ready are operations of the program feedback-server.
 //
 // Refusals of the server are a [*Problem], which errors.As finds. Lists and events are iterators.
 // Clients ignore fields and values that they do not know, so that a server may be newer.
