@@ -54,34 +54,38 @@ func newNames(list, transcripts, words []string) *names {
 		n.back = tokens(n.word)
 	}
 	var forms []string
-	for _, name := range list {
-		name = strings.Join(strings.Fields(norm.NFC.String(name)), " ")
-		add := func(form string) bool {
-			_, known := n.person[letters(form)]
-			if letters(form) == "" || known {
-				return false
-			}
-			n.person[letters(form)] = len(n.spellings)
-			forms = append(forms, form)
-			return true
+	add := func(person int, form string) bool {
+		_, known := n.person[letters(form)]
+		if letters(form) == "" || known {
+			return false
 		}
-		var spellings []string
-		if name != "" {
-			spellings = []string{name}
-			for _, f := range nameForms(name) {
-				add(f)
-			}
-			for _, right := range soundForms(name) {
-				for _, t := range transcripts {
-					for _, wrong := range misheard(t, right, words) {
-						if add(wrong) {
-							n.misheard[letters(wrong)] = right
-						}
+		n.person[letters(form)] = person
+		forms = append(forms, form)
+		return true
+	}
+	for person, name := range list { // 王女士 is also a form of 王小明, but first a whole name
+		n.spellings = append(n.spellings, nil)
+		if name = strings.Join(strings.Fields(norm.NFC.String(name)), " "); name != "" {
+			n.spellings[person] = []string{name}
+			add(person, name)
+		}
+	}
+	for person, spellings := range n.spellings {
+		if len(spellings) == 0 {
+			continue
+		}
+		for _, f := range nameForms(spellings[0]) {
+			add(person, f)
+		}
+		for _, right := range soundForms(spellings[0]) {
+			for _, t := range transcripts {
+				for _, wrong := range misheard(t, right, words) {
+					if add(person, wrong) {
+						n.misheard[letters(wrong)] = right
 					}
 				}
 			}
 		}
-		n.spellings = append(n.spellings, spellings)
 	}
 	if len(forms) == 0 {
 		return n
@@ -114,8 +118,9 @@ func (n *names) hide(s string) string {
 		if loc == nil {
 			break
 		}
-		start, end := at+loc[0], at+loc[1]
-		if !wholeWord(s, start, end) {
+		start := at + loc[0]
+		end := n.end(s, start, at+loc[1])
+		if end == start {
 			_, size := utf8.DecodeRuneInString(s[start:])
 			at = start + size
 			continue
@@ -124,6 +129,20 @@ func (n *names) hide(s string) string {
 		done, at = end, end
 	}
 	return b.String() + s[done:]
+}
+
+// end returns where the name at start ends that is not a part of a word, or start if there is none:
+// in "Emma likes" not Emma Li, which ends at end, but Emma.
+func (n *names) end(s string, start, end int) int {
+	for !wholeWord(s, start, end) {
+		_, size := utf8.DecodeLastRuneInString(s[start:end])
+		loc := n.find.FindStringIndex(s[start : end-size])
+		if loc == nil || loc[0] > 0 {
+			return start
+		}
+		end = start + loc[1]
+	}
+	return end
 }
 
 // token returns the token of a spelling.
