@@ -72,7 +72,8 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // also common words (Bo, Will) in another case than given, and names that were misheard in several
 // sounds.
 //
-// Numbers, weekdays and months of the answer that are not in the input are named in a warning.
+// Of the answer, reasoning, the marks of Markdown and a first line such as "Here is the feedback:"
+// are left out. Its numbers, weekdays and months that nobody said are named in a warning.
 type Chat struct {
 	url           string
 	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key
@@ -177,7 +178,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		warn(&out, feedback.WarningIncomplete,
 			"The text may be incomplete: it reached the length limit of the summary service.")
 	}
-	if !known {
+	if !known || misspelt.MatchString(text) {
 		warn(&out, feedback.WarningUnknownName, "The text mentions a person whose name could not be restored.")
 	}
 	if bad := unsupported(text, sources(in)); len(bad) > 0 {

@@ -125,6 +125,12 @@ func TestAnswers(t *testing.T) {
 			"Well drawn.", ""},
 		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`,
 			"Well", "length limit"},
+		{"a text in Markdown", fmt.Sprintf(replyFmt,
+			"Here is the feedback:\n\n```text\n## Today\n**\\[NAME\\_1\\_1\\]** drew.\n```\n"),
+			"Today\nAna drew.", ""},
+		{"an introduction in Chinese", fmt.Sprintf(replyFmt, "好的，以下是课堂反馈：\n\n<feedback>\n画得好：\n很好。\n</feedback>"),
+			"画得好：\n很好。", ""},
+		{"a translated token", fmt.Sprintf(replyFmt, "[姓名_1_1]画得好。"), "[姓名_1_1]画得好。", "could not be restored"},
 		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -186,6 +186,21 @@ func statusFailure(resp *http.Response, data []byte) *failure {
 // missing, and all of an answer that was cut off may be reasoning.
 var thinking = regexp.MustCompile(`(?s)^(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)`)
 
+var (
+	// markup matches what models put around the text: fences and tags in a line of their own, the
+	// marks of headings and bold words, and the backslash before a mark, which stays.
+	markup = regexp.MustCompile("(?m)^[ \t]*(?:```.*|</?[a-z]+>[ \t]*)$|^#{1,6} +|\\*\\*|\\\\([][_*#])")
+	// preamble matches a first line such as "Here is the feedback:".
+	preamble = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|here)\b|好的|当然|以下|下面|这是)[^\n]*` +
+		`(?:feedback|summary|report|反馈|总结|报告)[^\n]*[:：]\s*\n`)
+)
+
+// plainText returns what a model has answered as plain text.
+func plainText(text string) string {
+	text = markup.ReplaceAllString(thinking.ReplaceAllString(text, ""), "$1")
+	return strings.TrimSpace(preamble.ReplaceAllString(strings.TrimSpace(text), ""))
+}
+
 // parseAnswer returns the text of a completion.
 func parseAnswer(data []byte) (answer, *failure) {
 	var body struct {
@@ -209,7 +224,7 @@ func parseAnswer(data []byte) (answer, *failure) {
 	}
 	first := body.Choices[0]
 	text, ok := content(first.Message.Content)
-	text = strings.TrimSpace(thinking.ReplaceAllString(text, ""))
+	text = plainText(text)
 	switch {
 	case !ok:
 		return answer{}, &failure{reason: "the answer's content is neither text nor a list of text parts"}

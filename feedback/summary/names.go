@@ -102,9 +102,12 @@ func newNames(list, transcripts, words []string) *names {
 // tokens matches tokens that start with word, also as models change them: with other brackets,
 // other separators, or without brackets.
 func tokens(word string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)[\[【［〔{]\s*` + word + `\\?[_ -]?(\d+)(?:\\?[_ -](\d+))?\s*[\]】］〕}]` +
-		`|\b` + word + `\\?_(\d+)(?:\\?_(\d+))?`)
+	return regexp.MustCompile(`(?i)[\[【［〔{]\s*` + word + `[_ -]?(\d+)(?:[_ -](\d+))?\s*[\]】］〕}]` +
+		`|\b` + word + `_(\d+)(?:_(\d+))?`)
 }
+
+// misspelt matches what models put in the place of a token: "[姓名_1_1]", "[Student's name]".
+var misspelt = regexp.MustCompile(`(?i)[\[【［〔{][^\]】］〕}\n]*(?:_\d|name|student|guardian|姓名|名字)[^\[【［〔{\n]*[\]】］〕}]`)
 
 // hide returns s with tokens in place of names.
 func (n *names) hide(s string) string {
