@@ -207,7 +207,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	}
 	g.Sentences = evidenceOf(g.Summary, sources, in.Student)
 	if doubtful {
-		g.Warning = strings.TrimSpace(g.Warning + " Some text was left out, because it may not have been said.")
+		g.Warning = strings.TrimSpace(g.Warning + "\nSome text was left out, because it may not have been said.")
 		g.WarningCodes = append(g.WarningCodes, WarningDoubtfulLeftOut)
 	}
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())

@@ -65,7 +65,7 @@ func TestChatRequest(t *testing.T) {
 			private: []string{"雨", "桐", "王", "汪", "妈妈", "彤", "童", "很认真"},
 			answer:  "[NAME_1_1]的哈农第三条节奏很稳。\\n\\n周四15:30上课，带四本谱子。[NAME_2_1]",
 			text:    "王雨桐的哈农第三条节奏很稳。\n\n周四15:30上课，带四本谱子。雨桐妈妈",
-			warns:   "这些数字或日期录音里没有提到，请核对：“四”（第3行第12字）。",
+			warns:   "这些数字或日期录音里没有提到，请核对：\n- 四：周四15:30上课，带四本谱子。雨桐妈妈",
 		},
 		"request-en.json": {
 			in: feedback.SummaryInput{
@@ -77,7 +77,8 @@ func TestChatRequest(t *testing.T) {
 			private: []string{"Emma", "Imma", "Brown", "Jos"},
 			answer:  "[NAME_1_1] played bars 9 to 24 for [NAME_2_1] on Friday.",
 			text:    "Emma Brown played bars 9 to 24 for Jos\u00e9 Brown on Friday.",
-			warns:   `These numbers or dates were not said, please check them: "24" in line 1 at character 29.`,
+			warns: "These numbers or dates were not said, please check them:\n" +
+				"- 24: Emma Brown played bars 9 to 24 for José Brown on Friday.",
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -239,7 +240,8 @@ func TestChatReport(t *testing.T) {
 		func(_ int, w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			sent = string(body)
-			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"In March [NAME_1_1] was slow."}}]}`)
+			_, _ = io.WriteString(w,
+				`{"choices":[{"message":{"content":"In March [NAME_1_1] was slow."},"finish_reason":"length"}]}`)
 		})})
 	in := feedback.SummaryInput{Report: true, Student: "Ming"}
 	for i, text := range []string{"Ming was slow.", strings.Repeat("word ", 15_000), strings.Repeat("other ", 15_000),
@@ -249,8 +251,8 @@ func TestChatReport(t *testing.T) {
 	s, err := c.Summarize(t.Context(), in)
 	require.NoError(t, err)
 	require.Equal(t, "In March Ming was slow.", s.Text)
-	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened}, s.WarningCodes)
-	require.Contains(t, s.Warning, "these records were left out (1):\n- 2026-05-02")
+	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened, feedback.WarningIncomplete}, s.WarningCodes)
+	require.Contains(t, s.Warning, "these records were left out (1):\n- 2026-05-02\nThe text may be")
 	require.Contains(t, sent, "Tell what changed.")
 	require.NotContains(t, sent, "about lessons")
 	require.Contains(t, sent, `date=\"2026-03-02, Monday\"`)

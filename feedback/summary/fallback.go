@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/internal/script"
@@ -14,7 +13,7 @@ import (
 
 // warn adds a warning.
 func warn(s *feedback.Summary, code feedback.SummaryWarning, text string) {
-	s.Warning = strings.TrimSpace(s.Warning + " " + text)
+	s.Warning = strings.TrimSpace(s.Warning + "\n" + text)
 	s.WarningCodes = append(s.WarningCodes, code)
 }
 
@@ -35,26 +34,35 @@ func warnShortened(s *feedback.Summary, what string, left []string) {
 	warn(s, feedback.WarningShortened, text)
 }
 
-// warnUnsupported adds a warning that names figures of the text with their places, in the text's
-// language.
+// warnUnsupported adds a warning that names figures of the text with the words around them, in the
+// text's language.
 func warnUnsupported(s *feedback.Summary, figures []figure) {
 	const maxNamed = 10
-	format, separator := "These numbers or dates were not said, please check them: %s.", ", "
-	named := "%q in line %d at character %d"
+	text, named := "These numbers or dates were not said, please check them:", "\n- %s: %s"
 	if strings.ContainsFunc(s.Text, script.IsUnspaced) {
-		format, separator = "这些数字或日期录音里没有提到，请核对：%s。", "、"
-		named = "“%s”（第%d行第%d字）"
+		text, named = "这些数字或日期录音里没有提到，请核对：", "\n- %s：%s"
 	}
-	var list []string
 	for _, f := range figures[:min(len(figures), maxNamed)] {
-		line := strings.LastIndex(s.Text[:f.start], "\n") + 1
-		list = append(list, fmt.Sprintf(named, f.text, strings.Count(s.Text[:line], "\n")+1,
-			utf8.RuneCountInString(s.Text[line:f.start])+1))
+		text += fmt.Sprintf(named, f.text, around(s.Text, f))
 	}
 	if len(figures) > maxNamed {
-		list = append(list, "…")
+		text += "\n- …"
 	}
-	warn(s, feedback.WarningUnsupported, fmt.Sprintf(format, strings.Join(list, separator)))
+	warn(s, feedback.WarningUnsupported, text)
+}
+
+// around returns a figure of a text with what stands beside it in its line, up to some characters.
+func around(text string, f figure) string {
+	const maxRunes = 30
+	before := []rune(text[strings.LastIndex(text[:f.start], "\n")+1 : f.start])
+	after, _, _ := strings.Cut(text[f.start+len(f.text):], "\n")
+	if n := len(before) - maxRunes; n > 0 {
+		before = append([]rune("…"), before[n:]...)
+	}
+	if r := []rune(after); len(r) > maxRunes {
+		after = string(r[:maxRunes]) + "…"
+	}
+	return string(before) + f.text + after
 }
 
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then

@@ -143,7 +143,7 @@ export function explain(error: unknown): string {
 
 /** Returns in words what to know about a text that was generated, with what the server names. */
 export function warningsOf({ warning = "", warning_codes }: Pick<Generated, "warning" | "warning_codes">): string[] {
-  const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
+  const named = warning.match(/^- .*/gm) ?? [];
   return [...warning_codes.map((code) => texts.problems[code] ?? warning), ...named];
 }
 

@@ -10,7 +10,7 @@ const timers = {};
 
 /** @param {Generated} made */
 export function warningsOf({ warning = "", warning_codes }) {
-	const named = warning.match(/^- .*|".+?" in line \d+ at character \d+|“.+?”（第\d+行第\d+字）/gm) ?? [];
+	const named = warning.match(/^- .*/gm) ?? [];
 	return [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n");
 }
 
