@@ -184,7 +184,7 @@ func unsupported(text, sources string) []figure {
 		known[f.value] = true
 		switch n, err := strconv.Atoi(f.value); {
 		case err != nil:
-		case n > 12 && n < 24:
+		case n > 12 && n < 24 && strings.IndexAny(sources[f.start+len(f.text):], ":：点时") == 0:
 			known[strconv.Itoa(n-12)] = true
 		case n > 0 && n < 12 && isAfternoon:
 			known[strconv.Itoa(n+12)] = true

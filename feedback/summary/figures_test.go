@@ -25,6 +25,7 @@ func TestFiguresOfAnAnswerAreHeldAgainstTheSources(t *testing.T) {
 		{"times a week", "每周三次", "每周3次", nil},
 		{"words that are no figures", "练琴", "十分认真，千万别急，一起唱，一一做到。", nil},
 		{"English words that are none", "she plays", "At first she may march, wait a second, one by one.", nil},
+		{"no time", "bars 9 to 16", "bars 9 to 16, 4 times", []string{"4"}},
 		{"another number", "bars 9 to 24", "Bars 9 to 25.\nGood: twelve.",
 			[]string{"25", "twelve"}},
 		{"another weekday", "星期四，不，星期五", "周六上课", []string{"周六"}},

@@ -117,8 +117,10 @@ func withWeekday(date string) string {
 	return t.Format("2006-01-02, Monday")
 }
 
-// sources returns all that the figures of a summary may come from.
+// sources returns all that the figures of a summary may come from. Of the last homework and the
+// teacher's wishes nothing is to be written.
 func sources(in feedback.SummaryInput) string {
+	in.LastRecord, in.Instructions = "", ""
 	all := append(allTexts(in), in.Student, in.GuardianTitle, withWeekday(in.Date))
 	for _, l := range in.Lessons {
 		all = append(all, withWeekday(l.Date))
