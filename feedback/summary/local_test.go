@@ -261,13 +261,15 @@ func TestRequestsInLongLessons(t *testing.T) {
 	}
 }
 
-// A sentence that is longer than what is looked at as a whole is cut, also after a request.
-func TestRequestBeforeACut(t *testing.T) {
+// A sentence that is longer than what is looked at as a whole is cut, also after a request or a
+// number.
+func TestWordsBeforeACut(t *testing.T) {
 	t.Parallel()
 	words := parse("她哭了，这句划掉，周五带琴谱。")[:7]
 	drop := slices.Repeat([]reason{unsaid}, len(words))
 	obey(newView(words), drop)
 	require.Equal(t, slices.Repeat([]reason{unsaid}, len(words)), drop)
+	require.NotPanics(t, func() { newView(parse("page five, six lines")[:3]).repairs() })
 }
 
 // Counting far takes no more time than other words: it once took hours. Nothing is lost where a

@@ -368,6 +368,9 @@ func (v *view) isAnother(from, term, to int) bool {
 
 // countsThings reports whether the number at i tells how many there are of what follows.
 func (v *view) countsThings(i int) bool {
+	if i+1 == len(v.words) { // a long sentence is cut
+		return false
+	}
 	next := v.words[i+1]
 	return next.kind == plain && strings.HasSuffix(next.low, "s") && v.set(i+1)&speakers == 0 &&
 		!v.has(v.classes[i+1], "prep")
