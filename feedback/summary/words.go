@@ -312,10 +312,10 @@ func capital(w word, upper bool, names []string) string {
 		return w.text
 	}
 	for _, n := range names {
-		own, _, _ := strings.Cut(w.low, "'s")
+		own := strings.TrimSuffix(w.low, "'s")
 		if low := strings.ToLower(n); low == own && !commonWords[low] && !proclitics[low] && !pronouns[low] &&
 			!slices.Contains(notNames, low) {
-			return n + w.text[len(own):]
+			return n + w.low[len(own):]
 		}
 	}
 	hasOne := capitals[w.low] || capitals[strings.TrimSuffix(w.low, "s")]
