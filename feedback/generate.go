@@ -187,6 +187,9 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	case g.Lessons == 0 && doubtful:
 		return Generated{}, &Error{Kind: ErrNothingTranscribed,
 			Message: "all that was recognised is doubtful; listen to the recordings"}
+	case len(selected) == 0 && len(whole.Lessons) > 0:
+		return Generated{}, &Error{Kind: ErrNothingTranscribed,
+			Message: "all lessons are applied; select those to summarize again"}
 	case g.Lessons == 0:
 		return Generated{}, &Error{Kind: ErrNothingTranscribed, Message: "no lesson has a transcript yet"}
 	}

@@ -23,13 +23,18 @@ func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 	require.NotErrorIs(t, err, feedback.ErrSummary)
 }
 
-func TestGenerateTakesALessonThatIsNamedTwiceOnce(t *testing.T) {
+func TestGenerateTakesEachLessonOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = summary.Local{} })
 	l := e.transcribed()
 	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, []uuid.UUID{l.ID, l.ID})
 	require.NoError(t, err)
 	require.Equal(t, 1, g.Lessons)
+	_, err = e.MarkApplied(t.Context(), e.teacher, l.ID)
+	require.NoError(t, err)
+	_, err = e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+	require.ErrorContains(t, err, "all lessons are applied")
 }
 
 // TestASummarizerGetsWhatItNeeds runs on a server eleven hours ahead of the teacher.
