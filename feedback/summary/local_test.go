@@ -164,6 +164,12 @@ func TestLocal(t *testing.T) {
 			"badge is three pounds twenty I gave his mum my mobile and I shouldn't have so leave that out next " +
 				"block is fifty eight pounds for ten",
 			"Badge is three pounds twenty. Next block is fifty eight pounds for ten."},
+		{"a notice in a sentence of its own is not between us, what follows it is",
+			"We did scales. Remember the concert is on Saturday the fifth at three. Between you and me I think " +
+				"she's tired. Next week's lesson moves to Sunday at nine thirty. His parents are divorcing. " +
+				"Okay that's it.",
+			"We did scales.\n\nRemember the concert is on Saturday the fifth at three. Next week's lesson moves to " +
+				"Sunday at nine thirty."},
 		{"a sentence ends after a request where there are no marks",
 			"the deposit is due on the first i'd say he's the weakest but that's between us and could you buy oil",
 			"The deposit is due on the first. Could you buy oil."},

@@ -32,6 +32,9 @@ func obey(v *view, drop []reason) {
 			o.obeyWhole(c, text)
 		case o.has(c, unsaid):
 			o.leaveOut(c+1, o.trailing(c, c+1))
+			if o.closes(c) && says(text, "itself", "zhItself") && o.tellsOfLesson(c+1) {
+				o.release(at.to, o.v.clauses[o.sentence(c+1).to-1].to) // the model has left out what follows, too
+			}
 		case says(text, "itself", "zhItself") && !says(text, "reports"):
 			o.leaveOut(c, o.trailing(c, c+1))
 		case says(text, "names"):
@@ -305,6 +308,16 @@ func (o *obeyed) tellsDuty(c int) bool {
 	return set&duties != 0 && set&troubles == 0
 }
 
+// tellsOfLesson reports whether there is a clause c that tells of lessons, but not of people or
+// trouble.
+func (o *obeyed) tellsOfLesson(c int) bool {
+	if c == len(o.v.clauses) {
+		return false
+	}
+	set := o.classes(c)
+	return set&ofLesson != 0 && set&(troubles|persons) == 0
+}
+
 // completeSentence leaves out clauses, too, that come before those that the model has left out
 // because of the request in clause c: those of trouble, or if the request is a sentence of its own
 // and does not only take something back, all but those of the lesson.
@@ -330,6 +343,7 @@ var (
 	retracts = classSet("retract")
 	troubles = classSet("trouble")
 	duties   = classSet("duty homework notice")
+	persons  = classSet("they kin")
 )
 
 // tellsTrouble reports whether the words from i on that are left out tell of trouble.
