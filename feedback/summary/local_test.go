@@ -170,6 +170,9 @@ func TestLocal(t *testing.T) {
 				"Okay that's it.",
 			"We did scales.\n\nRemember the concert is on Saturday the fifth at three. Next week's lesson moves to " +
 				"Sunday at nine thirty."},
+		{"no word stays of the second sentence that is between us",
+			"Remember the concert is on Saturday at three. Between you and me I think she's tired. Lessons are too " +
+				"much for her.", "Remember the concert is on Saturday at three."},
 		{"a sentence ends after a request where there are no marks",
 			"the deposit is due on the first i'd say he's the weakest but that's between us and could you buy oil",
 			"The deposit is due on the first. Could you buy oil."},

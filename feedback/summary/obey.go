@@ -394,7 +394,7 @@ func isFigure(w word) bool { return w.kind == number || w.kind == day || w.kind 
 func (o *obeyed) completeUnsaid() {
 	words, drop := o.v.words, o.drop
 	for from := 0; from < len(words); from++ {
-		if drop[from] != unsaid || from > 0 && drop[from-1] == unsaid {
+		if drop[from] != unsaid || from > 0 && drop[from-1] == unsaid && words[from-1].end < sentence {
 			continue
 		}
 		if from > 0 && words[from-1].end < sentence {
