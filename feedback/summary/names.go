@@ -75,7 +75,11 @@ func newNames(list, transcripts, words []string) *names {
 			continue
 		}
 		for _, f := range nameForms(spellings[0]) {
-			add(person, f)
+			if len(list) > guardian && parent.MatchString(f) {
+				add(guardian, f) // 王妈妈 is not 王小明
+			} else {
+				add(person, f)
+			}
 		}
 		for _, right := range soundForms(spellings[0]) {
 			for _, t := range transcripts {
@@ -247,6 +251,9 @@ var notNames = strings.Fields(`class group grade year team course lesson school 
 
 // titles follow a Chinese family name.
 var titles = strings.Fields("老师 同学 先生 女士 小姐 教练 校长 妈妈 爸爸 家长 小朋友")
+
+// parent matches a family name with the title of a guardian.
+var parent = regexp.MustCompile(`(?:妈妈|爸爸|家长)$`)
 
 // compound are the usual family names of two characters, which are also used alone, except for
 // those that are common words (东方).

@@ -37,6 +37,7 @@ func TestNamesAreHidden(t *testing.T) {
 			"[NAME_1_2] likes it, [NAME_1_1] likes it", []string{"Emma Li"}},
 		{"a whole name is its own, also if it is a form of another", "王女士说小明练了", "[NAME_2_1]说[NAME_1_2]练了",
 			[]string{"王小明", "王女士"}},
+		{"a parent is not the student", "王妈妈说小明练了", "[NAME_2_1]说[NAME_1_2]练了", []string{"王小明", ""}},
 		{"any apostrophe", "O'Brien and O’Brien drew", "[NAME_1_2] and [NAME_1_1] drew", []string{"O’Brien"}},
 		{"a Korean name takes particles", "김민수는 민수가 김민수네 수민이", "[NAME_1_1]는 [NAME_2_1]가 [NAME_1_1]네 수민이",
 			[]string{"김민수", "민수"}},
