@@ -53,10 +53,6 @@ type Config struct {
 	// share one limit.
 	TrustedProxies []netip.Prefix
 
-	// LoginOnly omits all operations but the sign-in. A program that serves mini programs and signs
-	// browsers in with OAuth calls Register twice, the second time with LoginOnly.
-	LoginOnly bool
-
 	// Cookie, if not nil, keeps the tokens of this interface in a cookie: the sign-in answers as
 	// GET /auth/me does, without the token, and sets the cookie; the sign-outs delete it. Handler
 	// applies Cookie.Handler; callers of Register do that themselves.

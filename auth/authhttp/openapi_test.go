@@ -53,8 +53,4 @@ func TestRegisterOnAForeignAPI(t *testing.T) {
 	do(t, mux, http.MethodGet, "/session/auth/me", "", "Authorization", "Bearer "+token).problem(t,
 		http.StatusServiceUnavailable, "database_unavailable")
 	require.Contains(t, api.OpenAPI().Paths["/session/auth/me"].Get.Security[0], "bearer")
-
-	authhttp.Register(huma.NewGroup(api, "/campus"), authhttp.Config{OAuth: &authhttp.OAuth{}, LoginOnly: true})
-	require.Contains(t, api.OpenAPI().Paths, "/campus/auth/oauth")
-	require.NotContains(t, api.OpenAPI().Paths, "/campus/auth/me")
 }

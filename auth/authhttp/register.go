@@ -89,9 +89,7 @@ func Register(api huma.API, c Config) {
 	} else {
 		o.registerLogin()
 	}
-	if !c.LoginOnly {
-		o.registerSession()
-	}
+	o.registerSession()
 }
 
 func (o *operations) registerLogin() {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/miniapp"
@@ -17,53 +15,31 @@ import (
 	"lessonkit.example/feedback/feedbackhttp"
 )
 
-// newAccounts returns the service that signs teachers in.
-func newAccounts(c Config, store auth.Store, log *slog.Logger) (*auth.Service, error) {
-	config := auth.Config{
-		Store:            store,
-		AllowDevelopment: c.DevelopmentSignIn(),
-		Logger:           log,
-	}
-	if c.MiniappConfigured() {
+// newExchanger returns what exchanges login codes, nil if nothing is configured, and the sign-in of
+// the page if that is at an OAuth 2 server.
+func newExchanger(c Config) (auth.Exchanger, *authhttp.OAuth, error) {
+	switch {
+	case c.MiniappConfigured():
 		platform, err := miniapp.New(miniapp.Config{
 			AppID:    c.MiniappAppID,
 			Secret:   c.MiniappAppSecret,
 			Endpoint: c.MiniappAPIURL,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("MINIAPP_API_URL: %w", err)
+			return nil, nil, fmt.Errorf("MINIAPP_API_URL: %w", err)
 		}
-		config.Exchanger = platform
+		return platform, nil, nil
+	case c.OAuthConfigured():
+		client, err := oauth.New(oauth.Config{
+			ClientID: c.OAuthClientID, ClientSecret: c.OAuthClientSecret, AuthURL: c.OAuthAuthURL,
+			TokenURL: c.OAuthTokenURL, UserInfoURL: c.OAuthUserInfoURL, RedirectURL: c.OAuthRedirectURL,
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("OAUTH_CLIENT_ID and the others of OAUTH_: %w", err)
+		}
+		return client, &authhttp.OAuth{AuthCodeURL: client.AuthCodeURL, Page: "../../../../"}, nil
 	}
-	return auth.New(config)
-}
-
-// newOAuth returns the service that signs teachers in at the OAuth 2 server, nil without a
-// database, and the sign-in of the page there, nil if none is configured.
-func newOAuth(c Config, db *database, log *slog.Logger) (service *auth.Service, page *authhttp.OAuth, err error) {
-	if !c.OAuthConfigured() {
-		return nil, nil, nil
-	}
-	client, err := oauth.New(oauth.Config{
-		ClientID: c.OAuthClientID, ClientSecret: c.OAuthClientSecret, AuthURL: c.OAuthAuthURL,
-		TokenURL: c.OAuthTokenURL, UserInfoURL: c.OAuthUserInfoURL, RedirectURL: c.OAuthRedirectURL,
-	})
-	if err == nil && db != nil {
-		service, err = auth.New(auth.Config{Store: db.accounts, Exchanger: client, Logger: log})
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("OAUTH_CLIENT_ID and the others of OAUTH_: %w", err)
-	}
-	return service, &authhttp.OAuth{AuthCodeURL: client.AuthCodeURL, Page: "../../../../"}, nil
-}
-
-// registerAccounts adds the sign-in and the sessions of teachers.
-func registerAccounts(api huma.API, config authhttp.Config, service *auth.Service, page *authhttp.OAuth) {
-	authhttp.Register(api, config)
-	if page != nil {
-		config.Service, config.OAuth, config.Cookie, config.LoginOnly = service, page, config.Devices, true
-		authhttp.Register(api, config)
-	}
+	return nil, nil, nil
 }
 
 // withCookie accepts the session cookie of the page where the interface is. Operators sign in to

@@ -149,7 +149,7 @@ func (h *health) report(ctx context.Context) Report {
 		Detail: state.storageDetail,
 	}
 	r.StorageAvailable = state.storage
-	r.MiniappAuthConfigured = h.accounts.LoginConfigured()
+	r.MiniappAuthConfigured = h.config.MiniappConfigured() && h.accounts.LoginConfigured()
 	if broken(r) == "" {
 		r.Status = "ok"
 	}

@@ -19,7 +19,8 @@ const title = "Teaching feedback"
 
 const description = "A teacher keeps student profiles, records comments on lessons, has them transcribed and " +
 	"summarized, and saves dated feedback records.\n\n" +
-	"Sign in at `POST /api/v1/auth/miniapp/login` and send the token as `Authorization: Bearer …`."
+	"Sign in at `POST /api/v1/auth/miniapp/login` and send the token as `Authorization: Bearer …`. Where an OAuth 2 " +
+	"server takes the mini program's place, a page signs in at `GET /api/v1/auth/oauth`."
 
 // registerState adds the endpoints for operators and load balancers, with details for operators if
 // they get them here.

@@ -129,11 +129,18 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	measured := newMeasuredRecognizer(traces.recognizer(recognizer, c.ASRProvider), c.ASRProvider)
 	stopping := new(atomic.Bool)
 	health := &health{config: c, version: o.Version, db: db, recognizer: recognizer, stopping: stopping}
+	exchanger, oauthPage, err := newExchanger(c)
+	if err != nil {
+		return nil, err
+	}
 	var accounts *auth.Service
 	var audio feedback.AudioStore
 	var lessons *feedback.Service
 	if db != nil {
-		if accounts, err = newAccounts(c, db.accounts, log); err != nil {
+		accounts, err = auth.New(auth.Config{
+			Store: db.accounts, Exchanger: exchanger, AllowDevelopment: c.DevelopmentSignIn(), Logger: log,
+		})
+		if err != nil {
 			return nil, err
 		}
 		if audio, err = newAudio(c); err != nil {
@@ -143,10 +150,6 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 			return nil, err
 		}
 		health.accounts, health.audio = accounts, audio
-	}
-	oauthService, oauthPage, err := newOAuth(c, db, log)
-	if err != nil {
-		return nil, err
 	}
 	serving, stop := context.WithCancel(context.Background())
 	metrics := newMetrics(health)
@@ -167,11 +170,15 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	cookie := &authhttp.Cookie{Insecure: c.AppEnv != "production" && isLoopback(c.HTTPAddr)}
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
-		registerAccounts(v1, authhttp.Config{
+		signIn := authhttp.Config{
 			Service: accounts, TrustedProxies: c.TrustedProxies,
 			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
-			Erase: eraseData(lessons, db), Devices: cookie,
-		}, oauthService, oauthPage)
+			Erase: eraseData(lessons, db), Devices: cookie, OAuth: oauthPage,
+		}
+		if oauthPage != nil {
+			signIn.Cookie = cookie
+		}
+		authhttp.Register(v1, signIn)
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
 			MaxRequests: c.LimitRequests, MaxRequestsInAll: c.LimitRequestsInAll,
