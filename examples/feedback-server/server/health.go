@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -76,7 +77,9 @@ type StorageReport struct {
 }
 
 const (
-	healthTimeout = 1500 * time.Millisecond // a check that takes longer counts as failed
+	healthTimeout = 1500 * time.Millisecond // for the whole state, which is empty then
+	checkTimeout  = 1300 * time.Millisecond // a check that takes longer counts as failed
+	storageWait   = 800 * time.Millisecond  // for the check of the storage: balancers wait a second for /readyz
 	healthMaxAge  = 2 * time.Second         // how long a result is used
 	countTimeout  = 20 * time.Second
 	countWait     = 30 * time.Millisecond // for new counts; then the last ones must do
@@ -95,11 +98,12 @@ type health struct {
 
 	checks singleflight.Group
 
-	mu      sync.Mutex
-	last    databaseState
-	checked time.Time
-	stats   jobqueue.Stats
-	counted time.Time // zero: never
+	mu           sync.Mutex
+	last         databaseState
+	checked      time.Time
+	storageFault error // of the last check of the storage
+	stats        jobqueue.Stats
+	counted      time.Time // zero: never
 }
 
 // databaseState is the result of the checks of the database.
@@ -182,15 +186,14 @@ func (h *health) state(ctx context.Context) databaseState {
 }
 
 func (h *health) check(ctx context.Context) databaseState {
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var state databaseState
 	var checks sync.WaitGroup
 	checks.Go(func() { state.reachable = h.db.read.PingContext(ctx) == nil })
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() {
-		space, err := checkStorage(ctx, h.audio)
-		err = errors.Join(err, h.db.lessons.CheckSpace(ctx))
+		space, err := h.checkStorage(ctx)
 		state.space, state.storage = space, err == nil
 		if err != nil {
 			state.storageDetail = err.Error()
@@ -204,8 +207,32 @@ func (h *health) check(ctx context.Context) databaseState {
 	return state
 }
 
-// checkStorage fails if uploads are refused. The space of a bucket is unknown.
-func checkStorage(ctx context.Context, audio feedback.AudioStore) (audiodir.Space, error) {
+// checkStorage fails if recordings or texts are refused, or if that takes long to find out, which
+// must not make the database look away. The check then goes on, and the next call tells its error.
+func (h *health) checkStorage(ctx context.Context) (audiodir.Space, error) {
+	result := h.checks.DoChan("storage", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
+		defer cancel()
+		textErr := h.db.lessons.CheckSpace(ctx) // first: the other one may use up the time
+		space, err := checkAudio(ctx, h.audio)
+		err = errors.Join(err, textErr)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.storageFault = err
+		return space, err
+	})
+	select {
+	case r := <-result:
+		return r.Val.(audiodir.Space), r.Err
+	case <-time.After(storageWait):
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return audiodir.Space{}, cmp.Or(h.storageFault, errors.New("the storage does not answer"))
+	}
+}
+
+// checkAudio fails if uploads are refused. The space of a bucket is unknown.
+func checkAudio(ctx context.Context, audio feedback.AudioStore) (audiodir.Space, error) {
 	switch audio := audio.(type) {
 	case *audios3.Store:
 		return audiodir.Space{}, audio.Check(ctx)

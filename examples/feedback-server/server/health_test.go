@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -37,6 +38,23 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 	require.Contains(t, page, "are refused: ")
 	require.Contains(t, page, "there is no such bucket")
 	require.Equal(t, http.StatusUnauthorized, get(h, "/admin/health").Code)
+}
+
+// The bucket accepts connections and never answers: teachers still read and write texts.
+func TestServerIsReadyWhileTheBucketHangs(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	h := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"AUDIO_STORAGE_URL": s3test.URL("http://"+l.Addr().String(), "audio"),
+		"AWS_ACCESS_KEY_ID": s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY": s3test.SecretAccessKey,
+	}).Handler()
+	require.JSONEq(t, `{"ready":true,"storage_available":false}`, get(h, "/readyz").Body.String())
+	report := health(t, h)
+	require.True(t, report.Database.Reachable)
+	require.Equal(t, "the storage does not answer", report.Storage.Detail)
 }
 
 // A paused queue is not "everything works", and the teacher is promised no time.
