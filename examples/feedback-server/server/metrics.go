@@ -42,7 +42,7 @@ func newMetrics(h *health) *metrics {
 	// A series that begins with its first failure shows no increase.
 	for _, kind := range []feedback.TaskKind{
 		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
-		feedback.TaskLearn,
+		feedback.TaskLearn, sweepKind, retentionKind,
 	} {
 		for _, outcome := range outcomes {
 			m.jobs.WithLabelValues(string(kind), string(outcome))
@@ -101,6 +101,8 @@ var (
 	queueJobs = prometheus.NewDesc("jobqueue_jobs",
 		"Jobs of the database by queue and state, each number up to a bound. "+
 			"Every process reports the same: aggregate by max, not by sum.", []string{"queue", "state"}, nil)
+	storageAvailable = prometheus.NewDesc("storage_available",
+		"1 while recordings and texts have space; a bucket answers.", nil, nil)
 	storageFree = prometheus.NewDesc("audio_storage_free_bytes",
 		"Free space of the file system of the recordings.", nil, nil)
 	storageTotal = prometheus.NewDesc("audio_storage_total_bytes",
@@ -135,6 +137,7 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	state := h.state(ctx)
 	gauge(databaseReady, oneIf(state.migrated))
+	gauge(storageAvailable, oneIf(state.storage))
 	if space := state.space; space.Total > 0 {
 		gauge(storageFree, float64(space.Free))
 		gauge(storageTotal, float64(space.Total))

@@ -60,7 +60,9 @@ func TestAlertsUseMetricsThatExist(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, text, `job_duration_seconds_count{kind="transcribe",outcome="failed"} 0`)
+	for _, kind := range []string{"transcribe", "delete_audio", "erase_teacher", "learn", "sweep", "retention"} {
+		require.Contains(t, text, `job_duration_seconds_count{kind="`+kind+`",outcome="failed"} 0`)
+	}
 }
 
 // A server that stops is not ready, but its database is.
