@@ -21,7 +21,7 @@ import (
 // Report is the body of GET /health. Everybody gets the flags; only operators get the details, such
 // as names of hosts, sizes and counts, which are empty for others.
 type Report struct {
-	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data, uploads, recognition and queues work."`
+	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if all works: data, uploads, speech, sign-in."`
 	Version  string         `json:"version,omitempty" doc:"For operators."`
 	Database DatabaseReport `json:"database"`
 	Speech   SpeechReport   `json:"speech"`
@@ -35,6 +35,9 @@ type Report struct {
 	DeviceAuthEnabled      bool `json:"device_auth_enabled" doc:"Teachers sign in to the page by a code."`
 
 	OAuthName string `json:"oauth_name,omitempty" doc:"The OAuth 2 server at which teachers sign in to the page."`
+
+	// SignInRefused: the platform or the OAuth 2 server refuses this server's credentials.
+	SignInRefused bool `json:"-"`
 }
 
 // DatabaseReport is the state of the database.
@@ -153,7 +156,8 @@ func (h *health) report(ctx context.Context) Report {
 		Detail: state.storageDetail,
 	}
 	r.StorageAvailable = state.storage
-	r.MiniappAuthConfigured = h.config.MiniappConfigured() && h.accounts.LoginConfigured()
+	r.SignInRefused = (h.config.MiniappConfigured() || h.config.OAuthConfigured()) && !h.accounts.LoginConfigured()
+	r.MiniappAuthConfigured = h.config.MiniappConfigured() && !r.SignInRefused
 	if broken(r) == "" {
 		r.Status = "ok"
 	}

@@ -32,6 +32,9 @@ func broken(r Report) string {
 	if r.Queue != nil && len(r.Queue.Paused) > 0 {
 		parts = append(parts, "jobs")
 	}
+	if r.SignInRefused {
+		parts = append(parts, "sign-in")
+	}
 	return strings.Join(parts, ", ")
 }
 

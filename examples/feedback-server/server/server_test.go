@@ -161,10 +161,14 @@ func TestHealthReportsWhatIsConfigured(t *testing.T) {
 	s := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "MINIAPP_APP_ID": platform.AppID,
 		"MINIAPP_APP_SECRET": "wrong", "MINIAPP_API_URL": platform.Endpoint(),
+		"OPERATOR_PASSWORD": operatorPassword,
 	})
 	require.Equal(t, http.StatusServiceUnavailable, logIn(s.Handler(), platform).Code)
 	r = health(t, s.Handler())
 	require.Equal(t, []bool{false, true}, []bool{r.MiniappAuthConfigured, r.DeviceAuthEnabled})
+	page := get(s.Handler(), "/admin/health", basic("operator", operatorPassword)).Body.String()
+	require.Regexp(t, `Does not work: .*, sign-in<`, page)
+	require.Contains(t, page, "by the mini program, where this server's credentials are refused: the log says why")
 }
 
 func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {

@@ -422,7 +422,7 @@ export type Report = {
      */
     speech_available: boolean;
     /**
-     * ok if data, uploads, recognition and queues work.
+     * ok if all works: data, uploads, speech, sign-in.
      */
     status: 'ok' | 'degraded';
     /**
