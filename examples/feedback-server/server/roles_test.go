@@ -89,6 +89,7 @@ func TestUnitsKeepTheRolesApart(t *testing.T) {
 	require.NotContains(t, service, "feedback-server migrate")
 	require.Contains(t, service, "Wants=network-online.target feedback-server-migrate.service\n")
 	require.Regexp(t, `(?m)^After=.* feedback-server-migrate.service$`, service)
+	require.Contains(t, service, "\nSystemCallErrorNumber=EPERM\n", "ffmpeg makes a call that is denied")
 	require.Contains(t, migration, "ExecStart=/usr/local/bin/feedback-server migrate\n")
 	environment := regexp.MustCompile(`(?m)^EnvironmentFile=.*$`)
 	require.NotEqual(t, environment.FindString(service), environment.FindString(migration))
