@@ -140,6 +140,9 @@ func inlined(config *Document) *Document {
 		}
 		if item.Kind() == Object {
 			d.capabilities = append(d.capabilities, d.capability(item, false))
+			if d.bySchema { // else a key that is written twice is a fault
+				d.duplicateKeys(item)
+			}
 		}
 	}
 	return d

@@ -56,4 +56,8 @@ func TestInlinedCapabilitiesAreCheckedBySchema(t *testing.T) {
 	require.True(t, Inlined(inJSON).Check().HasErrors())
 	require.False(t, Inlined(inTOML).Check().HasErrors())
 	require.False(t, Parse([]byte(object), Options{}).Check().HasErrors())
+
+	twice := ParseValue([]byte(`{"app":{"security":{"capabilities":[{"identifier":"a","local":true,"local":false,`+
+		`"permissions":[]}]}}}`), Options{})
+	require.Equal(t, codeDuplicateKey, Inlined(twice).Check()[0].Code)
 }

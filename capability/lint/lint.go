@@ -36,6 +36,10 @@ type Options struct {
 // [capability.Document.Check] and [capability.Resolve] report, and likely mistakes and risks. The
 // diagnostics are sorted by file and position.
 func Check(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
+	return withSeverities(findings(docs, manifests, o), o.Severities)
+}
+
+func findings(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
 	var found capability.Diagnostics
 	var capabilities []capability.Capability
 	for _, d := range docs {
@@ -43,8 +47,7 @@ func Check(docs []*capability.Document, manifests *capability.Manifests, o Optio
 		capabilities = append(capabilities, d.Capabilities()...)
 	}
 	policy, references := capability.Resolve(capabilities, manifests, o.ResolveOptions)
-	found = slices.Concat(found, references, mistakes(docs, capabilities, policy, manifests))
-	return withSeverities(found, o.Severities)
+	return slices.Concat(found, references, mistakes(docs, capabilities, policy, manifests))
 }
 
 // CheckApp checks an application: its capability files and those in its configuration as [Check]
@@ -60,38 +63,49 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 		found = append(found, config.Check()...)
 	}
 	found = slices.Concat(found, configured(app, o.Platform), localServers(app, o))
-	found = withSeverities(found, o.Severities)
-	found = append(found, Check(app.Documents, app.Manifests, o)...)
-	if app.JSON5 != nil && *app.JSON5 {
-		found = slices.DeleteFunc(found, func(d capability.Diagnostic) bool { return d.Code == "json5-feature" })
+	// The build refuses a name that two capabilities have only in files that it reads: one in a
+	// configuration takes the place of others.
+	var docs, others []*capability.Document
+	for _, d := range app.Documents {
+		if d.Format() == capability.JSON5 && app.JSON5 != nil && !*app.JSON5 {
+			others = append(others, d)
+		} else {
+			docs = append(docs, d)
+		}
 	}
 	for _, target := range app.Targets(o.Platform) {
 		if config := app.ConfigFor(target); config != nil {
-			found = append(found, Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)...)
+			others = append(others, capability.Inlined(config))
 		}
 	}
-	found.Sort()
-	return found
+	for _, d := range findings(slices.Concat(docs, others), app.Manifests, o) {
+		isOfFile := func(other *capability.Document) bool { return other.Name() == d.File }
+		switch {
+		case d.Code == "duplicate-capability" && slices.ContainsFunc(others, isOfFile):
+		case d.Code == "json5-feature" && app.JSON5 != nil && *app.JSON5:
+		default:
+			found = append(found, d)
+		}
+	}
+	return withSeverities(found, o.Severities)
 }
 
 // configured returns what is wrong with the lists of active capabilities. A capability that is
 // inactive on some platforms only is so by intention.
-func configured(app *capability.App, platform capability.Platform) capability.Diagnostics {
-	var all, kept capability.Diagnostics
+func configured(app *capability.App, platform capability.Platform) (kept capability.Diagnostics) {
 	inactive := make(map[capability.Place]int) // on how many targets
 	targets := app.Targets(platform)
 	for _, target := range targets {
 		_, found := app.Capabilities(target)
-		all = append(all, found...)
-	}
-	for _, d := range all {
-		if d.Code == "inactive-capability" {
-			at := capability.Place{File: d.File, Start: d.Start}
-			if inactive[at]++; inactive[at] < len(targets) {
-				continue
+		for _, d := range found {
+			if d.Code == "inactive-capability" {
+				at := capability.Place{File: d.File, Start: d.Start}
+				if inactive[at]++; inactive[at] < len(targets) {
+					continue
+				}
 			}
+			kept = append(kept, d)
 		}
-		kept = append(kept, d)
 	}
 	return kept
 }

@@ -3,6 +3,7 @@ package lint
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -425,6 +426,36 @@ func TestScopesAreNotOverstated(t *testing.T) {
 		found := fmt.Sprint(Check([]*capability.Document{capability.Parse([]byte(text), capability.Options{})},
 			capability.CoreManifests(), Options{}))
 		require.Equal(t, want, strings.Contains(found, "remote-default-port"), url)
+	}
+}
+
+// What the configuration contains is judged with the files, and what the build ignores is no rival.
+func TestApplicationIsJudgedAsAWhole(t *testing.T) {
+	t.Parallel()
+	one := func(name, permission string) string {
+		return `{"identifier": "` + name + `", "windows": ["main"], "permissions": [` + permission + `]}`
+	}
+	const scoped = `{"identifier": "http:allow-fetch", "allow": ["https://a.dev"]}`
+	core := one("a", `"core:default"`)
+	for name, c := range map[string]struct{ cargo, file, json5, inlined, want string }{
+		"a denial":       {"", one("a", `"sql:allow-load"`), "", one("b", `"sql:deny-load"`), "deny-everywhere"},
+		"a scope":        {"", one("a", `"http:allow-fetch"`), "", one("b", scoped), ""},
+		"one name":       {"", core, "", core + "," + core, "capability-override"},
+		"an unread file": {"", core, core, one("b", `"core:default"`), "json5-feature"},
+		"JSON5":          {`features = ["config-json5"]`, core, "", one("b", `"core:default"`), ""},
+	} {
+		fsys := fstest.MapFS{"Cargo.toml": {Data: []byte(c.cargo)}, "capabilities/a.json": {Data: []byte(c.file)},
+			"tauri.conf.json": {Data: []byte(`{"app": {"security": {"capabilities": ["a", ` + c.inlined + `]}}}`)}}
+		if c.json5 != "" {
+			fsys["capabilities/a.json5"] = &fstest.MapFile{Data: []byte(c.json5)}
+		}
+		app, err := capability.LoadApp(fsys, capability.AppOptions{})
+		require.NoError(t, err)
+		found := make(map[string]bool)
+		for _, d := range CheckApp(app, Options{}) {
+			found[string(d.Code)] = true
+		}
+		require.Equal(t, c.want, strings.Join(slices.Sorted(maps.Keys(found)), " "), name)
 	}
 }
 
