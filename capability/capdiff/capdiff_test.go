@@ -120,6 +120,17 @@ func TestAnApplicationManifestThatComesOrGoesIsOneChange(t *testing.T) {
 	changes = Compare(with, without, "")
 	require.Len(t, changes, 1)
 	require.Equal(t, AppUnchecked, changes[0].Kind)
+
+	// Remote pages could call nothing before, so what they may is a change of its own.
+	remote := app(t, `{"identifier":"a","windows":["main"],"remote":{"urls":["https://x.dev"]},"permissions":[`+
+		`"allow-greet"]}`)
+	remote.Manifests = with.Manifests
+	changes = Compare(app(t, `[]`), remote, "")
+	require.Len(t, changes, 2)
+	require.Equal(t, []string{"https://x.dev"}, changes[0].Audience.Origins)
+	require.True(t, changes[0].Widens())
+	remote.Version = capability.Version{Major: 2, Minor: 10}
+	require.Len(t, Compare(app(t, `[]`), remote, ""), 1, "before 2.11.1 they could")
 }
 
 // One side contains the other: what is granted, or revoked, is named by the wider pattern.

@@ -32,27 +32,39 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 		d.note(Change{Kind: Incomparable}, platform)
 		return
 	}
-	appDiffers := d.compareApp(old, now, platform)
+	d.compareApp(old, now, platform)
 	d.labels = make(map[audience]bool)
 	for _, audiences := range was {
 		for a := range audiences {
 			d.labels[audience{webview: a.webview, label: a.label}] = true
 		}
 	}
+	openLocal, openRemote := appOpen(old, false) || appOpen(now, false), appOpen(old, true) || appOpen(now, true)
+	isTold := func(a audience, _ scope) bool { return a.remote && openRemote || !a.remote && openLocal }
 	for s := range union(was, is) {
-		ofApp := s.command.Plugin() == "" && s.unknown == ""
-		if !maps.EqualFunc(was[s], is[s], scope.equal) && !(appDiffers && ofApp) {
+		if s.command.Plugin() == "" && s.unknown == "" {
+			maps.DeleteFunc(was[s], isTold)
+			maps.DeleteFunc(is[s], isTold)
+		}
+		if !maps.EqualFunc(was[s], is[s], scope.equal) {
 			d.compareSubject(s, was[s], is[s], after[s], platform)
 		}
 	}
 	d.compareGlobal(old, now, is, platform)
 }
 
-// compareApp compares whether the application's own commands are subject to capabilities. It
-// reports whether that differs for the application's own pages.
-func (d *differ) compareApp(old, now *capability.Policy, platform capability.Platform) bool {
-	remote, _ := capability.ParseOrigin("https://example.com/")
-	openedRemote := !old.AppOpen(remote) && now.AppOpen(remote)
+// appOpen reports whether pages may call the application's own commands without a grant.
+func appOpen(p *capability.Policy, remote bool) bool {
+	var page capability.Origin
+	if remote {
+		page, _ = capability.ParseOrigin("https://example.com/")
+	}
+	return p.AppOpen(page)
+}
+
+// compareApp compares whether the application's own commands are subject to capabilities.
+func (d *differ) compareApp(old, now *capability.Policy, platform capability.Platform) {
+	openedRemote := !appOpen(old, true) && appOpen(now, true)
 	switch {
 	case old.AppChecked() && !now.AppChecked():
 		origins := []string{"local"}
@@ -64,10 +76,9 @@ func (d *differ) compareApp(old, now *capability.Policy, platform capability.Pla
 		d.note(Change{Kind: AppChecked}, platform)
 	case openedRemote:
 		d.note(Change{Kind: AppUnchecked, Audience: Audience{Origins: []string{"*"}}}, platform)
-	case old.AppOpen(remote) && !now.AppOpen(remote):
+	case appOpen(old, true) && !appOpen(now, true):
 		d.note(Change{Kind: AppChecked, Audience: Audience{Origins: []string{"*"}}}, platform)
 	}
-	return old.AppChecked() != now.AppChecked()
 }
 
 // compareGlobal compares the scopes of whole plugins. One that is gone together with the plugin's
