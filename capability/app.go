@@ -20,8 +20,8 @@ type App struct {
 	// PlatformConfigs are the configurations for one platform, such as tauri.windows.conf.json.
 	PlatformConfigs map[Platform]*Document
 	// Manifests are those that the build wrote to gen/schemas/acl-manifests.json, or those that are
-	// known without a build. If the build wrote none of the application itself, they contain the
-	// permissions in its folder permissions.
+	// known without a build. They also contain the permissions in the application's own folder
+	// permissions, which may be newer than the build.
 	Manifests *Manifests
 	// ManifestProblems are what is wrong with the files of manifests and permissions.
 	ManifestProblems Diagnostics
@@ -158,10 +158,10 @@ func (a *App) loadManifests() error {
 			delete(a.Manifests.byKey, plugin)
 		}
 	}
-	if a.Manifests.Get(AppManifest) != nil {
-		return nil
+	// The build may be older than what the application's files say now.
+	if a.Manifests.noOwn = attributes.Match(script) && !mayMakeManifest.Match(script); a.Manifests.noOwn {
+		delete(a.Manifests.byKey, AppManifest)
 	}
-	a.Manifests.noOwn = attributes.Match(script) && !mayMakeManifest.Match(script)
 	if folder := path.Join(a.dir, "permissions"); exists(r.FS, folder, true) {
 		if err := a.loadOwnPermissions(folder, plugins, err == nil); err != nil {
 			return err

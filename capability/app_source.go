@@ -28,7 +28,7 @@ var (
 	// What a build script gives to the framework, and what may add a manifest of the application,
 	// perhaps in another file.
 	attributes      = regexp.MustCompile(`\btauri_build::build\(\)|\bAttributes::(?:new|default)\(\)`)
-	mayMakeManifest = regexp.MustCompile(`AppManifest|\bmod\s|\binclude!`)
+	mayMakeManifest = regexp.MustCompile(`(?i)app_?manifest|\bmod\s|\binclude!`)
 	// A plugin that is a part of the application, in its build script.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"`)
 	// A function that is a command of the application.

@@ -255,6 +255,25 @@ func TestCommandsInTheBuildScriptCount(t *testing.T) {
 	}
 }
 
+// What the application's own files say counts for more than a build, which may be older.
+func TestOwnPermissionsMayBeNewerThanTheBuild(t *testing.T) {
+	t.Parallel()
+	const own = "[[permission]]\nidentifier = \"allow-log\"\ncommands.allow = [\"greet\"]\n"
+	for _, c := range []struct{ file, text, permission string }{
+		{"build.rs", `AppManifest::new().commands(&["greet", "log"])`, "allow-greet"},
+		{"build.rs", "fn main() { tauri_build::build() }", "core:default"},
+		{"permissions/x.toml", own, "allow-log"},
+	} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", c.file: c.text,
+			"gen/schemas/acl-manifests.json": `{"__app-acl__":{"permissions":{"allow-log":{"commands":{` +
+				`"allow":["log"]}}}}}`,
+			"capabilities/main.json": strings.Replace(mainCapability, "core:default", c.permission, 1)}), AppOptions{})
+		require.NoError(t, err)
+		p, _ := a.Resolve(ResolveOptions{})
+		require.True(t, p.Allowed(cmd("greet"), Caller{Window: "main"}), c.text)
+	}
+}
+
 // A build script without AppManifest may still make a manifest, in another file.
 func TestOwnPermissionsWithoutAManifest(t *testing.T) {
 	t.Parallel()
@@ -266,6 +285,7 @@ func TestOwnPermissionsWithoutAManifest(t *testing.T) {
 		"mod acl; tauri_build::try_build(acl::add(Attributes::new()))":    false,
 		"include!(\"acl.rs\"); with(tauri_build::Attributes::new())":      false,
 		"Attributes::new().app_manifest(tauri_build::AppManifest::new())": false,
+		"Attributes::new().app_manifest(helper::own())":                   false,
 		"": false,
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "build.rs": script,

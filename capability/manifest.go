@@ -138,6 +138,22 @@ func (m *Manifests) add(manifest *Manifest) {
 	m.byKey[manifest.Plugin] = manifest
 }
 
+// CompletedBy returns the manifests of an application that was not built: those of a build of it in
+// another state, with the application's own permissions as its files have them now.
+func (m *Manifests) CompletedBy(build *Manifests) *Manifests {
+	all := *build
+	all.byKey = maps.Clone(build.byKey)
+	if m.noOwn {
+		delete(all.byKey, AppManifest)
+	}
+	for plugin, one := range m.byKey {
+		if plugin != "core" && !one.builtIn && !one.official && !one.mayHaveMore {
+			all.byKey[plugin] = one
+		}
+	}
+	return &all
+}
+
 // Identifiers returns all permission identifiers that a capability may use, in order; the
 // application's own have no plugin before them. Those of the core are those of all releases.
 func (m *Manifests) Identifiers() []string {

@@ -11,8 +11,7 @@ var pluginTable string
 // knownManifests returns the manifests that are known without a build: those of the core and of the
 // framework's official plugins, with all names that any release has had and the content of the
 // newest. The versions are those of the plugins in an application, by the names that identifiers
-// have. Load an application's own manifests on top of it, if there are any: they leave no place for
-// those that the application does not have.
+// have. Load an application's own manifests on top of it, if there are any.
 func knownManifests(versions map[string]Version) *Manifests {
 	m := CoreManifests()
 	for line := range strings.Lines(pluginTable) {

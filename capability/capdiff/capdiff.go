@@ -87,7 +87,7 @@ func (c Change) Widens() bool {
 // every platform, not between their texts: "*" in place of a label grants to more windows and
 // revokes nothing. Each side is what its configuration for the platform activates, resolved for its
 // own release of the framework; one whose release is not known has that of the other. If only one
-// application has complete manifests, both are resolved with those.
+// application has complete manifests, both are resolved with those, each with its own permissions.
 //
 // A grant is a command, a pattern of labels, an origin and a scope. One is contained in another if
 // its patterns are, which is decided for names and for patterns whose only wildcard is "*". Other
@@ -96,9 +96,9 @@ func (c Change) Widens() bool {
 func Compare(before, after *capability.App, platform capability.Platform) []Change {
 	old, now := before.Manifests, after.Manifests
 	if !old.Whole() && now.Whole() {
-		old = now
+		old = old.CompletedBy(now)
 	} else if old.Whole() && !now.Whole() {
-		now = old
+		now = now.CompletedBy(old)
 	}
 	o := capability.ResolveOptions{Partial: !now.Whole()}
 	versions := [2]capability.Version{cmp.Or(before.Version, after.Version), cmp.Or(after.Version, before.Version)}

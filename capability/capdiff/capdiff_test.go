@@ -133,6 +133,26 @@ func TestAnApplicationManifestThatComesOrGoesIsOneChange(t *testing.T) {
 	require.Len(t, Compare(app(t, `[]`), remote, ""), 1, "before 2.11.1 they could")
 }
 
+// The permissions of the application are those of each side, also where one was built.
+func TestOwnPermissionsOfAnApplicationThatWasNotBuilt(t *testing.T) {
+	t.Parallel()
+	const set = `{"permission":[{"identifier":"own","commands":{"allow":[%s]}}]}`
+	side := func(commands string) *capability.App {
+		a := app(t, `{"identifier":"a","windows":["main"],"permissions":["own"]}`)
+		require.Empty(t, a.Manifests.LoadPermissions(capability.AppManifest,
+			capability.ParseValue(fmt.Appendf(nil, set, commands), capability.Options{})))
+		return a
+	}
+	before, after := side(`"read"`), side(`"read","write"`)
+	require.Empty(t, after.Manifests.Load("acl-manifests.json", []byte("{}")))
+	changes := Compare(before, after, "")
+	require.Len(t, changes, 1)
+	require.Equal(t, []string{"write"}, changes[0].Commands)
+	changes = Compare(after, before, "")
+	require.Len(t, changes, 1)
+	require.Equal(t, CommandsRevoked, changes[0].Kind)
+}
+
 // One side contains the other: what is granted, or revoked, is named by the wider pattern.
 func TestContainedPatternsAreNoChangeOfTheirOwn(t *testing.T) {
 	t.Parallel()
