@@ -115,7 +115,8 @@ func (p *Policy) Explain(command Command, c Caller) *Explanation {
 }
 
 // Fix returns the change that adds the first of the Offers to the capability AddTo. It returns nil
-// if there is none of these, or if the capability has a permission that should allow the command.
+// if there is none of these, if the capability has a permission that should allow the command, or
+// if its permissions are TOML's [[tables]], to which no string can be added.
 func (x *Explanation) Fix() *Fix {
 	if len(x.Offers) == 0 || x.idle != "" || x.addToList.Kind() != Array {
 		return nil

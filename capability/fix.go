@@ -112,9 +112,12 @@ func RemoveItems(title string, items ...Value) *Fix {
 }
 
 // addItem returns the fix that adds a string at the end of an array. It names the array's file, so
-// it may be that of a diagnostic about another one.
+// it may be that of a diagnostic about another one. It returns nil for TOML's [[tables]].
 func addItem(title string, array Value, item string) *Fix {
 	src, at, text := array.text.Source(), array.span(), string(syntax.AppendQuoted(nil, item))
+	if src[at.Start] != '[' {
+		return nil
+	}
 	fix := &Fix{Title: title, File: array.File(), text: array.text}
 	n := array.Len()
 	if n == 0 {

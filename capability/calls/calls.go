@@ -213,9 +213,11 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 	switch {
 	case len(x.Offers) == 0:
 		return nil, "; no permission that is known allows it."
-	case fix == nil:
+	case x.AddTo == "":
 		return nil, fmt.Sprintf("; %q allows it, in a capability for the window %q; there is none.", x.Offers[0],
 			x.Window)
+	case fix == nil:
+		return nil, fmt.Sprintf("; add %q to the capability %q.", x.Offers[0], x.AddTo)
 	}
 	return fix, fmt.Sprintf("; add %q to the capability %q in %s.", x.Offers[0], x.AddTo, fix.File)
 }

@@ -290,6 +290,17 @@ func TestAdviceForOnePlatform(t *testing.T) {
 	require.Contains(t, got[0], `; "allow-greet" allows it, in a capability for the window "main"; there is none.`)
 }
 
+// A string cannot be added to permissions that are tables.
+func TestTablesOfPermissions(t *testing.T) {
+	t.Parallel()
+	app, f := load(t, frontend(map[string]string{"src/a.ts": "import {stat} from '@tauri-apps/plugin-fs'; stat('x')",
+		"src-tauri/capabilities/main.json": "", "src-tauri/capabilities/main.toml": "identifier = \"m\"\n" +
+			"windows = [\"main\"]\n[[permissions]]\nidentifier = \"fs:scope\"\nallow = [\"$TEMP\"]\n"}))
+	found := calls.Check(app, f, "", nil)
+	require.Contains(t, found[len(found)-1].Message, `; add "fs:allow-stat" to the capability "m".`)
+	require.Nil(t, found[len(found)-1].Fix)
+}
+
 // Computed names are listed with their place; what is denied explicitly cannot be granted; plugins
 // of which nothing is known are not judged.
 func TestOtherFindings(t *testing.T) {
