@@ -241,7 +241,13 @@ func TestWho(t *testing.T) {
 			`["core:window:deny-close"]}`})
 	_, out, _ = run("who", "-command", "core:window:close", denying)
 	require.Contains(t, out, "denied to all by")
-	code, _, errs := run("who", dir)
+	unknown := project(t, map[string]string{"capabilities/a.json": strings.Replace(sound, "core:default",
+		"pty:default", 1)})
+	_, out, _ = run("who", "pty.spawn", unknown)
+	require.Contains(t, out, "not known: ")
+	_, _, errs := run("who", "-window", "main", unknown)
+	require.Contains(t, errs, "what they allow or deny is not known: pty:default")
+	code, _, errs = run("who", dir)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "either a command or a window")
 }

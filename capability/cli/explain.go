@@ -3,9 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/words"
 	"lessonkit.example/capability/report"
 )
 
@@ -159,6 +162,14 @@ func who(c *command, args []string) (int, error) {
 		return c.whoMay(policy, f.command)
 	}
 	commands := policy.Callable(caller)
+	unknown := make(map[string]bool)
+	for _, g := range policy.Unknown() {
+		unknown[g.Entry().Identifier] = true
+	}
+	if len(unknown) > 0 {
+		c.note("no manifest explains these permissions, so what they allow or deny is not known: %s",
+			words.Some(slices.Sorted(maps.Keys(unknown)), 20))
+	}
 	if c.format == "json" {
 		return ExitClean,
 			report.Encode(c.env.Stdout, map[string]any{"window": f.window, "origin": caller.Origin.String(),

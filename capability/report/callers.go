@@ -74,6 +74,8 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 		fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", words.Some(x.Offers, 6))
 	case x.Verdict == capability.NotGranted:
 		b.WriteString("  nobody: no permission that the application has allows it\n")
+	case x.Verdict == capability.UnknownPlugin && policy.MayAllow(x.Command):
+		b.WriteString("  not known: no manifest that is loaded explains permissions that may allow it\n")
 	case len(x.Similar) > 0:
 		fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Similar, " or "))
 	default:
