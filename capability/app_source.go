@@ -32,7 +32,7 @@ var (
 	// A plugin that is a part of the application, in its build script.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"`)
 	// A function that is a command of the application.
-	ownCommand = regexp.MustCompile(`(?m)^\s*#\[(?:tauri::)?command\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*` +
+	ownCommand = regexp.MustCompile(`(?m)^\s*#\[(?:tauri::)?command\b[^\]]*\]\s*(?:(?:#\[[^\]]*\]|//[^\n]*)\s*)*` +
 		`(?:pub(?:\s*\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+([A-Za-z_][A-Za-z0-9_]*)`)
 )
 

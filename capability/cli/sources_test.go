@@ -18,7 +18,7 @@ func TestExplainReadsTheSources(t *testing.T) {
 		"src-tauri/tauri.conf.json": "{}",
 		"src-tauri/src/lib.rs": "#[tauri::command(async)]\n#[allow(dead_code)]\n" +
 			"pub(crate) async fn greet(name: &str) {}\n" +
-			"#[command]\nfn set_title() {}\n// #[tauri::command] fn gone() {}\n"})
+			"#[command]\n/// Sets it.\nfn set_title() {}\n// #[tauri::command] fn gone() {}\n"})
 	for _, c := range []struct {
 		command string
 		code    int
