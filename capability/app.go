@@ -38,6 +38,7 @@ type App struct {
 	locked map[string]Version // the packages in Cargo.lock, nil if it was not found
 	reader *appReader
 	dir    string
+	chosen bool // Documents are some of its files
 	// repository is the folder of the repository, "" without one.
 	repository string
 }
@@ -78,6 +79,7 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 		a.dir = path.Clean(o.Dir)
 	}
 	files := o.Files
+	a.chosen = files != nil
 	if a.dir == "" && files == nil {
 		apps, err := FindApps(fsys, ".")
 		switch {
@@ -307,8 +309,8 @@ func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
 		return all, nil
 	}
 	active, found := configure(config, all)
-	if slices.ContainsFunc(a.Documents, func(d *Document) bool { return d.text.Damaged() }) {
-		// An unreadable file may define what seems to be missing.
+	if a.chosen || slices.ContainsFunc(a.Documents, func(d *Document) bool { return d.text.Damaged() }) {
+		// Another file, or one that is unreadable, may define what seems to be missing.
 		found = slices.DeleteFunc(found, func(d Diagnostic) bool { return d.Code == codeUnknownCapability })
 	}
 	return active, found

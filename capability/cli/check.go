@@ -13,7 +13,8 @@ import (
 
 func check(c *command, args []string) (int, error) {
 	return c.check(args, lint.Rules(), func(p *project, o lint.Options) (capability.Diagnostics, error) {
-		return lint.CheckApp(p.App, o), nil
+		isOther := func(d capability.Diagnostic) bool { return hasName(p.others, d.File) }
+		return slices.DeleteFunc(lint.CheckApp(p.App, o), isOther), nil
 	})
 }
 
@@ -39,6 +40,7 @@ func (c *command) check(args []string, known []capability.Rule, find find) (int,
 	if err != nil {
 		return 0, err
 	}
+	c.withOthers = true
 	var r *result
 	for pass := 0; ; pass++ { // one fix may reveal another problem
 		if r, err = c.checked(o, known, find); err != nil {
@@ -72,7 +74,7 @@ func (c *command) check(args []string, known []capability.Rule, find find) (int,
 			if c.files > 0 {
 				break
 			}
-			files += len(p.Documents)
+			files += len(p.Documents) - len(p.others)
 			for _, target := range p.Targets(o.Platform) {
 				config := p.ConfigFor(target)
 				if config != nil && len(capability.Inlined(config).Capabilities()) > 0 {

@@ -62,15 +62,16 @@ type command struct {
 	args  []string // without the flags
 	disk  disk
 
-	format    string
-	platform  string
-	manifests []string
-	config    string
-	tauri     string
-	failOn    string
-	rulesFile string
-	sources   []string // folders of the frontend
-	files     int      // of the frontend that were read
+	format     string
+	platform   string
+	manifests  []string
+	config     string
+	tauri      string
+	failOn     string
+	rulesFile  string
+	sources    []string // folders of the frontend
+	files      int      // of the frontend that were read
+	withOthers bool     // files are judged with the others of their application
 }
 
 // listFlag adds a flag that may be repeated.

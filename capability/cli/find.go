@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"lessonkit.example/capability"
 )
@@ -18,8 +19,8 @@ type place struct {
 	files []string // nil for all of the application
 }
 
-// locate returns the places of a path: a file, a folder of files, an application, or a folder above
-// applications. It allows files there to be read and written.
+// locate returns the places of a path: a file, a folder of files, an application or its
+// configuration, or a folder above applications. It allows files there to be read and written.
 func (c *command) locate(path string) ([]place, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -28,11 +29,14 @@ func (c *command) locate(path string) ([]place, error) {
 	name := nameOnDisk(path)
 	app := appAbove(name)
 	if !info.IsDir() {
-		folder := filepath.Dir(path)
+		folder, base := filepath.Split(absolute(path))
 		if app != "" {
 			folder = systemName(app)
 		}
 		c.disk.allow(folder)
+		if app == "" && (strings.HasPrefix(base, "Tauri.") || strings.Contains(base, ".conf.json")) {
+			return []place{{dir: nameOnDisk(folder)}}, nil
+		}
 		return []place{{app, []string{name}}}, nil
 	}
 	if app != "" && capability.AppIn(&c.disk, name) == "" {

@@ -13,7 +13,12 @@ import (
 // project contains the files of an application, or files that belong to none.
 type project struct {
 	*capability.App
-	root string // the application's folder, "" without one
+	root   string                 // the application's folder, "" without one
+	others []*capability.Document // that were not named, but are read beside those that were
+}
+
+func hasName(docs []*capability.Document, name string) bool {
+	return slices.ContainsFunc(docs, func(d *capability.Document) bool { return d.Name() == name })
 }
 
 // load reads the capability files at paths, and the applications that they belong to. Flags replace
@@ -51,14 +56,24 @@ func (c *command) load(paths []string) ([]*project, error) {
 func (c *command) projects(fsys fs.FS, places []place, shown func(string) string) ([]*project, error) {
 	var projects []*project
 	for _, at := range places {
-		app, err := capability.LoadApp(fsys, capability.AppOptions{Dir: at.dir, Files: at.files,
-			NoManifests: len(c.manifests) > 0, NoConfig: c.config != "", Name: shown})
+		o := capability.AppOptions{Dir: at.dir, Files: at.files, NoManifests: len(c.manifests) > 0,
+			NoConfig: c.config != "", Name: shown}
+		app, err := capability.LoadApp(fsys, o)
 		if err != nil {
 			return nil, err
 		}
 		p := &project{App: app}
 		if at.dir != "" {
 			p.root = filepath.FromSlash(shown(at.dir))
+		}
+		if c.withOthers && at.dir != "" && at.files != nil {
+			o.Files = nil
+			if p.App, err = capability.LoadApp(fsys, o); err != nil {
+				return nil, err
+			}
+			isNamed := func(d *capability.Document) bool { return hasName(app.Documents, d.Name()) }
+			p.others = slices.DeleteFunc(p.Documents, isNamed)
+			p.Documents = slices.Concat(p.others, app.Documents) // of two with one name the second is wrong
 		}
 		if err := c.override(p); err != nil {
 			return nil, err
