@@ -348,8 +348,12 @@ type Expansion struct {
 // without a manifest are derived from their names, as by ResolveOptions.Partial. The caller must
 // not change them.
 func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
-	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
-	r.faults = limit.PerRule // the messages are not used
-	x := r.expand(identifier)
+	x := m.quiet().expand(identifier)
 	return x.permissions, len(x.faults) == 0
+}
+
+// quiet returns a resolver for expansions whose messages are not used.
+func (m *Manifests) quiet() *resolver {
+	return &resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion),
+		faults: limit.PerRule}
 }

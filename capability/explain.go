@@ -234,22 +234,31 @@ func (p *Policy) nearMisses(command Command, a *access, c Caller) []NearMiss {
 	return nearestOfEntry(near, c.Origin.IsLocal())
 }
 
+// maxInactive limits the grants by capabilities for other platforms: [Resolve] does not count them.
+const maxInactive = 1000
+
 // inactive returns the grants of a command by capabilities that are for other platforms.
 func (p *Policy) inactive(command Command) (grants []Grant) {
 	if p.platform == "" {
 		return nil
 	}
+	r := p.manifests.quiet()
 	for _, source := range p.sources {
 		if source.capability.on(p.platform) {
 			continue
 		}
 		for i, e := range source.capability.Permissions {
-			expansions, _ := p.manifests.Expand(e.Identifier)
+			expansions := r.expand(e.Identifier).permissions
 			for k := range expansions {
-				if x := &expansions[k]; x.Permission.inRelease(p.version) && slices.Contains(x.Allow, command) {
-					for _, remote := range source.contexts {
-						grants = append(grants, Grant{source: source, remote: remote, expanded: x, entry: int32(i)})
+				x := &expansions[k]
+				if !x.Permission.inRelease(p.version) || !slices.Contains(x.Allow, command) {
+					continue
+				}
+				for _, remote := range source.contexts {
+					if len(grants) == maxInactive {
+						return grants
 					}
+					grants = append(grants, Grant{source: source, remote: remote, expanded: x, entry: int32(i)})
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -231,4 +232,18 @@ func TestExplainNamesPermissionsOfThePlatformOnly(t *testing.T) {
 			require.Contains(t, x.Fix().Edits[0].Text, c.offers[0], "%v", c)
 		}
 	}
+}
+
+// Those for other platforms are not counted when capabilities are resolved, and may be many.
+func TestNearMissesOnOtherPlatformsAreLimited(t *testing.T) {
+	t.Parallel()
+	c := Capability{Identifier: "a", Windows: []string{"main"}, Platforms: []Platform{MacOS}}
+	for i := range 2000 {
+		c.Remote = append(c.Remote, fmt.Sprintf("https://a%d.dev", i))
+		c.Permissions = append(c.Permissions, Entry{Identifier: "core:window:allow-close"})
+	}
+	p, _ := Resolve([]Capability{c}, CoreManifests(), ResolveOptions{Platform: Linux})
+	x := p.Explain(cmd("core:window:close"), Caller{Window: "main", Origin: origin(t, "https://x.dev")})
+	require.Equal(t, NoMatch, x.Verdict)
+	require.Len(t, p.inactive(x.Command), maxInactive)
 }
