@@ -367,6 +367,18 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 	}
 }
 
+// A build that is older than Cargo.lock, or for another platform, is told from an absent plugin.
+func TestPluginThatTheBuildLacks(t *testing.T) {
+	t.Parallel()
+	a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "gen/schemas/acl-manifests.json": "{}",
+		"Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.9.0\"\n[[package]]\nname = " +
+			"\"tauri-plugin-pty\"\nversion = \"1.0.0\"\n",
+		"capabilities/main.json": strings.Replace(mainCapability, "core:default", "pty:default", 1)}), AppOptions{})
+	require.NoError(t, err)
+	_, found := a.Resolve(ResolveOptions{})
+	require.ErrorContains(t, found.Err(), `no plugin "pty", which Cargo.lock has; build the application again`)
+}
+
 // An application of Tauri 1 is said to be one: nothing that is granted there is seen here.
 func TestTheFirstVersionIsNamed(t *testing.T) {
 	t.Parallel()

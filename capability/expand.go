@@ -236,6 +236,10 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	if r.manifests.Absent(plugin) {
 		f.message = fmt.Sprintf("The application has no plugin %q: Cargo.lock has no package tauri-plugin-%s; add "+
 			"it, or remove %q.", plugin, plugin, identifier)
+	} else if _, locked := r.manifests.locked["tauri-plugin-"+plugin]; locked {
+		f.message = fmt.Sprintf("The manifests of the build have no plugin %q, which Cargo.lock has; build the "+
+			"application again or, if the plugin is for some platforms only, add these to the capability as "+
+			"\"platforms\".", plugin)
 	}
 	like := r.closest(plugin, r.names(nil))
 	if like != "" && !r.manifests.Absent(like) && r.has(r.manifests.Get(like), name) {
