@@ -124,7 +124,7 @@ func (w *workspace) current(d *capability.Document, open map[string]string,
 func (w *workspace) parse(name, text string, format capability.Format,
 	parse func([]byte, capability.Options) *capability.Document) *capability.Document {
 	known := w.texts[name]
-	if known.doc == nil || known.text != text {
+	if known.doc == nil || known.text != text || format != 0 && known.doc.Format() != format {
 		known = parsed{text, parse([]byte(text), capability.Options{Name: name, Format: format})}
 		w.texts[name] = known
 	}

@@ -249,6 +249,13 @@ func TestEditorShowsConfiguration(t *testing.T) {
 	ds := e.change(config, 2, map[string]any{"text": `{"app": {"security": {"capabilities": ["main", "mian", ` +
 		`{"identifier": "x", "windows": ["x"], "permissions": ["core:defalt"]}]}}}`})
 	require.Equal(t, []string{"unknown-capability", "unknown-permission"}, lspCodes(ds))
+
+	// The same text is right as soon as the build reads JSON5.
+	require.Equal(t, []string{"comment"}, lspCodes(e.change(config, 3, map[string]any{"text": "{ // one\n}"})))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "src-tauri/Cargo.toml"),
+		[]byte(`tauri = { features = ["config-json5"] }`), 0o600))
+	e.notify("textDocument/didSave", at(config, 0, 0))
+	require.Empty(t, e.next(config, 3))
 }
 
 // A message that is too large, or a change that is too much work, costs its files, not the session.
