@@ -323,7 +323,7 @@ func TestOutputIsPrintable(t *testing.T) {
 	var calls [][]string
 	for _, folder := range []string{"raw", "escaped", "named/" + bad, "comment", "missing" + bad} {
 		path := filepath.Join(dir, folder)
-		for _, format := range []string{"text", "json"} {
+		for _, format := range []string{"text", "json", "github"} {
 			calls = append(calls, []string{"check", "-format", format, path},
 				[]string{"who", "-command", "x" + bad, "-format", format, path},
 				[]string{"explain", "-command", "a" + bad, "-window", "b" + bad, "-format", format, path},

@@ -26,7 +26,7 @@ func GitHub(w io.Writer, ds capability.Diagnostics, root string) error {
 		}
 		fmt.Fprintf(&b, "::%s ", level)
 		if d.File != "" {
-			fmt.Fprintf(&b, "file=%s,", githubProperty.Replace(RelativeTo(root, d.File)))
+			fmt.Fprintf(&b, "file=%s,", githubProperty.Replace(Printable(RelativeTo(root, d.File))))
 		}
 		if d.Start.IsValid() {
 			fmt.Fprintf(&b, "line=%d,col=%d,", d.Start.Line, d.Start.Column)
@@ -51,7 +51,7 @@ func GitHubChanges(w io.Writer, changes []capdiff.Change, root string) error {
 		b.WriteString("::warning ")
 		if len(c.Grants) > 0 && c.Grants[0].Line > 0 {
 			g := c.Grants[0]
-			file := githubProperty.Replace(RelativeTo(root, g.File))
+			file := githubProperty.Replace(Printable(RelativeTo(root, g.File)))
 			fmt.Fprintf(&b, "file=%s,line=%d,col=%d,", file, g.Line, g.Column)
 		}
 		var text strings.Builder
