@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"lessonkit.example/capability/internal/limit"
 )
@@ -35,10 +36,11 @@ type App struct {
 	// build ignores JSON5 files; nil if it has no Cargo.toml. With it tauri.conf.json is JSON5 too.
 	JSON5 *bool
 
-	locked map[string]Version // the packages in Cargo.lock, nil if it was not found
-	reader *appReader
-	dir    string
-	chosen bool // Documents are some of its files
+	locked   map[string]Version // the packages in Cargo.lock, nil if it was not found
+	reader   *appReader
+	dir      string
+	chosen   bool                   // Documents are some of its files
+	commands func() []SourceCommand // nil without a folder
 	// repository is the folder of the repository, "" without one.
 	repository string
 }
@@ -70,7 +72,7 @@ type AppOptions struct {
 // too much: more than 100,000 files or folders to search, or 64 MiB in the files. What the files
 // say is not an error: checking the App reports it.
 func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
-	r := &appReader{Reader: limit.Reader{FS: fsys, Name: o.Name}}
+	r := &appReader{limit.Reader{FS: fsys, Name: o.Name}}
 	a := &App{reader: r}
 	if fsys == nil {
 		return nil, limit.Permanentf("LoadApp needs a file system, such as os.DirFS(\".\")")
@@ -110,6 +112,7 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	if a.dir == "" {
 		return a, nil
 	}
+	a.commands = sync.OnceValue(func() []SourceCommand { return r.sourceCommands(path.Join(a.dir, "src")) })
 	if !o.NoManifests {
 		if err := a.loadManifests(); err != nil {
 			return nil, err

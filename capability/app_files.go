@@ -6,19 +6,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"lessonkit.example/capability/internal/limit"
 )
 
 // appReader reads files of an application up to the limits.
-type appReader struct {
-	limit.Reader
-
-	once     sync.Once
-	commands []SourceCommand // in the source of the application
-}
+type appReader struct{ limit.Reader }
 
 // exists reports whether a file system contains a folder, or with dir false a file. What cannot be
 // examined counts too: reading it tells why.
@@ -115,7 +109,7 @@ func otherFile(name string) bool {
 // permissions, dependencies and build results, and files that are known to be something else. It
 // has the limits of [LoadApp].
 func FindFiles(fsys fs.FS, folder string) ([]string, error) {
-	r := &appReader{Reader: limit.Reader{FS: fsys}}
+	r := &appReader{limit.Reader{FS: fsys}}
 	if slices.Contains(strings.Split(folder, "/"), "capabilities") {
 		return r.filesBelow(folder)
 	}
@@ -154,7 +148,7 @@ func FindApps(fsys fs.FS, folder string) ([]string, error) {
 	}
 	var apps []string
 	var unseen error
-	r := &appReader{Reader: limit.Reader{FS: fsys}}
+	r := &appReader{limit.Reader{FS: fsys}}
 	err := r.Walk(folder, func(name string, entry fs.DirEntry) error {
 		if entry.Type()&fs.ModeIrregular != 0 && unseen == nil {
 			_, err := fs.Stat(fsys, name)

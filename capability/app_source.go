@@ -119,11 +119,10 @@ type SourceCommand struct {
 // by name, nil if none is found or if there is too much source to be sure. Functions of one name,
 // each for a platform, are one command, at the place of the first. The source is read once.
 func (a *App) SourceCommands() []SourceCommand {
-	if a.reader == nil || a.dir == "" {
+	if a.commands == nil {
 		return nil
 	}
-	a.reader.once.Do(func() { a.reader.commands = a.reader.sourceCommands(path.Join(a.dir, "src")) })
-	return a.reader.commands
+	return a.commands()
 }
 
 func (r *appReader) sourceCommands(folder string) []SourceCommand {

@@ -126,11 +126,6 @@ func wrongList(list Value) Diagnostics {
 // Inlined returns the capabilities that a configuration contains as objects, in order, as a
 // document that can be checked like a file. Positions in it are those in the configuration.
 func Inlined(config *Document) *Document {
-	config.inlined.once.Do(func() { config.inlined.doc = inlined(config) })
-	return config.inlined.doc
-}
-
-func inlined(config *Document) *Document {
 	// The schema of the configuration contains that of capabilities; it is not applied to TOML.
 	d := &Document{text: config.text, bySchema: config.Format() != TOML}
 	for item := range configuredList(config).Items() {

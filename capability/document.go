@@ -3,7 +3,6 @@ package capability
 import (
 	"path"
 	"strings"
-	"sync"
 
 	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
@@ -48,10 +47,6 @@ type Document struct {
 	text         *syntax.Document
 	capabilities []Capability
 	found        []Diagnostic
-	inlined      struct {
-		once sync.Once
-		doc  *Document // of the capabilities in a configuration
-	}
 	// bySchema means that the build also applies the schema of configurations, which refuses
 	// permissions that are listed twice.
 	bySchema bool

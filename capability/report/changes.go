@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lessonkit.example/capability/capdiff"
@@ -101,16 +102,13 @@ func heading(c capdiff.Change) string {
 
 // openPages names remote pages, if a change about the application's own commands is about those.
 func openPages(a capdiff.Audience) string {
-	switch len(a.Origins) {
-	case 0:
-		return ""
-	case 1:
-		if a.Origins[0] == "local" {
-			return ""
-		}
+	switch {
+	case len(a.Origins) > 1:
+		return ", on remote pages neither"
+	case slices.Contains(a.Origins, "*"):
 		return " on remote pages"
 	}
-	return ", on remote pages neither"
+	return ""
 }
 
 func audience(a capdiff.Audience) string {
