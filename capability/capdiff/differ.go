@@ -32,15 +32,13 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 		d.note(Change{Kind: Incomparable}, platform)
 		return
 	}
-	d.compareApp(old, now, platform)
+	isTold := d.compareApp(old, now, platform)
 	d.labels = make(map[audience]bool)
 	for _, audiences := range was {
 		for a := range audiences {
 			d.labels[audience{webview: a.webview, label: a.label}] = true
 		}
 	}
-	openLocal, openRemote := appOpen(old, false) || appOpen(now, false), appOpen(old, true) || appOpen(now, true)
-	isTold := func(a audience, _ scope) bool { return a.remote && openRemote || !a.remote && openLocal }
 	for s := range union(was, is) {
 		if s.command.Plugin() == "" && s.unknown == "" {
 			maps.DeleteFunc(was[s], isTold)
@@ -53,18 +51,11 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 	d.compareGlobal(old, now, is, platform)
 }
 
-// appOpen reports whether pages may call the application's own commands without a grant.
-func appOpen(p *capability.Policy, remote bool) bool {
-	var page capability.Origin
-	if remote {
-		page, _ = capability.ParseOrigin("https://example.com/")
-	}
-	return p.AppOpen(page)
-}
-
-// compareApp compares whether the application's own commands are subject to capabilities.
-func (d *differ) compareApp(old, now *capability.Policy, platform capability.Platform) {
-	openedRemote := !appOpen(old, true) && appOpen(now, true)
+// compareApp compares whether the application's own commands are subject to capabilities. It returns
+// whether an audience could or can call all of them, so that this tells what it may call.
+func (d *differ) compareApp(old, now *capability.Policy, platform capability.Platform) func(audience, scope) bool {
+	remote, _ := capability.ParseOrigin("https://example.com/")
+	openedRemote := !old.AppOpen(remote) && now.AppOpen(remote)
 	switch {
 	case old.AppChecked() && !now.AppChecked():
 		origins := []string{"local"}
@@ -76,8 +67,15 @@ func (d *differ) compareApp(old, now *capability.Policy, platform capability.Pla
 		d.note(Change{Kind: AppChecked}, platform)
 	case openedRemote:
 		d.note(Change{Kind: AppUnchecked, Audience: Audience{Origins: []string{"*"}}}, platform)
-	case appOpen(old, true) && !appOpen(now, true):
+	case old.AppOpen(remote) && !now.AppOpen(remote):
 		d.note(Change{Kind: AppChecked, Audience: Audience{Origins: []string{"*"}}}, platform)
+	}
+	return func(a audience, _ scope) bool {
+		var page capability.Origin
+		if a.remote {
+			page = remote
+		}
+		return old.AppOpen(page) || now.AppOpen(page)
 	}
 }
 

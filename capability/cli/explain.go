@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 
@@ -162,13 +161,13 @@ func who(c *command, args []string) (int, error) {
 		return c.whoMay(policy, f.command)
 	}
 	commands := policy.Callable(caller)
-	unknown := make(map[string]bool)
+	var unknown []string
 	for _, g := range policy.Unknown() {
-		unknown[g.Entry().Identifier] = true
+		unknown = append(unknown, g.Entry().Identifier)
 	}
-	if len(unknown) > 0 {
+	if slices.Sort(unknown); len(unknown) > 0 {
 		c.note("no manifest explains these permissions, so what they allow or deny is not known: %s",
-			words.Some(slices.Sorted(maps.Keys(unknown)), 20))
+			words.Some(slices.Compact(unknown), 20))
 	}
 	if c.format == "json" {
 		return ExitClean,
