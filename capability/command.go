@@ -100,35 +100,33 @@ func snakeCase(name string) string {
 
 func compareCommands(a, b Command) int { return strings.Compare(a.String(), b.String()) }
 
-// named returns the commands of the application's release by their names without the plugin.
+// byName returns the commands of the application's release by their names without the plugin.
 // Commands of the application itself are not among them, nor those of official plugins that no
 // capability mentions.
-func (p *Policy) named() map[string][]Command {
-	p.names.once.Do(func() {
-		p.names.commands = make(map[string][]Command)
-		mentioned := make(map[string]bool)
-		for _, source := range p.sources {
-			for _, e := range source.capability.Permissions {
-				plugin, _ := SplitIdentifier(e.Identifier)
-				mentioned[plugin] = true
-			}
+func (p *Policy) byName() map[string][]Command {
+	all := make(map[string][]Command)
+	mentioned := make(map[string]bool)
+	for _, source := range p.sources {
+		for _, e := range source.capability.Permissions {
+			plugin, _ := SplitIdentifier(e.Identifier)
+			mentioned[plugin] = true
 		}
-		for _, plugin := range p.manifests.plugins() {
-			m := p.manifests.Get(plugin)
-			if plugin == AppManifest || m.official && !mentioned[plugin] {
-				continue
-			}
-			names, _ := p.allowed(newCommand(plugin, ""))
-			for _, name := range slices.Compact(names) {
-				p.names.commands[name] = append(p.names.commands[name], newCommand(plugin, name))
-			}
+	}
+	for _, plugin := range p.manifests.plugins() {
+		m := p.manifests.Get(plugin)
+		if plugin == AppManifest || m.official && !mentioned[plugin] {
+			continue
 		}
-		for name, commands := range p.names.commands {
-			slices.SortFunc(commands, compareCommands)
-			p.names.commands[name] = slices.Compact(commands)
+		names, _ := p.allowed(newCommand(plugin, ""))
+		for _, name := range slices.Compact(names) {
+			all[name] = append(all[name], newCommand(plugin, name))
 		}
-	})
-	return p.names.commands
+	}
+	for name, commands := range all {
+		slices.SortFunc(commands, compareCommands)
+		all[name] = slices.Compact(commands)
+	}
+	return all
 }
 
 // mayBeOwn reports whether a name can be a command of the application, where no manifest lists its

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"lessonkit.example/capability/internal/pattern"
 )
@@ -12,22 +11,18 @@ import (
 // Policy is what capabilities grant, resolved to commands. It decides about calls and explains the
 // decisions. It does not change and may be used by several goroutines.
 type Policy struct {
-	platform   Platform
-	appChecked bool
-	manifests  *Manifests
-	sources    []*grantSource // in the order they take effect, also those that are not for the platform
-	granted    []granted
-	resolved   struct {
-		once sync.Once
-		byCommand
-	}
+	platform    Platform
+	appChecked  bool
+	manifests   *Manifests
+	sources     []*grantSource // in the order they take effect, also those that are not for the platform
+	granted     []granted
 	tooLarge    bool
 	version     Version
 	ownCommands []string // nil if they are not known
-	names       struct {
-		once     sync.Once
-		commands map[string][]Command
-	}
+
+	// What is made of these once, when it is asked for.
+	byCommand func() *byCommand
+	named     func() map[string][]Command
 }
 
 // TooLarge reports whether there were too many grants to resolve. Such a policy denies everything.
@@ -55,31 +50,28 @@ const anyPlugin = "*"
 // access is what capabilities allow and deny of a command.
 type access struct{ allowed, denied []Grant }
 
-// byCommand sorts the grants by commands when the first command is looked up: a check of files
-// looks up none, and there can be a hundred for each entry.
-func (p *Policy) byCommand() *byCommand {
-	b := &p.resolved.byCommand
-	p.resolved.once.Do(func() {
-		b.commands, b.global = make(map[Command]*access), make(map[string]Scope)
-		b.mayAllow = make(map[string]bool)
-		for i := range p.granted {
-			g := &p.granted[i]
-			if x := g.expansion.unknown; x != nil {
-				b.unknown = append(b.unknown, b.grantsOf(g, x)...)
-				b.addUnknown(x.plugin, x.Permission.Identifier)
-			}
-			for k := range g.expansion.permissions {
-				x := &g.expansion.permissions[k]
-				switch {
-				case !x.Permission.on(p.platform):
-				case len(x.Allow) == 0 && len(x.Deny) == 0:
-					b.addGlobal(g, x)
-				default:
-					b.add(g, x)
-				}
+// sorted sorts the grants by commands when the first command is looked up: a check of files looks
+// up none, and there can be a hundred for each entry.
+func (p *Policy) sorted() *byCommand {
+	b := &byCommand{commands: make(map[Command]*access), global: make(map[string]Scope),
+		mayAllow: make(map[string]bool)}
+	for i := range p.granted {
+		g := &p.granted[i]
+		if x := g.expansion.unknown; x != nil {
+			b.unknown = append(b.unknown, b.grantsOf(g, x)...)
+			b.addUnknown(x.plugin, x.Permission.Identifier)
+		}
+		for k := range g.expansion.permissions {
+			x := &g.expansion.permissions[k]
+			switch {
+			case !x.Permission.on(p.platform):
+			case len(x.Allow) == 0 && len(x.Deny) == 0:
+				b.addGlobal(g, x)
+			default:
+				b.add(g, x)
 			}
 		}
-	})
+	}
 	return b
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/pattern"
@@ -48,6 +49,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			ownCommands: o.AppCommands,
 		},
 	}
+	r.policy.byCommand, r.policy.named = sync.OnceValue(r.policy.sorted), sync.OnceValue(r.policy.byName)
 	ordered := make([]*Capability, len(capabilities))
 	for i := range capabilities {
 		ordered[i] = &capabilities[i]
