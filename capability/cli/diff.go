@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"lessonkit.example/capability"
@@ -64,7 +65,16 @@ func diff(c *command, args []string) (int, error) {
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	switch c.format {
 	case "github":
-		err = report.GitHubChanges(c.env.Stdout, changes, repository())
+		root := repository()
+		if !exists(c.args[1]) { // a revision, whose files are named from the top of the repository
+			root = ""
+			for _, change := range changes {
+				for i, g := range change.Grants {
+					change.Grants[i].File = strings.TrimPrefix(g.File, c.args[1]+":")
+				}
+			}
+		}
+		err = report.GitHubChanges(c.env.Stdout, changes, root)
 	case "json":
 		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...),
 			"widens": widens})

@@ -58,6 +58,8 @@ func TestDiffOfRevisions(t *testing.T) {
 	code, out, errs = run("diff", "main~1", "main")
 	require.Equal(t, cli.ExitFindings, code, errs)
 	require.Contains(t, out, `granted to new window "help"`)
+	_, out, _ = run("diff", "-format", "github", "main~1", "main")
+	require.Contains(t, out, "::warning file=app/src-tauri/capabilities/main.json,line=1,col=69,")
 	code, out, _ = run("diff", "main", "main~1")
 	require.Equal(t, cli.ExitClean, code)
 	require.Contains(t, out, `revoked from window "help"`)
