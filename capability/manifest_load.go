@@ -166,7 +166,7 @@ func (r *manifestReader) strings(v Value, what string) []string {
 }
 
 func (r *manifestReader) text(v Value, what string) string {
-	if !v.Exists() || v.Kind() == Null || !r.is(v, String, what) {
+	if v.Kind() == Null || !r.is(v, String, what) {
 		return ""
 	}
 	return v.Text()
@@ -174,43 +174,32 @@ func (r *manifestReader) text(v Value, what string) string {
 
 func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 	m := newManifest(plugin)
-	var commands []string
-	for key, value := range v.Members() {
-		switch key.Text() {
-		case "default_permission":
-			if value.Kind() != Null {
-				m.Default = r.set("default", value)
-			}
-		case "permissions":
-			if r.is(value, Object, "permissions") {
-				for id, item := range value.Members() {
-					if p := r.permission(id.Text(), item); p != nil {
-						m.Permissions[id.Text()] = p
-					}
-				}
-			}
-		case "permission_sets":
-			if r.is(value, Object, "permission_sets") {
-				for id, item := range value.Members() {
-					if set := r.set(id.Text(), item); set != nil {
-						m.Sets[id.Text()] = set
-					}
-				}
-			}
-		case "commands":
-			commands = r.strings(value, "commands")
-		case "global_scope_schema":
-			switch at := value.span(); {
-			case value.Kind() != Object:
-			case at.End-at.Start > maxSchemaSize:
-				r.add(Diagnostic{Code: syntax.FaultTooLarge, at: key.span(), Message: fmt.Sprintf("The schema of "+
-					"scopes has %d bytes; one of more than %d is not used.", at.End-at.Start, maxSchemaSize)})
-			default:
-				m.ScopeSchema = value
+	if set := v.Get("default_permission"); set.Kind() != Null {
+		m.Default = r.set("default", set)
+	}
+	permissions, sets, schema := v.Get("permissions"), v.Get("permission_sets"), v.Get("global_scope_schema")
+	if r.is(permissions, Object, "permissions") {
+		for id, item := range permissions.Members() {
+			if p := r.permission(id.Text(), item); p != nil {
+				m.Permissions[id.Text()] = p
 			}
 		}
 	}
-	for _, command := range commands { // after those that are listed
+	if r.is(sets, Object, "permission_sets") {
+		for id, item := range sets.Members() {
+			if set := r.set(id.Text(), item); set != nil {
+				m.Sets[id.Text()] = set
+			}
+		}
+	}
+	if at := schema.span(); at.End-at.Start > maxSchemaSize {
+		r.add(Diagnostic{Code: syntax.FaultTooLarge, at: syntax.Span{Start: at.Start, End: at.Start + 1},
+			Message: fmt.Sprintf("The schema of scopes has %d bytes; one of more than %d is not used.",
+				at.End-at.Start, maxSchemaSize)})
+	} else if schema.Kind() == Object {
+		m.ScopeSchema = schema
+	}
+	for _, command := range r.strings(v.Get("commands"), "commands") { // after those that are listed
 		m.addCommand(command, Version{})
 	}
 	return m
@@ -237,37 +226,35 @@ func (r *manifestReader) permission(identifier string, v Value) *Permission {
 	if !r.is(v, Object, "a permission") || r.full(v, 1) {
 		return nil
 	}
-	p := &Permission{Identifier: r.identifier(identifier, v)}
 	r.keys(v, "identifier", "description", "commands", "scope", "platforms", "version")
-	for key, value := range v.Members() {
-		switch key.Text() {
-		case "description":
-			p.Description = r.text(value, "description")
-		case "commands":
-			if value.Kind() != Null && r.is(value, Object, "commands") {
-				r.keys(value, "allow", "deny")
-				p.Allow = r.strings(value.Get("allow"), "allow")
-				p.Deny = r.strings(value.Get("deny"), "deny")
-			}
-		case "scope":
-			if value.Kind() != Null && r.is(value, Object, "scope") {
-				r.keys(value, "allow", "deny")
-				p.ScopeAllow = r.array(value.Get("allow"), "allow")
-				p.ScopeDeny = r.array(value.Get("deny"), "deny")
-			}
-		case "platforms":
-			if value.Kind() != Null && r.is(value, Array, "platforms") {
-				p.Platforms = []Platform{}
-				for _, name := range r.strings(value, "platforms") {
-					p.Platforms = append(p.Platforms, Platform(name))
-				}
-			}
-		}
+	commands, scope, platforms := r.lists(v, "commands"), r.lists(v, "scope"), v.Get("platforms")
+	p := &Permission{
+		Identifier:  r.identifier(identifier, v),
+		Description: r.text(v.Get("description"), "description"),
+		Allow:       r.strings(commands.Get("allow"), "allow"),
+		Deny:        r.strings(commands.Get("deny"), "deny"),
+		ScopeAllow:  r.array(scope.Get("allow"), "allow"),
+		ScopeDeny:   r.array(scope.Get("deny"), "deny"),
+	}
+	if platforms.Kind() == Array {
+		p.Platforms = []Platform{}
+	}
+	for _, name := range r.strings(platforms, "platforms") {
+		p.Platforms = append(p.Platforms, Platform(name))
 	}
 	if p.Identifier == "" {
 		return nil
 	}
 	return p
+}
+
+// lists returns a member of an object that has lists of what is allowed and denied.
+func (r *manifestReader) lists(object Value, key string) Value {
+	v := object.Get(key)
+	if v.Kind() != Null && r.is(v, Object, key) {
+		r.keys(v, "allow", "deny")
+	}
+	return v
 }
 
 // identifier returns the key of a permission, or its identifier if it has no key.
