@@ -126,9 +126,14 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	return a, nil
 }
 
-// capabilityFiles returns the files in an application's folder capabilities, none without one.
+// capabilityFiles returns the files in an application's folder capabilities, or in the one that its
+// build script names instead, none without one.
 func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	folder := path.Join(dir, "capabilities")
+	script, _ := r.Read(path.Join(dir, "build.rs"), limit.Bytes) // what cannot be read is not there
+	if match := otherFolder.FindSubmatch(rustComment.ReplaceAll(script, nil)); match != nil {
+		folder = path.Join(dir, string(match[1]))
+	}
 	if !exists(r.FS, folder, true) {
 		if configIn(r.FS, dir, "") == "" {
 			return nil, limit.Permanentf("%s is not an application: it has neither capabilities nor a configuration",

@@ -29,6 +29,8 @@ var (
 	// perhaps in another file.
 	attributes      = regexp.MustCompile(`\btauri_build::build\(\)|\bAttributes::(?:new|default)\(\)`)
 	mayMakeManifest = regexp.MustCompile(`(?i)app_?manifest|\bmod\s|\binclude!`)
+	// The folder of the capabilities in the build script; not one outside of the application.
+	otherFolder = regexp.MustCompile(`\.capabilities_path_pattern\(\s*"(?:\./)?((?:[\w-]+/)+)\*\*/\*"`)
 	// A plugin that is a part of the application, in its build script.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"`)
 	// A function that is a command of the application.

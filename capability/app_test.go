@@ -131,6 +131,21 @@ func TestLoadAppBySmallestForm(t *testing.T) {
 	require.Equal(t, "X/TAURI.TOML", a.Config.Name())
 }
 
+// A build script may name another folder, inside of the application.
+func TestCapabilitiesInAnotherFolder(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{"./src/capabilities/**/*": "src/capabilities/x.json",
+		"grants/**/*": "grants/x.json", "./capabilities/**/*": "capabilities/x.json",
+		"./capabilities/*.json": "capabilities/x.json", "../**/*": "capabilities/x.json"} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "capabilities/x.json": mainCapability,
+			"src/capabilities/x.json": mainCapability, "grants/x.json": mainCapability,
+			"build.rs": "// .capabilities_path_pattern(\"x/**/*\")\nAttributes::new()\n.capabilities_path_pattern(\"" +
+				pattern + "\")"}), AppOptions{})
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, namesOf(a.Documents), pattern)
+	}
+}
+
 func TestLoadAppRefusesWithAReason(t *testing.T) {
 	t.Parallel()
 	large := &fstest.MapFile{Data: make([]byte, 24<<20), Mode: 0o644}
