@@ -51,8 +51,8 @@ func (d *differ) compare(old, now *capability.Policy, platform capability.Platfo
 	d.compareGlobal(old, now, is, platform)
 }
 
-// compareApp compares whether the application's own commands are subject to capabilities. It returns
-// whether an audience could or can call all of them, so that this tells what it may call.
+// compareApp compares whether the application's own commands are subject to capabilities. The
+// function that it returns reports whether an audience can call all of them on one of the sides.
 func (d *differ) compareApp(old, now *capability.Policy, platform capability.Platform) func(audience, scope) bool {
 	remote, _ := capability.ParseOrigin("https://example.com/")
 	openedRemote := !old.AppOpen(remote) && now.AppOpen(remote)
