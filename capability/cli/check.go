@@ -13,8 +13,7 @@ import (
 
 func check(c *command, args []string) (int, error) {
 	return c.check(args, lint.Rules(), func(p *project, o lint.Options) (capability.Diagnostics, error) {
-		isOther := func(d capability.Diagnostic) bool { return hasName(p.others, d.File) }
-		return slices.DeleteFunc(lint.CheckApp(p.App, o), isOther), nil
+		return lint.CheckApp(p.App, o), nil
 	})
 }
 
@@ -132,7 +131,8 @@ func (c *command) checked(o lint.Options, known []capability.Rule, find find) (*
 		if err != nil {
 			return nil, err
 		}
-		found = r.accepted(found, c.env.Now())
+		isOther := func(d capability.Diagnostic) bool { return hasName(p.others, d.File) }
+		found = slices.DeleteFunc(r.accepted(found, c.env.Now()), isOther)
 		for _, d := range found {
 			all.failed = all.failed || d.Severity >= r.failOn
 		}

@@ -107,6 +107,10 @@ func TestIgnoreIsUsedByOneOfSeveralApplications(t *testing.T) {
 	require.NotContains(t, errs, "matches no finding")
 	_, _, errs = run("check", filepath.Join(dir, "b"))
 	require.Contains(t, errs, "matches no finding")
+	more := filepath.Join(dir, "a/capabilities/more.json")
+	require.NoError(t, os.WriteFile(more, []byte(strings.Replace(sound, `"main"`, `"more"`, 1)), 0o600))
+	_, _, errs = run("check", more)
+	require.NotContains(t, errs, "matches no finding", "the other file of the application has it")
 }
 
 func TestMistakesInRules(t *testing.T) {
