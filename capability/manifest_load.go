@@ -48,30 +48,22 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 		manifest = newManifest(plugin)
 		m.add(manifest)
 	}
-	for key, value := range root.Members() {
-		switch key.Text() {
-		case "default":
-			manifest.Default = r.set("default", value)
-		case "set":
-			for _, item := range r.array(value, "set") {
-				if set := r.set("", item); set != nil {
-					manifest.Sets[set.Identifier] = set
-				}
-			}
-		case "permission":
-			for _, item := range r.array(value, "permission") {
-				if p := r.permission("", item); p != nil {
-					manifest.Permissions[p.Identifier] = p
-				}
-			}
-		case "commands":
-			for _, command := range r.strings(value, "commands") {
-				manifest.addCommand(command, Version{})
-			}
-		case "$schema":
-		default:
-			r.unknownKey(key, "default", "set", "permission", "commands")
+	r.keys(root, "default", "set", "permission", "commands")
+	if set := root.Get("default"); set.Exists() {
+		manifest.Default = r.set("default", set)
+	}
+	for _, item := range r.array(root.Get("set"), "set") {
+		if set := r.set("", item); set != nil {
+			manifest.Sets[set.Identifier] = set
 		}
+	}
+	for _, item := range r.array(root.Get("permission"), "permission") {
+		if p := r.permission("", item); p != nil {
+			manifest.Permissions[p.Identifier] = p
+		}
+	}
+	for _, command := range r.strings(root.Get("commands"), "commands") {
+		manifest.addCommand(command, Version{})
 	}
 	m.listed = r.listed
 	return r.diagnostics()
@@ -113,20 +105,17 @@ func (r *manifestReader) fault(v Value, format string, args ...any) {
 // keys reports the keys of an object that have no meaning.
 func (r *manifestReader) keys(object Value, known ...string) {
 	for key := range object.Members() {
-		if !slices.Contains(known, key.Text()) {
-			r.unknownKey(key, known...)
+		if key.Text() == "$schema" || slices.Contains(known, key.Text()) {
+			continue
 		}
+		message := fmt.Sprintf("The key %q has no meaning here and is ignored; the keys are %s.", key.Text(),
+			strings.Join(known, ", "))
+		if key.Text() == "scope" {
+			message = `The key "scope" has no meaning here and is ignored; a scope belongs in a permission, in TOML ` +
+				`as [[permission.scope.allow]].`
+		}
+		r.add(Diagnostic{Code: codeUnknownKey, Message: message, at: key.span()})
 	}
-}
-
-func (r *manifestReader) unknownKey(key Value, known ...string) {
-	message := fmt.Sprintf("The key %q has no meaning here and is ignored; the keys are %s.", key.Text(),
-		strings.Join(known, ", "))
-	if key.Text() == "scope" {
-		message = `The key "scope" has no meaning here and is ignored; a scope belongs in a permission, in TOML ` +
-			`as [[permission.scope.allow]].`
-	}
-	r.add(Diagnostic{Code: codeUnknownKey, Message: message, at: key.span()})
 }
 
 func (r *manifestReader) is(v Value, kind Kind, what string) bool {
