@@ -131,7 +131,9 @@ func (c *command) checked(o lint.Options, known []capability.Rule, find find) (*
 		if err != nil {
 			return nil, err
 		}
-		isOther := func(d capability.Diagnostic) bool { return hasName(p.others, d.File) }
+		isOther := func(d capability.Diagnostic) bool { // what is not checked is said once, about all files
+			return hasName(p.others, d.File) && d.Code != "unchecked-plugin"
+		}
 		found = slices.DeleteFunc(r.accepted(found, c.env.Now()), isOther)
 		for _, d := range found {
 			all.failed = all.failed || d.Severity >= r.failOn

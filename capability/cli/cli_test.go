@@ -225,16 +225,17 @@ func TestApplicationBesideOneOfItsFiles(t *testing.T) {
 	config := filepath.Join(app, "tauri.conf.json")
 	require.NoError(t, os.WriteFile(config,
 		[]byte(`{"app": {"security": {"capabilities": ["main", "wrong", "gone"]}}}`), 0o600))
-	wrong := `{"identifier": "wrong", "windows": ["x"], "permissions": ["fs:deny-exists"]}`
+	wrong := `{"identifier": "wrong", "windows": ["x"], "permissions": ["fs:deny-exists", "pty:default"]}`
 	require.NoError(t, os.WriteFile(filepath.Join(app, "capabilities", "wrong.json"), []byte(wrong), 0o600))
-	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(sound, "core:default", "fs:allow-exists", 1)), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(sound, "core:default", `fs:allow-exists", "pty:default`,
+		1)), 0o600))
 	_, out, errs = run("check", filepath.Join(app, "capabilities", "wrong.json"))
 	require.Contains(t, out, "[deny-everywhere]", errs)
 	require.NotContains(t, out, "[missing-scope]")
 	require.Equal(t, 1, strings.Count(out, "[unknown-capability]"), out)
-	require.Contains(t, out, "1 file checked: 1 error, 1 warning.")
+	require.Contains(t, out, "1 file checked: 1 error, 1 warning, 1 note.", "pty is not checked")
 	_, out, errs = run("check", config)
-	require.Contains(t, out, "2 files checked: 1 error, 1 warning, 1 note.", errs)
+	require.Contains(t, out, "2 files checked: 1 error, 1 warning, 2 notes.", errs)
 	code, out, errs = run("diff", file, file)
 	require.Equal(t, 0, code, out+errs)
 }
