@@ -227,8 +227,8 @@ func TestApplicationBesideOneOfItsFiles(t *testing.T) {
 		[]byte(`{"app": {"security": {"capabilities": ["main", "wrong", "gone"]}}}`), 0o600))
 	wrong := `{"identifier": "wrong", "windows": ["x"], "permissions": ["fs:deny-exists", "pty:default"]}`
 	require.NoError(t, os.WriteFile(filepath.Join(app, "capabilities", "wrong.json"), []byte(wrong), 0o600))
-	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(sound, "core:default", `fs:allow-exists", "pty:default`,
-		1)), 0o600))
+	right := strings.Replace(sound, "core:default", `fs:allow-exists", "pty:default`, 1)
+	require.NoError(t, os.WriteFile(file, []byte(right), 0o600))
 	_, out, errs = run("check", filepath.Join(app, "capabilities", "wrong.json"))
 	require.Contains(t, out, "[deny-everywhere]", errs)
 	require.NotContains(t, out, "[missing-scope]")
