@@ -56,8 +56,11 @@ export default async function kept(phone, _, recordings) {
   const elsewhere = [phone.page.data.text, ...phone.toasts.splice(0), ...await records()];
 
   // Two versions are there until one is chosen. Neither a letter nor a copy replaces the other.
+  const [typed, send] = later();
+  meets(/^PUT .feedback-sessions/, { before: typed });
   phone.type("typeText", "Mine.");
   await write("Theirs.");
+  send();
   await lesson((data) => data.other !== "");
   phone.type("typeText", "Mine, too.");
   await phone.tap("copy");
@@ -124,12 +127,9 @@ export default async function kept(phone, _, recordings) {
   const { length } = phone.page.data.text;
   phone.type("typeText", "Typed away.");
   await lesson((data) => data.state.startsWith("Not saved, but"));
-  const sent = async (text) => {
+  const sent = (text) => {
     phone.connect();
-    for (let i = 0; (await session())?.feedback_text !== text; i++) {
-      if (i > 1000) throw new Error("it is not sent");
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    return today(async () => (await session())?.feedback_text === text);
   };
   await leave();
   await sent("Typed away.");
@@ -177,9 +177,9 @@ export default async function kept(phone, _, recordings) {
   // While the recogniser is away, what was typed is saved, and what was said is left for the next record.
   phone.tap("open", { id });
   await note("");
-  await lesson((data) => data.lessons[0]?.parts[0]?.busy);
+  await lesson((data) => data.lessons[0]?.parts[0]?.busy && phone.outbox().length === 0);
   phone.type("typeText", "Typed instead.");
-  await phone.tap("save"); // and waits
+  await Promise.all([phone.tap("save"), phone.tap("save")]); // asks once, and waits
   const waits = (await records()).length;
   phone.confirms = true;
   meets(/^POST .feedback-records/, { lost: true });

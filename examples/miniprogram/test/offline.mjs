@@ -89,9 +89,7 @@ export default async function offline(phone, _, recordings) {
     phone.tap("open", { id: data.refused[0].id });
     const [{ name, why }] = (await lesson((data) => data.refused.length === 1)).data.refused;
     await lesson((data) => data.lessons.length > 0);
-    for (const key = "open-" + phone.storage.teacher + "-" + student; phone.storage[key].said;) {
-      await new Promise((resolve) => setTimeout(resolve, 10)); // there is no text to be made
-    }
+    await lesson(() => !phone.storage[`open-${phone.storage.teacher}-${student}`].said); // no text is to be made
     phone.confirms = true;
     await phone.tap(what, { name });
     phone.confirms = false;

@@ -49,7 +49,8 @@ export default async function pages(phone, server, recordings) {
   phone.show();
   await lesson((data) => !data.recording && data.waiting === 2);
   phone.connect();
-  await lesson((data) => phone.uploads === 4 && data.waiting === 0 && data.text !== ""); // by itself
+  await lesson((data) => phone.uploads === 4 && data.waiting === 0 && data.text !== "" // by itself
+    && data.lessons[0]?.parts.length === 4);
   const { parts, id: lessonID } = phone.page.data.lessons[0];
   const transcript = parts.map((part) => part.text).join("\n");
   const generated = phone.page.data.text;

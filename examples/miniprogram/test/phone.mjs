@@ -149,11 +149,12 @@ export class Phone {
     this.page.onShow?.();
   }
 
-  /** Waits until the page on top has the route, and condition holds for its data. */
+  /** Waits until the page on top has the route, and condition holds for its data, or a promise of it does. */
   async until(route, condition = () => true) {
     for (const start = Date.now(); Date.now() - start < 60_000;) {
       await new Promise((resolve) => setTimeout(resolve, 10)); // what was tapped opens its page
-      if (this.page.route === route && condition(this.page.data)) return this.page;
+      const { page } = this;
+      if (page.route === route && await condition(page.data)) return page;
     }
     throw new Error(`${route}: waited in vain for ${condition}; ${this.page.route} shows ` +
       JSON.stringify({ ...this.page.data, t: 0 }) + " " + JSON.stringify(this.toasts));

@@ -90,8 +90,8 @@ export default async function students(phone, _, recordings) {
   phone.connect();
   await phone.tap("next");
   await shown(4);
-  phone.open("/pages/edit/edit?record=" + ids[3]);
-  await editor((data) => data.state === "已保存。");
+  phone.open("/pages/edit/edit?record=" + ids[3]); // which saves it, if the page before has not
+  await editor((data) => data.ready && !Object.keys(phone.storage).some((key) => key.endsWith(ids[3])));
   phone.back();
   const first = await api("GET", "feedback-records/" + ids[3]);
   mended.push(text, day, first.content, first.feedback_date, phone.page.data.records[3].unsaved,
@@ -157,7 +157,7 @@ export default async function students(phone, _, recordings) {
   states.push(await left());
   await remove(3);
   phone.launch("compiled");
-  while (await left() !== "") await phone.until("/pages/student/student", (data) => data.ready);
+  await phone.until("/pages/student/student", async () => await left() === "");
   phone.speed = 50;
 
   // A student is added, and the answer is lost: the form is kept, and corrected there is still one student.

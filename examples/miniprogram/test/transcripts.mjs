@@ -106,17 +106,16 @@ export default async function transcripts(phone, _, recordings) {
   await settled("zh");
   again.push(...texts());
   await fetch(process.env.DELETE_AUDIO, { method: "POST" });
-  await phone.tap("again", { lesson: lessonID }, "0");
-  await settled("zh");
+  await phone.tap("again", { lesson: lessonID }, "0"); // is refused
 
   // A record is edited, against another device too, and taken along.
   const theirs = "Theirs </textarea> 👩‍👩‍👧";
   phone.type("typeText", "She mixed her own greens.");
-  while (!phone.page.data.saved) { // it may first tell of what changed, or offer a text
-    if (phone.page.data.offered) await phone.tap("dismiss");
-    await phone.tap("save");
-  }
-  const { saved: record } = phone.page.data;
+  const { data: { saved: record } } = await lesson(async (data) => {
+    if (data.offered) await phone.tap("dismiss");
+    await phone.tap("save"); // it may first tell of what changed, or offer a text
+    return data.saved;
+  });
   phone.back();
   phone.tap("openRecords");
   await phone.until("/pages/records/records", (data) => data.records.length === 1);
