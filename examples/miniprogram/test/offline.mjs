@@ -88,7 +88,8 @@ export default async function offline(phone, _, recordings) {
     const { data } = await phone.until("/pages/student/student", ({ refused }) => refused[0]?.name === "小明");
     phone.tap("open", { id: data.refused[0].id });
     const [{ name, why }] = (await lesson((data) => data.refused.length === 1)).data.refused;
-    await lesson((data) => data.lessons.length > 0);
+    await lesson((data) => data.offered !== ""); // what was said before, of which nothing was chosen
+    phone.tap("dismiss");
     await lesson(() => !phone.storage[`open-${phone.storage.teacher}-${student}`].said); // no text is to be made
     phone.confirms = true;
     await phone.tap(what, { name });

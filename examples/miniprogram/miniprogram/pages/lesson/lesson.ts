@@ -1,8 +1,8 @@
 import { today } from "../../api/client.js";
 import { Problem } from "../../api/problem.js";
-import type { FeedbackSession, Generated, RecordFields } from "../../api/types.js";
+import type { FeedbackSession, Generated } from "../../api/types.js";
 import { Draft } from "../../draft.js";
-import { openOf, saveText, setOpen, versionOf } from "../../open.js";
+import { type Sent, openOf, saveText, setOpen, versionOf } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
@@ -23,9 +23,6 @@ const empty = {
   refusedCopy: "", sources: [] as Generated["sentences"], toCheck: 0, isUnsure: false, warnings: [] as string[],
 };
 
-/** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
-interface Sent { record: RecordFields; key: string; early: string[] | undefined }
-
 Page({
   data: {
     t: texts, ...empty, student: "", offline: false, saving: false, making: false, recording: false, paused: false,
@@ -40,18 +37,19 @@ Page({
   adding: 0, // recordings that are being stored
   visible: false,
   made: "", // by generate
+  marks: [] as string[], // of what it was made of
   pause: retryMS, // before it is asked again
   sent: undefined as Sent | undefined,
   draft: undefined as unknown as Draft,
 
   onLoad(query: Record<string, string | undefined>) {
     this.setData({ student: idOf(query["student"]) });
-    this.begin();
+    this.begin(openOf(this.data.student)?.sent);
     if (query["record"]) this.record();
   },
 
-  /** Begins with a record that is empty. */
-  begin() {
+  /** Begins with a record that is empty, or with one that was sent early. */
+  begin(sent?: Sent) {
     const tell = (state: string, other: string) => this.setData({ state, other });
     this.draft = new Draft(this.data.student, {
       ready: () => this.ensure(),
@@ -60,7 +58,7 @@ Page({
       completed: () => void this.refresh(),
     }, tell);
     this.made = "";
-    this.sent = undefined;
+    this.sent = sent;
     this.asked++;
     this.setData({ ...empty, text: this.draft.open({ text: "", etag: "" }) });
   },
@@ -148,6 +146,7 @@ Page({
     const { session: id, student } = this.data;
     const { version } = this.draft;
     const wasUnsaved = isUnsaved(this.data.lessons); // then the answer may be older than a correction
+    const wasWaiting = await isWaiting(student); // or than the upload of a recording, which reads again
     const session = await (id ? client.session(id) : client.activeSession(student));
     const lessons = await Promise.all((session?.lessons ?? []).map(lessonOf));
     if (asked !== this.asked || this.data.saved) return; // a later answer counts
@@ -156,7 +155,7 @@ Page({
     const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
     this.setData({ lessons, isHeard, offline: false });
     if (isBusy(lessons) || wasUnsaved || isUnsaved(lessons)) this.poll();
-    else await this.generateByItself();
+    else if (!wasWaiting) await this.generateByItself();
   },
 
   /** The session is a record by now: this one, if the answer to saving it was lost, or one of elsewhere. */
@@ -172,7 +171,7 @@ Page({
     this.begin(); // what is not saved begins the next
     this.setData({ state: texts.savedElsewhere });
     const { student, text } = this.data;
-    setOpen(student, text || openOf(student)?.said ? { of: [] } : undefined);
+    setOpen(student, text || openOf(student)?.said ? { of: [], sent: undefined } : undefined);
     await this.read();
   },
 
@@ -222,8 +221,8 @@ Page({
     const { student, session, lessons, text } = this.data;
     const open = openOf(student);
     if (!open || this.sent?.early || !this.visible || this.data.recording || this.adding > 0) return;
-    if (await isWaiting(student)) return;
     const marks = marksOf(lessons);
+    if (this.data.offered && marks.join() === this.marks.join()) return; // the teacher chooses first
     // It was saved elsewhere, or what was typed was deleted.
     if (!text && (!session || (!open.said && marks.length === 0))) setOpen(student, undefined);
     if (!session || !open.said) return;
@@ -250,11 +249,11 @@ Page({
     this.setData({ making: true });
     try {
       const { draft } = this;
-      const { student, session, lessons } = this.data;
+      const { session, lessons } = this.data;
       const generated = await client.generate(session);
       this.pause = retryMS;
       if (draft.isClosed || this.data.saved) return; // the page was left, or shows another text
-      setOpen(student, { of: marksOf(lessons) });
+      this.marks = marksOf(lessons);
       const { text, sentences } = generated;
       const doubtful = sentences.filter((s) => s.unsure || !s.supported);
       const isUntouched = ["", this.made].includes(this.data.text.trim());
@@ -267,7 +266,7 @@ Page({
       if (isUntouched) this.use(text);
     } finally {
       this.setData({ making: false });
-      this.poll(); // more may be text by now
+      this.poll();
     }
   },
 
@@ -284,14 +283,17 @@ Page({
     this.use(this.data.text.trim() + "\n\n" + this.data.offered);
   },
 
+  /** Ends the offer: until then what was said is offered again, also when the page was left. */
   dismiss() {
     this.setData({ offered: "" });
+    setOpen(this.data.student, { of: this.marks });
+    this.poll(); // more may be text by now
   },
 
   use(text: string) {
-    this.setData({ text, offered: "", refusedCopy: "" });
+    this.setData({ text, refusedCopy: "" });
     this.draft.type(text);
-    setOpen(this.data.student, {});
+    this.dismiss();
   },
 
   keepMine() {
@@ -411,20 +413,23 @@ Page({
       },
       key: [...this.draft.version.split(" "), date, isEarly].join(), early,
     };
-    const { record_id } = await client.createRecord(record, key).catch((error) => {
+    if (isEarly) setOpen(student, { sent: this.sent }); // its session does not tell of it
+    const saved = await client.createRecord(record, key).then(async ({ record_id: id }) => {
+      const edit = { content: text, feedback_date: date };
+      if (record.content !== text || record.feedback_date !== date) await client.editRecord(id, edit, "");
+      return id;
+    }).catch((error) => {
       const isCompleted = error instanceof Problem && error.code === "session_completed"; // by the one sent before
       if (!isTemporary(error)) this.sent = isCompleted && !before ? last : undefined;
+      if (isEarly) setOpen(student, { sent: this.sent });
       throw error;
     });
-    if (record.content !== text || record.feedback_date !== date) {
-      await client.editRecord(record_id, { content: text, feedback_date: date }, "");
-    }
     for (const { id, open } of lessons.filter((lesson) => early?.includes(lesson.id))) {
       if (open) await client.finishLesson(id); // else what is recorded next would be in it
       await client.markApplied(id);
     }
-    this.setData({ saved: record_id, state: texts.saved, seconds: 0, offered: "", other: "" });
-    setOpen(student, isEarly ? { said: true, of: [] } : undefined);
+    this.setData({ saved, state: texts.saved, seconds: 0, offered: "", other: "" });
+    setOpen(student, isEarly ? { said: true, of: [], sent: undefined } : undefined);
     if (isEarly) this.draft.type("");
     else this.draft.stop();
   },
