@@ -175,6 +175,15 @@ func recorded(seconds int) string {
 	})()`, seconds)
 }
 
+// allSent is a function that tells whether the server has confirmed all recordings: until then the
+// page does not save a record, though their text may have arrived.
+const allSent = `() => import("/page/outbox.js").then(({ list }) => list()).then((left) => left.length === 0)`
+
+// sendNow taps Send now, unless the page has sent everything by itself just now.
+func sendNow(b tab) {
+	b.eval(`[...document.querySelectorAll("#banner button")].find((b) => b.innerText === "Send now")?.click(); ""`)
+}
+
 func (b *browser) waitRecorded(seconds int) {
 	b.t.Helper()
 	b.until("() => "+recorded(seconds), "")

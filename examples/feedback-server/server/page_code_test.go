@@ -51,7 +51,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 	b.screenshot("expired")
 	b.clickButton("Try again")
 	confirm()
-	b.waitText("this device")
+	b.waitText("· this device")
 }
 
 // The page is signed in by its code alone: it stays so over a reload, until the session is ended
@@ -121,6 +121,6 @@ func signedInByACode(t *testing.T, b tab) {
 	code["code"] = shown()
 	require.NotEqual(t, first, code["code"])
 	require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/auth/device/confirm", code, nil))
-	b.waitText("this device")
+	b.waitText("· this device")
 	b.until(`() => !document.body.innerText.includes("expired")`, "")
 }

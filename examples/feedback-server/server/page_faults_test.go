@@ -196,7 +196,7 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	b.clickButton("Send now")
+	sendNow(b)
 	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
 	require.True(t, lost.Load())
 	_, durations := storedParts(t, c, p.ID, 1)
@@ -348,7 +348,7 @@ func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
 	quota(&small)
 	b.clickButton("Record")
 	b.waitText("this device cannot store more")
-	b.waitText("Record")
+	b.until(`() => document.querySelector(".record").innerText === "Record"`, "")
 	b.screenshot("full")
 	quota(nil)
 	_, durations := storedParts(t, c, p.ID, 1)

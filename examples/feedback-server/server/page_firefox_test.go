@@ -326,7 +326,7 @@ func recordsWithoutANetwork(t *testing.T, f tab) {
 	f.clickButton("Stop")
 	f.waitText("not sent yet: 1.")
 	n.away.Store(false)
-	f.clickButton("Send now")
+	sendNow(f)
 	f.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 	storedParts(t, c, p.ID, 1)
 }

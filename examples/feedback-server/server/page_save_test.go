@@ -36,6 +36,15 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.do(chromedp.KeyEvent(" and more"))
 	b.until(`() => document.querySelector("textarea").value.endsWith("More. and more")`, "")
 	b.waitText("There is text already.")
+	b.addFiles(sample(t, "lesson1-segment2.mp3")) // more is said before one is chosen
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 3`, "")
+	b.until(allSent, "")
+	b.clickButton("Cancel")
+	b.waitText("There is text already.")
+	b.eval(`location.hash = "#/"; ""`) // and the student is left before one is chosen
+	b.waitText("All students")
+	b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
+	b.waitText("There is text already.")
 	b.clickButton("Save")
 	b.waitText("Choose first what happens with the other text.")
 	for range c.Records(t.Context(), p.ID) {
@@ -47,9 +56,12 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.waitText("The record is saved")
 }
 
-// sayingAfter is a recogniser that hears "Heard." when held is closed.
+// sayingAfter is a recogniser that hears "Heard." in the first recording when held is closed.
 func sayingAfter(held <-chan struct{}) http.Handler {
-	return saying("Heard.", func(_ int32, _ http.ResponseWriter, r *http.Request) bool {
+	return saying("Heard.", func(n int32, _ http.ResponseWriter, r *http.Request) bool {
+		if n > 1 {
+			return false
+		}
 		select {
 		case <-held:
 		case <-r.Context().Done():
@@ -59,6 +71,7 @@ func sayingAfter(held <-chan struct{}) http.Handler {
 }
 
 // A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
+// What is in the record is not in the next: its lesson ends.
 func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
@@ -68,6 +81,11 @@ func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	b.showStudent(url, p.ID)
 	b.addFiles(sample(t, "lesson1-segment0.mp3"))
 	b.waitText("waiting to become text")
+	b.clickButton("Finish the lesson")
+	b.waitText("Lesson 1 is finished")
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.until(`() => Boolean(document.querySelector("li.transcribed"))`, "")
+	b.until(allSent, "")
 	b.enter("textarea", "Mine.")
 	b.clickButton("Save")
 	b.waitText("A recording is still becoming text.")
@@ -81,6 +99,9 @@ func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	b.clickButton("Save without it")
 	b.waitText("The record is saved")
 	b.until(`() => document.querySelector("textarea").value === ""`, "")
+	s, err := c.ActiveSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	require.Equal(t, "finished", s.Lessons[1].State)
 	close(held)
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 	b.clickButton("Save")
@@ -148,6 +169,7 @@ func TestWorkOnAStudentIsFoundAgain(t *testing.T) {
 	}, timeout, 100*time.Millisecond)
 	b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
 	b.until(`() => /^heard/i.test(document.querySelector("textarea")?.value)`, "")
+	b.until(allSent, "")
 	b.clickButton("Save")
 	b.waitText("The record is saved")
 	b.eval(`location.hash = "#/"; ""`)

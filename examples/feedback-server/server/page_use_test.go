@@ -77,10 +77,10 @@ func TestWaitIsToldInWords(t *testing.T) {
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
 	b := newBrowser(t)
 	b.showStudent(url, p.ID)
-	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ seconds?\./
+	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ (second|minute)s?\./
 		.test(document.body.innerText)`, "")
 	b.clickButton("中文")
-	b.until(`() => /录音：2 段。 ?前面还有 [12] 段。 ?预计 \d+秒钟? ?后全部完成/
+	b.until(`() => /录音：2 段。 ?前面还有 [12] 段。 ?预计 \d+(秒|分)钟? ?后全部完成/
 		.test(document.body.innerText)`, "")
 }
 

@@ -140,7 +140,7 @@ export async function settingsView(root) {
 			h("div.row", {}, button(t("export"), exportAll), button(t("deleteAccount"), deleteAccount, { class: "danger" }))))));
 }
 
-/** A device where the teacher is signed in. @param {any} session */
+/** @param {any} session */
 function sessionRow({ session_id, device, created_at, current }) {
 	const name = device || t("miniProgram");
 	const day = new Date(created_at).toLocaleDateString(language, { dateStyle: "medium" });
@@ -153,7 +153,7 @@ function sessionRow({ session_id, device, created_at, current }) {
 	return row;
 }
 
-/** A choice of the language that is spoken. @param {string} none @param {string} [chosen] */
+/** @param {string} none @param {string} [chosen] */
 export function languages(none, chosen = "") {
 	const names = new Intl.DisplayNames(language, { type: "language" });
 	const tags = new Set(["zh", "yue", "en", "ja", "ko", "fr", "de", "es", "ru", chosen].filter(Boolean));
@@ -168,7 +168,7 @@ async function exportAll() {
 	save(await response.blob(), `feedback-${today()}.zip`);
 }
 
-/** Lets the reader keep a file. @param {Blob} file @param {string} download its name */
+/** @param {Blob} file @param {string} download its name */
 export function save(file, download) {
 	const href = URL.createObjectURL(file);
 	h("a", { href, download }).click();

@@ -24,7 +24,7 @@ export function feedbackSection(work, saved) {
 	const warned = h("p.text.notice", { hidden: true });
 	const check = h("div.notice", { hidden: true });
 	const sources = h("details", { hidden: true });
-	const generate = button(t("generate"), () => generateText(false), { class: "quiet", hidden: true });
+	const generate = button(t("generate"), () => make(false), { class: "quiet", hidden: true });
 	const save = button(t("save"), saveRecord, { class: "primary" });
 	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
 	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
@@ -39,7 +39,7 @@ export function feedbackSection(work, saved) {
 	let chosen = false; // the date
 	let recorded = false; // something, today
 	let conflict = false;
-	let later = false; // a text is to be made, once the conflict has ended
+	let later = false; // a text is to be made, once another one is made, or chosen
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
 	let saving = Promise.resolve();
@@ -115,7 +115,6 @@ export function feedbackSection(work, saved) {
 		return messageOf("feedback-sessions/" + (await work.ensure()).session_id);
 	}
 
-	/** Lets the teacher choose between two versions of the text. */
 	async function resolveConflict() {
 		const session = await work.ensure();
 		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
@@ -134,8 +133,6 @@ export function feedbackSection(work, saved) {
 			if (mine) edited();
 			else show(body.feedback_text, body.feedback_date);
 			editor.focus();
-			if (later) void once(generate, () => generateText(true));
-			later = false;
 		};
 		offer(t("conflict"), body.feedback_text,
 			button(t("keepMine"), () => choose(true)), button(t("takeOther"), () => choose(false)));
@@ -152,9 +149,25 @@ export function feedbackSection(work, saved) {
 	function chose() {
 		choice.hidden = true;
 		quiet(save); // may have asked to choose
+		if (later) hear();
+		else work.dispatchEvent(new Event("chosen"));
+	}
+
+	/** Makes a text of what was said, once nothing is to be chosen. */
+	function hear() {
+		later = true;
+		if (choice.hidden) void once(generate, () => make(true));
 	}
 
 	/** @param {boolean} byItself because what was said has become text */
+	async function make(byItself) {
+		do {
+			later = false;
+			await generateText(byItself);
+		} while (later && choice.hidden); // more was said meanwhile
+	}
+
+	/** @param {boolean} byItself */
 	async function generateText(byItself) {
 		const session = await work.ensure();
 		/** @type {{ body: Generated }} */
@@ -227,7 +240,11 @@ export function feedbackSection(work, saved) {
 		forgetDraft();
 		localStorage.removeItem(open);
 		if (isEarly) { // the session stays, for what becomes text later
-			for (const l of lessons) if (!waits(l)) await request("POST", `feedback-lessons/${l.lesson_id}/mark-applied`);
+			for (const l of lessons.filter((l) => !waits(l))) {
+				const path = "feedback-lessons/" + l.lesson_id;
+				if (l.state === "recording") await request("POST", path + "/finish"); // else what is recorded next is in it
+				await request("POST", path + "/mark-applied");
+			}
 			work.dispatchEvent(new Event("replaced"));
 			localStorage.setItem(open, "said");
 			edited();
@@ -270,9 +287,9 @@ export function feedbackSection(work, saved) {
 	work.addEventListener("session", () => {
 		generate.hidden = !work.session?.lessons.some((l) => !l.applied && l.segments.some((s) => s.text));
 	});
-	work.addEventListener("heard", () => choice.hidden && once(generate, () => generateText(true)));
+	work.addEventListener("heard", hear);
 	work.addEventListener("mended", () => {
-		if (made && editor.value.trim() === made) void once(generate, () => generateText(true));
+		if (made && editor.value.trim() === made) hear();
 		else if (made && editor.value.trim()) say(t("notMended"), generate);
 	});
 	work.addEventListener("replaced", () => {

@@ -205,7 +205,6 @@ export function lessonsSection(work) {
 		for (const { lesson, sequence } of settled) awaited.delete(lesson + " " + sequence);
 		if (awaited.size > 0 || !lessons.some((l) => !l.applied && l.segments.some((s) => s.text))) return;
 		left = null;
-		localStorage.setItem(openKey(student), "text");
 		work.dispatchEvent(new Event("heard"));
 	}
 
@@ -220,6 +219,9 @@ export function lessonsSection(work) {
 		draw();
 	};
 	on(work, "session", draw);
+	on(work, "chosen", () => { // until then it is offered again
+		if (!recorder && !awaited.size && left !== "said") localStorage.setItem(openKey(student), "text");
+	});
 	on(work, "segment", ({ detail: { state, sequence, text } }) => {
 		const news = state === "transcribed" ? text : state === "failed" ? t("failed") : "";
 		if (news) announce(t("textOf", { n: sequence + 1 }) + " " + news);

@@ -28,7 +28,7 @@ export async function recordsView(root) {
 	};
 	for (const control of [student, from, to]) control.addEventListener("change", draw);
 	search.addEventListener("input", draw);
-	/** A button for the days of a month. @param {Key} label @param {number} ago in months */
+	/** @param {Key} label @param {number} ago in months */
 	const month = (label, ago) => button(t(label), () => {
 		const now = new Date();
 		const day = (/** @type {number} */ months, /** @type {number} */ d) =>

@@ -86,7 +86,6 @@ export async function todayView(root) {
 	const day = h("span.hint", {});
 	const times = h("div", {});
 	let drawn = "";
-	/** Draws the lessons by the clock, if anything has changed. */
 	function drawTimes() {
 		now = new Date().toTimeString().slice(0, 5);
 		const wanted = [today(), ...timed.map((p) => Number(isNow(p)) + order(p)).sort()].join();
@@ -187,7 +186,7 @@ export async function studentView(root, id = "") {
 	return end;
 }
 
-/** A text over the records of a term, changed before it is sent. @param {Profile} p */
+/** @param {Profile} p */
 function termReport({ profile_id, academic_year, term }) {
 	const text = h("textarea", { rows: 10, lang: "", "aria-label": t("report") });
 	const draft = draftKey("report-" + profile_id); // what was rewritten

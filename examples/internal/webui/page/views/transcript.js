@@ -126,7 +126,7 @@ export function transcript(work) {
 		}
 	});
 
-	/** The text, whose sentences play from their start. @type {Parts} */
+	/** @type {Parts} */
 	function parts(text, sentences, id, row) {
 		let at = 0;
 		const found = sentences.flatMap((s) => {
