@@ -99,7 +99,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, []string{"Heard in ." + recognised, "Heard in ." + recognised, en, zh, zh}, result.Again)
 	// Whether what was recognised again is in the text first depends on which answer is sooner.
 	early := []string{
-		"课程文字的改动不在这里。请在这里也改一下，或重新生成。", "请先选择如何处理另一份文字。",
+		"课堂文字改过，这里还没有改。请在这里也改一下，或重新生成。", "请先选择如何处理另一份文字。",
 		"还有录音正在转成文字，现在保存会漏掉它。请稍候。",
 	}
 	result.Toasts = slices.DeleteFunc(result.Toasts, func(toast string) bool { return slices.Contains(early, toast) })

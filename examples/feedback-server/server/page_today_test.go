@@ -84,7 +84,7 @@ func noteTakesThreeTaps(t *testing.T, b tab) {
 
 	b.eval(`location.hash = "#/"; ""`)
 	b.until(`() => document.querySelector(".times .state.done")?.innerText === "Done today"`, "")
-	b.until(`() => /^(No recent record|Last:)/
+	b.until(`() => /^(No record in four weeks|Last:)/
 		.test(document.querySelector(".times li:nth-child(2) .state").innerText)`, "")
 	// The page may stay open: an hour later the lesson is over, a day later nothing is done.
 	b.eval(`window.ahead += 36e5; ""`)
@@ -184,7 +184,7 @@ func termIsReported(t *testing.T, b tab) {
 	b.visit(url + "/#sign-in=anna/student/" + p.ID)
 	b.waitText("with confidence.")
 	b.letCopy()
-	b.clickButton("Report on the term")
+	b.clickButton("Term report")
 	b.waitText("Made from the records: 3.")
 	b.screenshot("report")
 	b.enter(".past textarea", " See you in September.")
@@ -192,7 +192,7 @@ func termIsReported(t *testing.T, b tab) {
 	b.waitText("All students")
 	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
 	b.until(`() => document.querySelector(".past textarea")?.value.includes("See you in September.")`, "")
-	b.clickButton("Report on the term")
+	b.clickButton("Term report")
 	b.waitText("There is text already.")
 	b.clickButton("Cancel")
 	b.until(`() => !document.querySelector("dialog")`, "")

@@ -63,6 +63,7 @@ async function download(segment: string): Promise<string> {
     (success, fail) => wx.downloadFile({
       ...client.audio(segment), success, fail: ({ errMsg }) => fail(new Problem(0, "no_answer", errMsg)),
     }));
+  if (statusCode >= 500) throw new Problem(statusCode, "http_500", "HTTP " + statusCode); // it may be there later
   if (statusCode !== 200) throw new Error(texts.cannotPlay);
   file = { segment, path: tempFilePath };
   return tempFilePath;
