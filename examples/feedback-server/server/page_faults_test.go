@@ -214,7 +214,7 @@ func TestTeacherWaitsForNoAnswer(t *testing.T) {
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
 	b.visit(n.url + "/#sign-in=anna")
-	b.waitText("No record in four weeks")
+	b.waitText("No recent record")
 	held := make(chan struct{})
 	var gaveUp atomic.Bool // on what the student's view needs
 	n.fail(func(_ http.ResponseWriter, r *http.Request) bool {

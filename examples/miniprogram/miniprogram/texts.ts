@@ -134,7 +134,7 @@ const en: typeof zh = {
   notTextYet: "A recording is still becoming text. Saving now would leave it out. Please wait.",
   report: "Term report", make: "Make", reportMade: "Made from the records: {n}.",
   replaceReport: "Replace the report that you have changed?",
-  now: "now", doneToday: "Done today", last: "Last:", noneLately: "No record in four weeks",
+  now: "now", doneToday: "Done today", last: "Last:", noneLately: "No recent record",
   records: "Records", search: "Search in the texts", noRecords: "There are no records.", delete: "Delete",
   deleted: "Deleted:", bringBack: "Undo", listen: "Listen",
   cannotPlay: "The recording no longer exists.", failed: "It did not succeed: ",
