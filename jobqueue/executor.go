@@ -127,7 +127,7 @@ func (w *Worker) addClaims(x *exchange) {
 	left := maxClaim
 	for _, q := range w.queues {
 		n := min(q.capacity(), left)
-		if !q.full {
+		if !q.many {
 			n = min(n, smallClaim)
 		}
 		if q.Limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
@@ -227,8 +227,9 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		} else if q.slots > 0 {
 			notify(w.wake.slots) // others may need them
 		}
-		q.full = got[q.name] == claim.Limit
-		if !q.full && q.wakes == x.wakes[i] {
+		full := got[q.name] == claim.Limit
+		q.many = full || got[q.name] >= smallClaim // others may have taken a part of what it found
+		if !full && q.wakes == x.wakes[i] {
 			q.ready = false
 			if q.scanned.Before(q.changed) { // the new job may be behind the watermark
 				w.alarmAt(q.scanned.Add(fullScanEvery))

@@ -33,18 +33,19 @@ type model struct {
 	// refuse, when not nil, makes exchanges with such a result change nothing and fail permanently.
 	refuse func(driver.Result) bool
 
-	dead        bool // every call fails
-	claims      int
-	mostClaimed int // limit of one claim
-	heartbeats  int
-	released    int
-	rescues     []time.Time
-	largest     int // bytes of the results of one exchange, or of the states of one Save
-	purges      map[driver.PurgeFilter]int
-	old         int     // succeeded jobs older than any retention
-	callbacks   []int64 // of cancelled jobs, that are due
-	called      []int64 // … and have returned
-	purged      []int64 // after which the succeeded jobs were purged
+	dead       bool // every call fails
+	claims     int
+	limits     []int // of the claims that found jobs
+	taken      int   // how many of what a large claim finds others take
+	heartbeats int
+	released   int
+	rescues    []time.Time
+	largest    int // bytes of the results of one exchange, or of the states of one Save
+	purges     map[driver.PurgeFilter]int
+	old        int     // succeeded jobs older than any retention
+	callbacks  []int64 // of cancelled jobs, that are due
+	called     []int64 // … and have returned
+	purged     []int64 // after which the succeeded jobs were purged
 }
 
 type modelJob struct {
@@ -178,9 +179,6 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 		size += o.Size()
 	}
 	m.largest = max(m.largest, size)
-	for _, c := range x.Claims {
-		m.mostClaimed = max(m.mostClaimed, c.Limit)
-	}
 	for _, o := range x.Results {
 		if m.refuse != nil && m.refuse(o) {
 			return res, Permanent(errAway)
@@ -209,7 +207,11 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 	}
 	for _, w := range x.Claims {
 		m.claims++
-		for _, j := range m.due(w) {
+		due := m.due(w)
+		if len(due) > 0 {
+			m.limits = append(m.limits, w.Limit)
+		}
+		for _, j := range due {
 			j.lease, j.claimed = x.Worker, time.Now()
 			j.Fence++
 			j.Attempt++
@@ -245,6 +247,9 @@ func (m *model) due(w driver.ClaimRequest) []*modelJob {
 	slices.SortFunc(due, func(a, b *modelJob) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.cursor().Compare(b.cursor()))
 	})
+	if w.Limit > smallClaim {
+		w.Limit -= m.taken
+	}
 	return due[:min(len(due), w.Limit)]
 }
 

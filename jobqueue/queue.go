@@ -22,7 +22,7 @@ type queue struct {
 	rate      driver.Rate // Rate, for claims
 	slots     int         // that the lease has, of a queue with a limit
 	found     bool        // the last claim found a job
-	full      bool        // the last claim found as many as it could
+	many      bool        // the last claim found as many as it could, or smallClaim
 	slotsUsed time.Time   // when a claim last found a job
 	wakes     uint64      // incremented whenever ready is set
 	marks     [driver.Priorities]watermark
