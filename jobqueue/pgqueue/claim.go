@@ -1,7 +1,6 @@
 package pgqueue
 
 import (
-	"hash/crc32"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -281,7 +280,7 @@ const (
 	keyedFor       = time.Minute // after a job with a key, all claims take the lock
 
 	claimLockWaitSQL = `select set_config('lock_timeout', '500ms', true)`
-	claimLockSQL     = `select pg_advisory_xact_lock($1, 256)`
+	claimLockSQL     = `select pg_advisory_xact_lock(hashtext('jobqueue'), 'jobqueue_job'::regclass::int)`
 )
 
 // claimMode returns how to claim the jobs of x.
@@ -330,10 +329,8 @@ func (s *Store) claimed(c *claims) (again bool) {
 // queueClaimLock adds the statements that take the lock of claims, until the transaction ends.
 func (s *Store) queueClaimLock(b *pgx.Batch) {
 	b.Queue(claimLockWaitSQL)
-	b.Queue(claimLockSQL, s.lockNamespace())
+	b.Queue(s.sql(claimLockSQL))
 }
-
-func (s *Store) lockNamespace() int32 { return int32(crc32.ChecksumIEEE([]byte(s.channel()))) }
 
 // The generic cell rate algorithm: every job moves a time forward by the interval between two, and
 // the time may be at most the burst ahead of now.

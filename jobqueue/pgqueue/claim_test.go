@@ -23,9 +23,8 @@ func TestLargeClaimWaitsForAnother(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	query, namespace := pgqueue.ClaimLock(store)
-	_, err = tx.Exec(t.Context(), query, namespace)
-	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), pgqueue.ClaimLock(pgqueue.New(pool, pgqueue.Config{Schema: "public"})))
+	require.NoError(t, err, "of the same tables, by their schema")
 	began := time.Now()
 	x := claimRequest(worker, 600)
 	x.Results = []driver.Result{{Lease: driver.Lease{ID: -1}, Action: driver.Complete}}

@@ -24,4 +24,4 @@ func ClaimsExclusively(s *Store, x driver.ExchangeRequest) bool {
 
 func ExclusiveAgain(s *Store) time.Time { return time.Unix(0, s.exclusiveAgain.Load()) }
 
-func ClaimLock(s *Store) (query string, namespace int32) { return claimLockSQL, s.lockNamespace() }
+func ClaimLock(s *Store) string { return s.sql(claimLockSQL) }
