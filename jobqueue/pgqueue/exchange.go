@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,7 +128,6 @@ func (s *Store) exchange(
 	var b pgx.Batch
 	b.Queue(planSQL+limitSQL, limit(ctx))
 	var promoted []driver.Signal
-	keys, _ := rules.Ended(x.Results, nil)
 	left := map[string]int{} // jobs of each key that have ended with none promoted in their place
 	for _, r := range x.Results {
 		if r.LimitKey != "" && r.Action != driver.Reschedule {
@@ -138,8 +138,8 @@ func (s *Store) exchange(
 	if err := s.queueResults(&b, x, &recorded, &cancelled); err != nil {
 		return false, err
 	}
-	if len(keys) > 0 {
-		s.queuePromote(&b, keys, &promoted, left)
+	if len(left) > 0 {
+		s.queuePromote(&b, slices.Sorted(maps.Keys(left)), &promoted, left)
 	}
 	c := claims{ExchangeRequest: x, claimMode: s.claimMode(x), res: res}
 	if c.exclusive {

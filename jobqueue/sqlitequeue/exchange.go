@@ -95,7 +95,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		if err := record(tx, now, x, &res); err != nil {
 			return err
 		}
-		keys, groups := rules.Ended(x.Results, res.Cancelled)
+		keys, groups := endedOf(x.Results, res.Cancelled)
 		var err error
 		if promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, keys, groups); err != nil {
 			return err
@@ -113,6 +113,17 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	}
 	s.emit(promoted)
 	return res, nil
+}
+
+// endedOf returns the limit keys and the groups of the jobs that have ended, each once: also of
+// those that were to return, but were cancelled.
+func endedOf(results []driver.Result, cancelled []driver.Lease) (keys, groups []string) {
+	for _, r := range results {
+		if r.Action != driver.Reschedule || slices.Contains(cancelled, r.Lease) {
+			keys, groups = append(keys, r.LimitKey), append(groups, r.Group)
+		}
+	}
+	return rules.Names(keys...), rules.Names(groups...)
 }
 
 // record records the results of x.

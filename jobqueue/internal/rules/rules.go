@@ -49,20 +49,3 @@ func Awaited(rs []driver.Record) (keys, groups []string) {
 	}
 	return Names(keys...), Names(groups...)
 }
-
-// Ended returns the limit keys and the groups of the jobs that have ended, each once: also of those
-// that were to return, but were cancelled.
-func Ended(results []driver.Result, cancelled []driver.Lease) (keys, groups []string) {
-	for _, r := range results {
-		if r.Action == driver.Reschedule && !slices.Contains(cancelled, r.Lease) {
-			continue
-		}
-		if r.LimitKey != "" {
-			keys = append(keys, r.LimitKey)
-		}
-		if r.Group != "" {
-			groups = append(groups, r.Group)
-		}
-	}
-	return Names(keys...), Names(groups...)
-}
