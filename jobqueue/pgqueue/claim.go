@@ -73,14 +73,13 @@ func lockedOf(kinds int) string {
 //     lock the rows that it finds, and servers before November 2025 update a row that has changed
 //     meanwhile although its ctid has too.
 //
-// claimedColumns ends with the worker, 0 if the job was found but not claimed.
+// In claimedColumns a job that was found but not claimed has no claimed_at.
 const (
 	claimable = `
   case when j.worker is null and j.run_at <= now() then
     exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end`
 	claimedColumns = `j.id, j.fence, j.attempt, j.max_attempts, j.priority, j.queue, j.kind, j.args, j.run_at,
-  j.created_at, now() as claimed_at, j.cancel, j.limit_key, j.meta, j.in_group, j.after_group, j.saved,
-  coalesce(j.worker, 0) as claimed`
+  j.created_at, j.claimed_at, j.cancel, j.limit_key, j.meta, j.in_group, j.after_group, j.saved`
 )
 
 // plainClaim claims jobs that need no turn of a limit key (see limit_key.go). Unless only free ones
@@ -229,25 +228,26 @@ func (s *Store) queueClaims(b *pgx.Batch, c *claims) {
 // receive adds the claimed jobs to c.res. All rows are scanned into the same variables, because a
 // claim has thousands.
 func (c *claims) receive(rows pgx.Rows) error {
-	row := driver.Job{State: driver.StateRunning}
+	row := driver.Job{State: driver.StateRunning, Worker: c.Worker}
 	var meta pgtype.DriverBytes
+	var claimed pgtype.Timestamptz
 	found, listed := 0, 0
 	into := []any{
 		&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
-		(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &row.ClaimedAt,
+		(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &claimed,
 		&row.Cancelling, (*sharedText)(&row.LimitKey), &meta, (*sharedText)(&row.Group),
-		(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved), &row.Worker, &listed,
+		(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved), &listed,
 	}
 	_, err := pgx.ForEachRow(rows, into, func() error {
 		found++
 		c.keyed = c.keyed || row.LimitKey != ""
-		if row.Worker == 0 {
+		if !claimed.Valid {
 			c.turned = append(c.turned, row.LimitKey)
 			return nil
 		}
 		j := row
 		j.Meta = driver.DecodeMeta(meta)
-		j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
+		j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), claimed.Time.UTC()
 		c.res.AddJob(&j)
 		return nil
 	})
@@ -350,8 +350,8 @@ tokens as (
 took as (` + update + `),
 spent as (
   update jobqueue_rate
-  set at = (select at from rate) + (select count(*) from took where claimed > 0) * (select every from rate)
-  where queue = ($2::text[])[1] and exists (select from took where claimed > 0))
+  set at = (select at from rate) + (select count(claimed_at) from took) * (select every from rate)
+  where queue = ($2::text[])[1] and exists (select from took where claimed_at is not null))
 select * from took`
 }
 
