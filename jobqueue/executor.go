@@ -162,7 +162,7 @@ func (w *Worker) newAttempts(l *lease, jobs []*driver.Job) []*attempt {
 	claimed := make([]*attempt, len(jobs))
 	for i, d := range jobs {
 		a := &attempt{
-			job: newJob(d), queue: w.byName[d.Queue], lease: l, handler: w.handlers[d.Kind],
+			job: newJob(d), row: d.Row, queue: w.byName[d.Queue], lease: l, handler: w.handlers[d.Kind],
 			ctx: lazyContext{parent: l.ctx},
 		}
 		a.job.attempt = a
@@ -447,7 +447,7 @@ func (w *Worker) finish(a *attempt, r driver.Result, e Event) {
 // settleAttempt queues the result of a for the next exchange. Worker.mu is held.
 func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
 	r.Lease = driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
-	r.LimitKey, r.Group, r.Saved = a.job.LimitKey, a.job.Group, a.saved
+	r.LimitKey, r.Group, r.Row, r.Saved = a.job.LimitKey, a.job.Group, a.row, a.saved
 	switch r.Action {
 	case driver.Complete:
 		r.Discard = a.queue.Retention == KeepNone

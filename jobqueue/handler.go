@@ -110,6 +110,7 @@ func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
 // attempt is one lease of one job: claimed, perhaps running, perhaps finished and not yet recorded.
 type attempt struct {
 	job     Job // handlers and events get its address
+	row     uint64
 	queue   *queue
 	lease   *lease
 	handler *handler

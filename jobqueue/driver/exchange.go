@@ -39,6 +39,9 @@ type Result struct {
 	Discard bool
 	// LimitKey and Group are those of the job.
 	LimitKey, Group string
+	// Row is where an engine has left the job when it was claimed, so that it finds it faster if it
+	// is still there. 0: unknown.
+	Row uint64
 	// Error, when its text is not empty, is appended to the job's errors with the time of the
 	// database.
 	Error AttemptError

@@ -35,6 +35,7 @@ type Job struct {
 	Worker    int64
 	Fence     int
 	ClaimedAt time.Time
+	Row       uint64 // of Exchange, for Result.Row
 
 	State      State
 	UniqueKey  string

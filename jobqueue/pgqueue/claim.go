@@ -79,7 +79,8 @@ const (
   case when j.worker is null and j.run_at <= now() then
     exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end`
 	claimedColumns = `j.id, j.fence, j.attempt, j.max_attempts, j.priority, j.queue, j.kind, j.args, j.run_at,
-  j.created_at, j.claimed_at, j.cancel, j.limit_key, j.meta, j.in_group, j.after_group, j.saved`
+  j.created_at, j.claimed_at, j.cancel, j.limit_key, j.meta, j.in_group, j.after_group, j.saved,
+  j.ctid as place`
 )
 
 // plainClaim claims jobs that need no turn of a limit key (see limit_key.go). Unless only free ones
@@ -231,12 +232,13 @@ func (c *claims) receive(rows pgx.Rows) error {
 	row := driver.Job{State: driver.StateRunning, Worker: c.Worker}
 	var meta pgtype.DriverBytes
 	var claimed pgtype.Timestamptz
+	var place pgtype.TID
 	found, listed := 0, 0
 	into := []any{
 		&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
 		(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &claimed,
 		&row.Cancelling, (*sharedText)(&row.LimitKey), &meta, (*sharedText)(&row.Group),
-		(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved), &listed,
+		(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved), &place, &listed,
 	}
 	_, err := pgx.ForEachRow(rows, into, func() error {
 		found++
@@ -246,6 +248,7 @@ func (c *claims) receive(rows pgx.Rows) error {
 			return nil
 		}
 		j := row
+		j.Row = uint64(place.BlockNumber)<<16 | uint64(place.OffsetNumber)
 		j.Meta = driver.DecodeMeta(meta)
 		j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), claimed.Time.UTC()
 		c.res.AddJob(&j)

@@ -223,3 +223,35 @@ func TestClaimsWriteOnlyWhatTheyClaim(t *testing.T) {
 		})
 	}
 }
+
+// A result says where its job was when it was claimed. The job may have moved since, or move at the
+// same time, and another of the same worker may be there.
+func TestResultsFindJobsThatHaveMoved(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	load(t, store, 5, 0, 0)
+	worker := register(t, store)
+	res, err := store.Exchange(t.Context(), claimRequest(worker, 5))
+	require.NoError(t, err)
+	require.Len(t, res.Jobs, 5)
+	x := driver.ExchangeRequest{Worker: worker}
+	for _, j := range res.Jobs[:4] {
+		x.Results = append(x.Results, driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Row: j.Row})
+	}
+	saved := driver.Saved{Lease: x.Results[0].Lease, State: []byte("1")}
+	require.NoError(t, store.Save(t.Context(), worker, []driver.Saved{saved}))
+	x.Results[1].Saved = []byte("2")
+	x.Results[2].Row = res.Jobs[4].Row
+	x.Results[3].Fence++
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `update jobqueue_job set cancel = true where id = $1`, res.Jobs[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, []driver.Lease{x.Results[3].Lease}, exchangeDuring(t, pool, tx, store, x).Lost)
+	for i, j := range res.Jobs {
+		got, err := store.Get(t.Context(), j.ID)
+		require.NoError(t, err)
+		require.Equal(t, i < 3, got.State == driver.StateSucceeded, i)
+		require.Equal(t, []string{"1", "2", "", "", ""}[i], string(got.Saved))
+	}
+}

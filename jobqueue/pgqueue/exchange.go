@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
@@ -22,21 +23,43 @@ import (
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority,
   queue, kind, unique_key, args, limit_key, key_limit, meta, in_group, after_group, saved`
 
-// The arrays are passed as (select $1), so that the planner does not know their length: for a
-// thousand leases it would scan the whole table instead of probing the index a thousand times.
-const succeedSQL = `
-with gone as (
+// deleteSQL deletes the jobs with leases. The arrays are passed as (select $1), so that the planner
+// does not know their length: for a thousand leases it would scan the whole table instead of
+// probing the index a thousand times.
+const deleteSQL = `
   delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[])) x (id, fence)
-  where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
-  returning j.*)
+  where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint`
+
+const archiveSQL = `
 insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
-select id, 4, errors, ` + sharedColumns + ` from gone
+select id, 4, errors, ` + sharedColumns + ` from gone`
+
+const completeSQL = `
+with gone as (` + deleteSQL + ` returning j.*)` + archiveSQL + `
 returning id`
 
-const discardSQL = `
-delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[])) x (id, fence)
-where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
-returning j.id`
+// goneSQL deletes the jobs with leases at the places $4, which takes half the time of deleteSQL. A
+// row that has changed since its claim is elsewhere, and another one may be in its place. "is true"
+// keeps the planner from joining.
+const goneSQL = `
+with here as (
+  delete from jobqueue_job
+  where ctid = any ((select $4::tid[])::tid[]) and worker = $3::bigint
+    and ((id, fence) in (select * from unnest($1::bigint[], $2::int[]))) is true
+  returning *),
+elsewhere as (` + deleteSQL + `
+    and (select count(*) from here) < cardinality($1::bigint[]) and x.id not in (select id from here)
+  returning j.*),
+gone as not materialized (select * from here union all select * from elsewhere)`
+
+// succeedSQL and discardSQL return the ids together, because a row for each would take longer.
+const (
+	succeedSQL = goneSQL + `,
+done as (` + archiveSQL + `)` + goneIDs
+	discardSQL = goneSQL + goneIDs
+	goneIDs    = `
+select array(select id from gone)`
+)
 
 // withError appends x.error to j.errors with the time of the database; the oldest of a hundred is
 // dropped.
@@ -210,10 +233,13 @@ func isRefusal(err error) bool {
 type leases struct {
 	ids    []int64
 	fences []int32
+	places pgtype.FlatArray[pgtype.TID]
 }
 
 func (l *leases) add(r driver.Result) {
 	l.ids, l.fences = append(l.ids, r.ID), append(l.fences, int32(r.Fence))
+	l.places = append(l.places, pgtype.TID{
+		BlockNumber: uint32(r.Row >> 16), OffsetNumber: uint16(r.Row), Valid: r.Row != 0})
 }
 
 // queueResults adds one statement for each kind of result that x has. To recorded they add the ids
@@ -221,7 +247,8 @@ func (l *leases) add(r driver.Result) {
 func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded, cancelled *[]int64) error {
 	s.queueSaved(b, x)
 	var discarded, ended, rescheduled leases
-	succeeded := leases{ids: make([]int64, 0, len(x.Results)), fences: make([]int32, 0, len(x.Results))}
+	succeeded := leases{
+		make([]int64, 0, len(x.Results)), make([]int32, 0, len(x.Results)), make([]pgtype.TID, 0, len(x.Results))}
 	var states []int16
 	var delays []int64
 	var uncounted []int32
@@ -261,8 +288,19 @@ func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded, c
 			*done = append(*done, id)
 		})
 	}
-	queue(recorded, succeeded, succeedSQL)
-	queue(recorded, discarded, discardSQL)
+	remove := func(l leases, query string) {
+		if len(l.ids) == 0 {
+			return
+		}
+		b.Queue(s.sql(query), l.ids, l.fences, x.Worker, l.places).QueryRow(func(row pgx.Row) error {
+			var ids []int64
+			err := row.Scan(&ids)
+			*recorded = append(*recorded, ids...)
+			return err
+		})
+	}
+	remove(succeeded, succeedSQL)
+	remove(discarded, discardSQL)
 	queue(recorded, ended, endSQL, states, endErrors)
 	queue(recorded, rescheduled, rescheduleSQL, delays, uncounted, rescheduleErrors)
 	states = slices.Repeat([]int16{int16(driver.StateCancelled)}, len(rescheduled.ids))
@@ -300,7 +338,7 @@ func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) (er
 		}
 	}
 	var id int64
-	err = db.query(ctx, s.sql(succeedSQL), func(rs rows) error { return rs.Scan(&id) },
+	err = db.query(ctx, s.sql(completeSQL), func(rs rows) error { return rs.Scan(&id) },
 		[]int64{job.ID}, []int32{int32(job.Fence)}, job.Worker)
 	if err == nil && id == 0 {
 		err = driver.ErrLeaseLost

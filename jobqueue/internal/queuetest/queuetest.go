@@ -248,7 +248,7 @@ func record(t *testing.T, s driver.Store, worker int64, results ...driver.Result
 }
 
 func result(j *driver.Job, v driver.Action) driver.Result {
-	return driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Action: v}
+	return driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Row: j.Row, Action: v}
 }
 
 // leased returns a claimed job for a transaction of the test.
