@@ -124,9 +124,9 @@ func (c *call) stopWaiting(parent context.Context, id string, last error) error 
 	err := parent.Err()
 	if err == nil {
 		err = fmt.Errorf("it did not end within %v: %w", maxWait, context.DeadlineExceeded)
-		if last != nil {
-			err = fmt.Errorf("%w; %w", err, last)
-		}
+	}
+	if last != nil {
+		err = fmt.Errorf("%w; %v", err, last) // not wrapped: its status is not the task's
 	}
 	return &WaitError{TaskID: id, Err: err}
 }

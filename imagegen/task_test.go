@@ -92,6 +92,17 @@ func TestTaskOutcomes(t *testing.T) {
 		_, _, err := run(t, imagegentest.Polls(slices.Repeat([]int{500}, 1000)...))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "status 500")
+		var poll *imagegen.Error
+		require.NotErrorAs(t, err, &poll, "what it tells is not about the task")
+	})
+	synctestRun(t, "the caller's limit, too", func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		fake.Script(imagegentest.Polls(slices.Repeat([]int{500}, 1000)...))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := fake.Client(nil).Generate(ctx, fox(), imagegen.Memory())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "status 500")
 	})
 	synctestRun(t, "expired URLs are replaced by a poll", func(t *testing.T) {
 		fake, r, err := run(t, imagegentest.Expired(9))

@@ -260,7 +260,8 @@ func explain(err error) *Failure {
 		retry interface{ RetryAfter() time.Duration }
 	)
 	e, _ := errors.AsType[*imagegen.Error](err)
-	mayHaveRun := e != nil && e.MayHaveRun
+	_, waited := errors.AsType[*imagegen.WaitError](err) // for a task, which is charged
+	mayHaveRun := waited || e != nil && e.MayHaveRun
 	task, failed := errors.AsType[*imagegen.TaskError](err)
 	f := &Failure{Code: "failed", Message: "the generation failed"}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,44 @@ func TestPaidTaskIsWaitedForAgain(t *testing.T) {
 			require.Equal(t, min(time.Duration(waits-1)*time.Minute, 24*time.Hour), time.Since(began))
 		})
 	}
+}
+
+// A caller who was told that the generator is not available would send the request again.
+func TestPaidTaskThatIsGivenUpMayHaveBeenCharged(t *testing.T) {
+	t.Parallel()
+	for _, last := range []int{429, 503} {
+		bubble(t, fmt.Sprint(last), func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+			fake.Script(imagegentest.Polls(slices.Repeat([]int{last}, 1000)...))
+			client := fake.Client(nil)
+			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+			require.NoError(t, err)
+			requireGivenUp(t, client, sent.TaskID)
+		})
+	}
+	bubble(t, "no room", func(t *testing.T) {
+		requireGivenUp(t, unstorable{}, "x")
+	})
+}
+
+// unstorable is a Submitter whose tasks cannot be stored.
+type unstorable struct{ submitter }
+
+func (unstorable) Wait(_ context.Context, id string, _ imagegen.Sink) (*imagegen.Result, error) {
+	return nil, &imagegen.WaitError{TaskID: id, Err: imagegen.ErrStore}
+}
+
+// requireGivenUp waits a last time for a generator's task that was accepted a day ago.
+func requireGivenUp(t *testing.T, g gateway.Generator, upstream string) {
+	t.Helper()
+	task := gateway.Task{
+		Created:  time.Now().Add(-24 * time.Hour),
+		Progress: gateway.Progress{Started: true, Upstream: upstream},
+	}
+	p := gateway.Performer{Generator: g, Files: openFiles(t, t.TempDir(), 0)}
+	require.NoError(t, p.Perform(t.Context(), &task, 2, func(gateway.Progress) error { return nil }))
+	require.NotEqual(t, gateway.CodeUnavailable, task.Failure.Code)
+	require.Contains(t, task.Failure.Message, "it may have been charged")
 }
 
 func TestTasksThatCannotBeFetchedDoNotStopOthers(t *testing.T) {
