@@ -117,9 +117,14 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	defer cancel()
 	var sent, answered atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		// net/http dials again by itself when it finds a kept connection dead before it has written
-		// anything to it; with a key, also after that.
-		GetConn:              func(string) { sent.Store(sent.Load() && c.req.IdempotencyKey != "") },
+		// net/http dials again by itself when it finds a kept connection dead before it has
+		// written anything to it; with a key, also after that. WroteHeaders may come before
+		// anything is written: with a key, that counts as sent.
+		GetConn: func(string) {
+			if c.req.IdempotencyKey == "" {
+				sent.Store(false)
+			}
+		},
 		WroteHeaders:         func() { sent.Store(true) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	})
