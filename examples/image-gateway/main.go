@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -61,8 +62,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err := program.ParseAll(flags, args, stdout, usage, variables); err != nil {
 		return err
 	}
-	if *workers < 1 || *perMinute <= 0 || *stored < 1 {
+	if *workers < 1 || !(*perMinute > 0) || *stored < 1 { // NaN, too
 		return program.Usage{Err: errors.New("-workers, -per-minute and -storage-mb must be positive")}
+	}
+	if *stored > math.MaxInt64/1_000_000 {
+		return program.Usage{Err: fmt.Errorf("-storage-mb must be at most %d", math.MaxInt64/1_000_000)}
 	}
 	keys, err := callers(getenv("IMAGE_GATEWAY_KEYS"), *addr)
 	if err != nil {

@@ -32,7 +32,10 @@ func TestTasksOfAGatewayThatEndedAreNotFound(t *testing.T) {
 
 func TestWrongFlagsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, wrong := range []string{"-workers=0", "-workers=-1", "-per-minute=0", "-storage-mb=-1"} {
+	for _, wrong := range []string{
+		"-workers=0", "-workers=-1", "-per-minute=0", "-per-minute=NaN", "-storage-mb=-1",
+		"-storage-mb=18446744073709",
+	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // if it is accepted, the program stops at once
 		args := []string{"-addr", "127.0.0.1:0", wrong}
