@@ -64,7 +64,12 @@ func (r *Recognizer) ended(t asr.Transcript, err error, failing bool) {
 		r.base.Lost(r.answers)
 		h.set(false, "", reason(e))
 	case e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused:
-		h.badUntil, h.succeeded = now.Add(misconfiguredFor), time.Time{}
+		h.badUntil = now.Add(misconfiguredFor)
+		switch {
+		case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden,
+			e.Status == http.StatusNotFound, errors.Is(err, errNoModel):
+			h.succeeded = time.Time{} // the key, the address or the model has become wrong
+		}
 		h.set(false, "", reason(e))
 	case e.Class == asr.ErrUnavailable && e.Status == 0:
 		if h.down.IsZero() {
@@ -162,7 +167,8 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 	h := &r.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.succeeded.IsZero() && (errors.Is(err, errModelNotListed) || errors.Is(err, errListRefused)) {
+	bad := time.Now().Before(h.badUntil)
+	if (bad || !h.succeeded.IsZero()) && (errors.Is(err, errModelNotListed) || errors.Is(err, errListRefused)) {
 		err = nil // it accepts the model by another name than it lists, or recordings only
 	}
 	switch {
@@ -172,14 +178,14 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 		switch {
 		case r.running.Load() > 0:
 			h.set(true, model, "busy with a recording")
-		case !h.succeeded.IsZero() && time.Since(h.succeeded) < busyLimit:
+		case !h.succeeded.IsZero() && time.Since(h.succeeded) < busyLimit && !bad:
 			h.set(true, model, "busy; a recording succeeded recently")
 		default:
 			h.set(false, model, "no answer within "+checkTimeout.String())
 		}
 	case err != nil:
 		h.set(false, model, reason(err))
-	case time.Now().Before(h.badUntil):
+	case bad:
 		r.answered()
 	default:
 		r.answered()

@@ -113,9 +113,16 @@ func TestASuccessOutweighsAListOfModelsThatIsRefused(t *testing.T) {
 		_, err := recognize(t, rec)
 		require.NoError(t, err)
 		require.True(t, rec.Check(t.Context()).Available)
+		status = http.StatusPaymentRequired
+		_, err = recognize(t, rec)
+		require.ErrorIs(t, err, asr.ErrRefused)
+		require.Contains(t, rec.Check(t.Context()).Reason, "(HTTP 402)")
+		time.Sleep(3 * time.Minute)
+		require.True(t, rec.Check(t.Context()).Available, "the account may be in order again")
 		status = http.StatusUnauthorized
 		_, err = recognize(t, rec)
 		require.ErrorIs(t, err, asr.ErrMisconfigured)
+		require.Contains(t, rec.Check(t.Context()).Reason, "(HTTP 401)", "not what the list of models says")
 		time.Sleep(3 * time.Minute)
 		require.False(t, rec.Check(t.Context()).Available, "the key has become wrong")
 	})
