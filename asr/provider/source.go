@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode"
@@ -133,6 +134,12 @@ func Unusable(op, message string) error {
 // more than 224 tokens, and drops the first ones of a longer prompt.
 const maxPrompt = 600
 
+// What the sentence of the words in a prompt begins with.
+const (
+	beginEnglish = "It mentions "
+	beginChinese = "其中提到："
+)
+
 // Prompt returns the prompt for recognisers of Whisper's kind: audio.Prompt, or else a sentence in
 // the language of the recording, because they punctuate as their prompt does; then a sentence of as
 // many of the first of audio.Words as fit.
@@ -140,14 +147,14 @@ func Prompt(audio asr.Audio) string {
 	prompt, begin, between, end := audio.Prompt, "", ", ", "."
 	switch tag := strings.ToLower(audio.Language); PrimaryLanguage(tag) {
 	case "zh":
-		begin, between, end = "其中提到：", "、", "。"
+		begin, between, end = beginChinese, "、", "。"
 		sentence := "以下是普通话的句子，有标点。"
 		if strings.Contains(tag, "hant") || strings.HasSuffix(tag, "tw") || strings.HasSuffix(tag, "hk") {
 			sentence = "以下是國語的句子，有標點。"
 		}
 		prompt = cmp.Or(prompt, sentence)
 	case "en":
-		begin = "It mentions "
+		begin = beginEnglish
 		prompt = cmp.Or(prompt, "These are notes about a lesson, with commas and full stops.")
 	}
 	list := ""
@@ -174,27 +181,42 @@ const minEcho = 8
 
 // DropEcho removes the segments that repeat a part of the prompt that was sent, as recognisers of
 // Whisper's kind do where nobody speaks, or the whole text if there are no segments. A segment that
-// is one of words alone stays: a name may have been said.
+// is one of words alone stays: a name may have been said. So it does if the prompt alone has the
+// words, as that of a client, and is in English or Chinese: only these sentences of words are known
+// by their beginning.
 func DropEcho(t asr.Transcript, prompt string, words []string) asr.Transcript {
+	for _, begin := range []string{beginEnglish, beginChinese} {
+		if _, list, ok := strings.Cut(prompt, begin); ok {
+			words = slices.Concat(words, strings.Split(strings.ReplaceAll(list, "、", ", "), ", "))
+		}
+	}
+	trim := func(s string) string { return strings.TrimRightFunc(s, unicode.IsPunct) }
 	echoes := func(text string) bool {
 		return utf8.RuneCountInString(text) >= minEcho && strings.Contains(prompt, text) &&
-			!slices.Contains(words, strings.TrimRightFunc(text, unicode.IsPunct))
+			!slices.ContainsFunc(words, func(word string) bool { return trim(word) == trim(text) })
 	}
-	var kept []asr.Segment
+	var kept, dropped []asr.Segment
 	for _, s := range t.Segments {
-		if !echoes(s.Text) {
+		if echoes(s.Text) {
+			dropped = append(dropped, s)
+		} else {
 			kept = append(kept, s)
-			continue
 		}
-		t.Words = slices.DeleteFunc(slices.Clone(t.Words), func(w asr.Word) bool {
-			return s.Start <= w.Start && w.Start < s.End
-		})
 	}
 	switch {
-	case len(kept) < len(t.Segments):
+	case len(dropped) > 0 && len(kept) > 0:
 		t.Segments, t.Text = kept, asr.JoinSegments(kept)
-	case echoes(t.Text):
+		t.Words = slices.DeleteFunc(slices.Clone(t.Words), func(w asr.Word) bool {
+			return startsIn(w, dropped) && !startsIn(w, kept)
+		})
+	case len(dropped) > 0, echoes(t.Text):
 		t.Text, t.Segments, t.Words = "", nil, nil
 	}
 	return t
+}
+
+// startsIn reports whether w starts in one of the segments, which are in order.
+func startsIn(w asr.Word, segments []asr.Segment) bool {
+	i := sort.Search(len(segments), func(i int) bool { return segments[i].End > w.Start })
+	return i < len(segments) && segments[i].Start <= w.Start
 }
