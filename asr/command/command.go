@@ -150,7 +150,7 @@ func New(cfg Config) (*Recognizer, error) {
 		missing.Programs = append(missing.Programs, cfg.FFmpeg)
 		missing.Packages = append(missing.Packages, "ffmpeg")
 	}
-	if _, err := os.Stat(cfg.modelFile); cfg.modelFile != "" && err != nil {
+	if info, err := os.Stat(cfg.modelFile); cfg.modelFile != "" && (err != nil || info.IsDir()) {
 		missing.Files = append(missing.Files, cfg.modelFile)
 	}
 	if len(missing.Programs)+len(missing.Files) > 0 {

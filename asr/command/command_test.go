@@ -223,6 +223,12 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	model, program := filepath.Join(dir, "ggml-base.bin"), filepath.Join(dir, "whisper-cli")
 	_, err := command.New(command.Whisper(model))
 	require.ErrorContains(t, err, model, "the missing model is named")
+	for _, directory := range []string{dir, ""} { // "" is the current one
+		missing := &command.MissingError{}
+		_, err := command.New(command.Whisper(directory))
+		require.ErrorAs(t, err, &missing)
+		require.Len(t, missing.Files, 1)
+	}
 	require.NoError(t, os.WriteFile(model, nil, 0o600))
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+
 		`test "$1 $2 $3 $5 $6 $7 $8 $9" = "-m `+model+` -f -l zh --prompt Ming -np" && test -s "$4" || exit 3`+"\n"+
@@ -282,6 +288,7 @@ func TestFullDiskIsNotTheFaultOfTheRecording(t *testing.T) {
 		rec := script(t, "", func(c *command.Config) { c.FFmpeg = full })
 		_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 		require.ErrorIs(t, err, asr.ErrUnavailable, says)
+		require.ErrorContains(t, err, "the conversion failed: "+says)
 	}
 }
 
