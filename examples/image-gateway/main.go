@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -65,8 +64,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if *workers < 1 || !(*perMinute > 0) || *stored < 1 { // NaN, too
 		return program.Usage{Err: errors.New("-workers, -per-minute and -storage-mb must be positive")}
 	}
-	if *stored > math.MaxInt64/1_000_000 {
-		return program.Usage{Err: fmt.Errorf("-storage-mb must be at most %d", math.MaxInt64/1_000_000)}
+	if *stored > 1e9 { // a petabyte
+		return program.Usage{Err: errors.New("-storage-mb must be at most 1000000000")}
 	}
 	keys, err := callers(getenv("IMAGE_GATEWAY_KEYS"), *addr)
 	if err != nil {
