@@ -170,6 +170,15 @@ func TestLocal(t *testing.T) {
 				"Okay that's it.",
 			"We did scales.\n\nRemember the concert is on Saturday the fifth at three. Next week's lesson moves to " +
 				"Sunday at nine thirty."},
+		{"of that sentence, too, no clause on something else",
+			"We did scales. Remember the concert is on Saturday the fifth at three. Between you and me I think " +
+				"she's tired. Next week's lesson moves to Sunday, his parents are divorcing.",
+			"We did scales.\n\nRemember the concert is on Saturday the fifth at three. Next week's lesson moves to " +
+				"Sunday."},
+		{"nor one of how somebody is",
+			"We did scales. Remember the concert is on Saturday the fifth at three. Between you and me I think " +
+				"she's tired. Practice is too hard for Emma.",
+			"We did scales.\n\nRemember the concert is on Saturday the fifth at three."},
 		{"no word stays of the second sentence that is between us",
 			"Remember the concert is on Saturday at three. Between you and me I think she's tired. Lessons are too " +
 				"much for her.", "Remember the concert is on Saturday at three."},

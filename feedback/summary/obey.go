@@ -32,8 +32,8 @@ func obey(v *view, drop []reason) {
 			o.obeyWhole(c, text)
 		case o.has(c, unsaid):
 			o.leaveOut(c+1, o.trailing(c, c+1))
-			if o.closes(c) && says(text, "itself", "zhItself") && o.tellsOfLesson(c+1) {
-				o.release(at.to, o.v.clauses[o.sentence(c+1).to-1].to) // the model has left out what follows, too
+			if o.closes(c) && says(text, "itself") && o.tellsDate(c+1) {
+				o.release(at.to, o.v.clauses[c+1].to) // the model has left out what follows, too
 			}
 		case says(text, "itself", "zhItself") && !says(text, "reports"):
 			o.leaveOut(c, o.trailing(c, c+1))
@@ -308,14 +308,16 @@ func (o *obeyed) tellsDuty(c int) bool {
 	return set&duties != 0 && set&troubles == 0
 }
 
-// tellsOfLesson reports whether there is a clause c that tells of lessons, but not of people or
-// trouble.
-func (o *obeyed) tellsOfLesson(c int) bool {
-	if c == len(o.v.clauses) {
+// tellsDate reports whether there is a clause c that tells when a lesson is or something is due,
+// and nothing of people, home or trouble.
+func (o *obeyed) tellsDate(c int) bool {
+	if c == len(o.v.clauses) || o.classes(c)&(troubles|personal) != 0 {
 		return false
 	}
-	set := o.classes(c)
-	return set&ofLesson != 0 && set&(troubles|persons) == 0
+	words := o.clause(c)
+	return (o.tellsDuty(c) || slices.ContainsFunc(words, func(w word) bool { return w.low == "lesson" })) &&
+		slices.ContainsFunc(words, isFigure) &&
+		!slices.ContainsFunc(words, func(w word) bool { return w.kind == name })
 }
 
 // completeSentence leaves out clauses, too, that come before those that the model has left out
@@ -343,7 +345,7 @@ var (
 	retracts = classSet("retract")
 	troubles = classSet("trouble")
 	duties   = classSet("duty homework notice")
-	persons  = classSet("they kin")
+	personal = classSet("they kin homework") // homework has "at home"
 )
 
 // tellsTrouble reports whether the words from i on that are left out tell of trouble.
