@@ -72,8 +72,9 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // also common words (Bo, Will) in another case than given, and names that were misheard in several
 // sounds.
 //
-// Of the answer, reasoning, the marks of Markdown and a first line such as "Here is the feedback:"
-// are left out. Its numbers, weekdays and months that nobody said are named in a warning.
+// Of the answer, reasoning, the fences and the marks of headings and bold words in Markdown, and a
+// first line such as "Here is the feedback:" are left out. Its numbers, weekdays and months that
+// nobody said are named in a warning.
 type Chat struct {
 	url           string
 	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key

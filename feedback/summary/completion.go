@@ -187,12 +187,14 @@ func statusFailure(resp *http.Response, data []byte) *failure {
 var thinking = regexp.MustCompile(`(?s)^(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)`)
 
 var (
-	// markup matches what models put around the text: fences and tags in a line of their own, the
-	// marks of headings and bold words, and the backslash before a mark, which stays.
-	markup = regexp.MustCompile("(?m)^[ \t]*(?:```.*|</?[a-z]+>[ \t]*)$|^#{1,6} +|\\*\\*|\\\\([][_*#])")
-	// preamble matches a first line such as "Here is the feedback:".
-	preamble = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|here)\b|好的|当然|以下|下面|这是)[^\n]*` +
-		`(?:feedback|summary|report|反馈|总结|报告)[^\n]*[:：]\s*\n`)
+	// markup matches what models put around the text: fences and tags in a line of their own, other
+	// fences, the marks of headings and bold words, and the backslash before a mark, which stays.
+	markup = regexp.MustCompile("(?m)^[ \t]*(?:```[\\w-]*|</?[a-z]+>)[ \t\r]*$|```|^#{1,6} +|\\*{2,}|\\\\([][_*#])")
+	// preamble matches a first line such as "Here is the feedback for [NAME_1_1]:". A line with
+	// figures or several clauses may say something.
+	preamble = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|好的|当然)[,，!！.。 ]*)?` +
+		`(?:here(?:['’]s| is| are)\b|以下|下面)(?:\[\w+\]|[^\n\d,，.。])*` +
+		`(?:feedback|summary|report|反馈|总结|报告)(?: for \[\w+\])?[:：]\s*\n`)
 )
 
 // plainText returns what a model has answered as plain text.
