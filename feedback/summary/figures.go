@@ -163,6 +163,7 @@ var (
 	afternoon = regexp.MustCompile(`(?i)下午|晚上|傍晚|中午|\bp\.?m\b|afternoon|evening|tonight|noon`)
 	half      = regexp.MustCompile(`(?i)半|\bhalf\b`)
 	quarter   = regexp.MustCompile(`(?i)刻|\bquarter\b`)
+	clock     = regexp.MustCompile(`^\s*[:：点點时時시]|^\.[0-5]\d\b|^h(?:\d\d)?\b`) // after an hour
 )
 
 // unsupported returns the figures of a text that the sources do not contain.
@@ -180,17 +181,18 @@ func unsupported(text, sources string) []figure {
 	add(half, "30")
 	add(quarter, "15", "45")
 	isAfternoon := afternoon.MatchString(sources)
-	for _, f := range figures(sources) {
+	said := figures(sources)
+	for i, f := range said {
 		known[f.value] = true
 		switch n, err := strconv.Atoi(f.value); {
 		case err != nil:
-		case n > 12 && n < 24 && strings.IndexAny(sources[f.start+len(f.text):], ":：点时") == 0:
+		case n > 12 && n < 24 && (clock.MatchString(sources[f.start+len(f.text):]) ||
+			i+1 < len(said) && said[i+1].start == f.start): // "sixteen thirty"
 			known[strconv.Itoa(n-12)] = true
 		case n > 0 && n < 12 && isAfternoon:
 			known[strconv.Itoa(n+12)] = true
 		}
 	}
-	return slices.DeleteFunc(figures(text), func(f figure) bool {
-		return f.vague || known[f.value]
-	})
+	bad := slices.DeleteFunc(figures(text), func(f figure) bool { return f.vague || known[f.value] })
+	return slices.CompactFunc(bad, func(a, b figure) bool { return a.start == b.start }) // 三四 is two
 }
