@@ -257,6 +257,7 @@ func TestCapitalsOfNames(t *testing.T) {
 	for _, c := range []struct{ student, in, want string }{
 		{"Anna and Ben", "today anna sang and ben's drum was loud", "Today Anna sang and Ben's drum was loud."},
 		{"Pat O'Brien and Al D'Souza", "today o’brien’s drum and d'souza", "Today O'Brien's drum and D'Souza."},
+		{"Pat O’Brien", "today o'brien's drum", "Today O’Brien's drum."},
 		{"Will Turner", "today he will practise with turner", "Today he will practise with Turner."},
 		{"He You", "today he drew what you see", "Today he drew what you see."},
 		{"GROẞ", "today groß sang", "Today GROẞ sang."},

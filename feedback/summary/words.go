@@ -313,7 +313,8 @@ func capital(w word, upper bool, names []string) string {
 	}
 	for _, n := range names {
 		own := strings.TrimSuffix(w.low, "'s")
-		if low := strings.ToLower(n); low == own && !commonWords[low] && !proclitics[low] && !pronouns[low] &&
+		low := strings.ReplaceAll(strings.ToLower(n), "’", "'")
+		if low == own && !commonWords[low] && !proclitics[low] && !pronouns[low] &&
 			!slices.Contains(notNames, low) {
 			return n + w.low[len(own):]
 		}
