@@ -218,10 +218,11 @@ var (
 	// label matches what names the value after it, such as "Term: ", and the mark before that.
 	label = regexp.MustCompile(`(^|[` + marks + `])[^` + marks + `]*[:：]$`)
 	marks = regexp.QuoteMeta(separators + endMarks + opening)
-	// dangling matches a word that needs another one after it.
-	dangling = regexp.MustCompile(`(?i)(\b(dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的|&|和|与|及)$`)
+	// dangling matches a word that needs another one after it: 与 and 及 also end words such as 参与.
+	dangling = regexp.MustCompile(`(?i)(?:\b(?:dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的|&|和|以及` +
+		`|(^|[` + marks + blanks + `])[与及])$`)
 	// joins are between two values of the same kind, as in "Dear {guardian_title} and {name}".
-	joins = []string{"and", "&", "和", "与", "及"}
+	joins = []string{"and", "&", "和", "与", "及", "以及"}
 )
 
 // closeGap returns what stays of the text before and after an empty placeholder: no label without a
@@ -245,7 +246,7 @@ func closeGap(before, after string, first, last bool) string {
 	if at := label.FindStringSubmatchIndex(l); at != nil && (first || at[3] > 0) {
 		l = l[:at[3]]
 	}
-	l = strings.TrimRight(dangling.ReplaceAllString(l, ""), blanks)
+	l = strings.TrimRight(dangling.ReplaceAllString(l, "$1"), blanks)
 	left, _ = utf8.DecodeLastRuneInString(l)
 	switch {
 	case first && l == "" || strings.ContainsRune(opening, left):
