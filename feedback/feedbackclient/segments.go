@@ -27,7 +27,7 @@ type Segment struct {
 	Warning       string     `json:"warning"`      // what is doubtful about the text, or ""
 	WarningCode   string     `json:"warning_code"` // the same for programs
 	Attempts      int        `json:"attempts"`
-	Ahead         *int       `json:"ahead"`                  // recordings before this one; nil unless unfinished
+	Ahead         *int       `json:"ahead"`                  // before this one; nil if finished or just edited
 	EstimatedWait *int       `json:"estimated_wait_seconds"` // until the text is there; nil if unknown
 	Paused        bool       `json:"paused"`                 // it waits until an operator resumes recognition
 	DurationMS    int64      `json:"duration_ms"`            // 0 if unknown
