@@ -60,7 +60,10 @@ type Summary struct {
 	Text   string
 	Source SummarySource
 
-	Warning string // for the teacher, such as that another summarizer was used; usually ""
+	// Warning is for the teacher, such as that another summarizer was used; usually "". It has a
+	// line for each of WarningCodes, in their order, and after it what that names, in lines that
+	// begin with "- ".
+	Warning string
 	// WarningCodes are Warning for programs.
 	WarningCodes []SummaryWarning
 

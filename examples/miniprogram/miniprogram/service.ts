@@ -143,8 +143,9 @@ export function explain(error: unknown): string {
 
 /** Returns in words what to know about a text that was generated, with what the server names. */
 export function warningsOf({ warning = "", warning_codes }: Pick<Generated, "warning" | "warning_codes">): string[] {
-  const named = warning.match(/^- .*/gm) ?? [];
-  return [...warning_codes.map((code) => texts.problems[code] ?? warning), ...named];
+  let i = 0;
+  return warning.split("\n").filter(Boolean).map((line) =>
+    line.startsWith("- ") ? line : texts.problems[warning_codes[i++] ?? ""] ?? line);
 }
 
 let going = false;

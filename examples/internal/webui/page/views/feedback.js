@@ -8,10 +8,10 @@ import { isWaiting } from "../work.js";
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
 const timers = {};
 
-/** @param {Generated} made */
+/** The sentence of each code, and behind it what the server names. @param {Generated} made */
 export function warningsOf({ warning = "", warning_codes }) {
-	const named = warning.match(/^- .*/gm) ?? [];
-	return [...warning_codes.map((code) => words("warning_" + code, warning)), ...named].join("\n");
+	return warning.split(/\n(?!- )/).map((block, i) => // the server's sentence is its first line
+		block.replace(/^.*/, (said) => words("warning_" + warning_codes[i], said))).join("\n");
 }
 
 /** @type {FeedbackSection} */
