@@ -36,18 +36,26 @@ type Options struct {
 // [capability.Document.Check] and [capability.Resolve] report, and likely mistakes and risks. The
 // diagnostics are sorted by file and position.
 func Check(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
-	return withSeverities(findings(docs, manifests, o), o.Severities)
+	found, all := findings(docs, manifests, o)
+	return withSeverities(append(found, mistakes(docs, []together{all}, manifests)...), o.Severities)
 }
 
-func findings(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
-	var found capability.Diagnostics
-	var capabilities []capability.Capability
+// together are capabilities that are active at one time, and what they grant.
+type together struct {
+	capabilities []capability.Capability
+	policy       *capability.Policy
+}
+
+// findings returns what is wrong in files, and all of their capabilities.
+func findings(docs []*capability.Document, manifests *capability.Manifests, o Options,
+) (found capability.Diagnostics, all together) {
 	for _, d := range docs {
 		found = append(found, d.Check()...)
-		capabilities = append(capabilities, d.Capabilities()...)
+		all.capabilities = append(all.capabilities, d.Capabilities()...)
 	}
-	policy, references := capability.Resolve(capabilities, manifests, o.ResolveOptions)
-	return slices.Concat(found, references, mistakes(docs, capabilities, policy, manifests))
+	policy, references := capability.Resolve(all.capabilities, manifests, o.ResolveOptions)
+	all.policy = policy
+	return append(found, references...), all
 }
 
 // CheckApp checks an application: its capability files and those in its configuration as [Check]
@@ -73,12 +81,20 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 			docs = append(docs, d)
 		}
 	}
+	var active []together // on each target
 	for _, target := range app.Targets(o.Platform) {
 		if config := app.ConfigFor(target); config != nil {
 			others = append(others, capability.Inlined(config))
 		}
+		capabilities, _ := app.Capabilities(target)
+		options := o.ResolveOptions
+		options.Platform = target
+		policy, _ := capability.Resolve(capabilities, app.Manifests, options)
+		active = append(active, together{capabilities, policy})
 	}
-	for _, d := range findings(slices.Concat(docs, others), app.Manifests, o) {
+	docs = append(docs, others...)
+	ofFiles, _ := findings(docs, app.Manifests, o)
+	for _, d := range append(ofFiles, mistakes(docs, active, app.Manifests)...) {
 		isOfFile := func(other *capability.Document) bool { return other.Name() == d.File }
 		switch {
 		case d.Code == "duplicate-capability" && slices.ContainsFunc(others, isOfFile):
@@ -129,7 +145,7 @@ func withSeverities(ds capability.Diagnostics, severities map[capability.Code]ca
 
 // linter applies the rules of this package.
 type linter struct {
-	policy     *capability.Policy
+	active     []together
 	manifests  *capability.Manifests
 	expansions map[string]*expansion
 	expanded   int // permissions in all expansions
@@ -151,10 +167,10 @@ type expansion struct {
 	set         bool            // whether it is a set
 }
 
-func mistakes(docs []*capability.Document, capabilities []capability.Capability, policy *capability.Policy,
-	manifests *capability.Manifests) capability.Diagnostics {
+func mistakes(docs []*capability.Document, active []together, manifests *capability.Manifests,
+) capability.Diagnostics {
 	l := &linter{
-		policy:     policy,
+		active:     active,
 		manifests:  manifests,
 		expansions: make(map[string]*expansion),
 		schemas:    make(map[string]*scopeSchema),
@@ -172,7 +188,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 		}
 	}
 	l.denials()
-	l.missingScopes(capabilities)
+	l.missingScopes()
 	l.finish()
 	return l.found
 }

@@ -179,12 +179,21 @@ func (l *linter) denials() {
 		seen[k] = true
 		return first
 	}
-	for _, command := range l.policy.Denied() {
-		denied, allowed := l.policy.Denials(command), l.policy.Grants(command)
+	for _, a := range l.active {
+		l.denialsOf(a.policy, once)
+	}
+}
+
+func (l *linter) denialsOf(policy *capability.Policy, once func(capability.Code, capability.Grant) bool) {
+	for _, command := range policy.Denied() {
+		denied, allowed := policy.Denials(command), policy.Grants(command)
+		needless := len(allowed) == 0 && !slices.ContainsFunc(l.active, func(a together) bool {
+			return a.policy.MayAllow(command) || len(a.policy.Grants(command)) > 0
+		})
 		for _, g := range denied {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
-				if !l.policy.MayAllow(command) && once("dead-deny", g) {
+				if needless && once("dead-deny", g) {
 					l.group("dead-deny", e.IdentifierValue(), quoted(e.Identifier),
 						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.")
 				}
@@ -222,7 +231,14 @@ var scopedPlugins = map[string]string{
 // missingScopes reports plugins that can do nothing because no scope is given anywhere. Dialogs,
 // and files that are dropped on a window, extend the scope of fs at run time: beside permissions of
 // dialog it needs none, and without them it may not.
-func (l *linter) missingScopes(capabilities []capability.Capability) {
+func (l *linter) missingScopes() {
+	reported := make(map[*capability.Entry]bool)
+	for _, a := range l.active {
+		l.missingScopesOf(a.capabilities, reported)
+	}
+}
+
+func (l *linter) missingScopesOf(capabilities []capability.Capability, reported map[*capability.Entry]bool) {
 	hasScope := make(map[string]bool)
 	first := make(map[string]*capability.Entry)
 	for i := range capabilities {
@@ -250,9 +266,10 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 	}
 	for _, plugin := range []string{"fs", "http"} {
 		e := first[plugin]
-		if e == nil || hasScope[plugin] {
+		if e == nil || hasScope[plugin] || reported[e] {
 			continue
 		}
+		reported[e] = true
 		refused := "all calls"
 		if plugin == "fs" {
 			refused = "all files but those that are dropped on a window"
