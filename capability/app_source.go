@@ -25,9 +25,10 @@ var (
 		`\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))`)
 	rustComment = regexp.MustCompile(`//[^\n]*`)
 	rustString  = regexp.MustCompile(`"([^"\\]*)"`)
-	// What a build script gives to the framework, and what may add a manifest of the application,
-	// perhaps in another file.
-	attributes      = regexp.MustCompile(`\btauri_build::build\(\)|\bAttributes::(?:new|default)\(\)`)
+	// What a build script gives to the framework directly, and what may add a manifest of the
+	// application, perhaps in another file. Another crate's function may add one too.
+	attributes = regexp.MustCompile(`\btauri_build::build\(\)|` +
+		`\btry_build\(\s*(?:tauri_build::)?Attributes::(?:new|default)\(\)`)
 	mayMakeManifest = regexp.MustCompile(`(?i)app_?manifest|\bmod\s|\binclude!`)
 	// The folder of the capabilities in the build script; not one outside of the application.
 	otherFolder = regexp.MustCompile(`\.capabilities_path_pattern\(\s*"(?:\./)?((?:[\w-]+/)+)\*\*/\*"`)

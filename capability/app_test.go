@@ -296,7 +296,9 @@ func TestOwnPermissionsWithoutAManifest(t *testing.T) {
 		"fn main() { tauri_build::build() }":                              true,
 		"tauri_build::try_build(tauri_build::Attributes::new()).unwrap()": true,
 		"tauri_build::try_build(Attributes::default())":                   true,
+		"try_build(\n\tAttributes::new().plugin(\"x\", own()))":           true,
 		"tauri_build::try_build(acl::attributes())":                       false,
+		"tauri_build::try_build(my_build::extend(Attributes::new()))":     false,
 		"mod acl; tauri_build::try_build(acl::add(Attributes::new()))":    false,
 		"include!(\"acl.rs\"); with(tauri_build::Attributes::new())":      false,
 		"Attributes::new().app_manifest(tauri_build::AppManifest::new())": false,
@@ -372,7 +374,7 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"htp:default":                  "Cargo.lock has no package",
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,
-			"build.rs":               `tauri_build::Attributes::new().plugin("notes", InlinedPlugin::new())`,
+			"build.rs":               `try_build(Attributes::new().plugin("notes", InlinedPlugin::new()))`,
 			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)}), AppOptions{})
 		require.NoError(t, err)
 		_, found := a.Resolve(ResolveOptions{})
