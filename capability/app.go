@@ -172,6 +172,7 @@ func (a *App) loadManifests() error {
 	if a.Manifests.noOwn = attributes.Match(script) && !mayMakeManifest.Match(script); a.Manifests.noOwn {
 		delete(a.Manifests.byKey, AppManifest)
 	}
+	wasBuilt := a.Manifests.Get(AppManifest) != nil
 	if folder := path.Join(a.dir, "permissions"); exists(r.FS, folder, true) {
 		if err := a.loadOwnPermissions(folder, plugins, err == nil); err != nil {
 			return err
@@ -179,12 +180,12 @@ func (a *App) loadManifests() error {
 	}
 	if commands, listed := commandsOf(script); listed {
 		if a.Manifests.Get(AppManifest) == nil {
-			own := newManifest(AppManifest)
-			own.mayHaveMore = commands == nil
-			a.Manifests.add(own)
+			a.Manifests.add(newManifest(AppManifest))
 		}
+		own := a.Manifests.Get(AppManifest)
+		own.mayHaveMore = commands == nil && !wasBuilt
 		for _, command := range commands {
-			a.Manifests.Get(AppManifest).addCommand(command, Version{})
+			own.addCommand(command, Version{})
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ type Manifest struct {
 	builtIn  bool // from the table of the core, not from the application's build
 	official bool // from the table of the official plugins
 	// mayHaveMore reports that the application's release of an official plugin may have names that
-	// are not in the table.
+	// are not in the table, or that its build script lists commands that are not known.
 	mayHaveMore bool
 }
 
@@ -147,9 +148,18 @@ func (m *Manifests) CompletedBy(build *Manifests) *Manifests {
 		delete(all.byKey, AppManifest)
 	}
 	for plugin, one := range m.byKey {
-		if plugin != "core" && !one.builtIn && !one.official && !one.mayHaveMore {
-			all.byKey[plugin] = one
+		if plugin == "core" || one.builtIn || one.official {
+			continue
 		}
+		if built := build.byKey[plugin]; built != nil && one.mayHaveMore {
+			both := *built
+			both.Default = cmp.Or(one.Default, built.Default)
+			both.Permissions, both.Sets = maps.Clone(built.Permissions), maps.Clone(built.Sets)
+			maps.Copy(both.Permissions, one.Permissions)
+			maps.Copy(both.Sets, one.Sets)
+			one = &both
+		}
+		all.byKey[plugin] = one
 	}
 	return &all
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -151,6 +152,33 @@ func TestOwnPermissionsOfAnApplicationThatWasNotBuilt(t *testing.T) {
 	changes = Compare(after, before, "")
 	require.Len(t, changes, 1)
 	require.Equal(t, CommandsRevoked, changes[0].Kind)
+}
+
+// Of a side that was not built the commands may not be known: then they are those of the other's
+// build, and it has a manifest even where that has none.
+func TestOwnCommandsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	side := func(script, permissions, manifests string) *capability.App {
+		fsys := fstest.MapFS{"build.rs": {Data: []byte(script)}, "capabilities/a.json": {Data: []byte(
+			`{"identifier":"a","windows":["main"],"permissions":["allow-greet"]}`)},
+			"permissions/own.json": {Data: []byte(`{"permission":[` + permissions + `]}`)}}
+		if manifests != "" {
+			fsys["gen/schemas/acl-manifests.json"] = &fstest.MapFile{Data: []byte(manifests)}
+		}
+		if permissions == "" {
+			delete(fsys, "permissions/own.json")
+		}
+		a, err := capability.LoadApp(fsys, capability.AppOptions{})
+		require.NoError(t, err)
+		return a
+	}
+	const listed, own = "AppManifest::new().commands(NAMES)", `{"identifier":"own","commands":{"allow":["read"]}}`
+	built := side(listed, own, `{"__app-acl__":{"permissions":{"allow-greet":{"commands":{"allow":["greet"]}}}}}`)
+	require.Empty(t, Compare(side(listed, own, ""), built, ""))
+	require.Empty(t, Compare(built, side(listed, own, ""), ""))
+
+	changes := Compare(side(listed, "", ""), side("tauri_build::build()", "", "{}"), "")
+	require.True(t, slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == AppUnchecked }), changes)
 }
 
 // One side contains the other: what is granted, or revoked, is named by the wider pattern.
