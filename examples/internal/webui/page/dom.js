@@ -182,7 +182,7 @@ export const dayName = (day, parts = { month: "short", day: "numeric", weekday: 
 export const minutes = (seconds) =>
 	Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
 
-/** @type {OfSeconds} */
+/** In words. @type {OfSeconds} */
 export function duration(seconds) {
 	const [n, unit] = seconds < 90 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
 	return n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });

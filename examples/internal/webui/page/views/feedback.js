@@ -212,11 +212,6 @@ export function feedbackSection(work, saved) {
 		if (!byItself) editor.focus();
 	}
 
-	/** @param {boolean} on */
-	function lock(on) {
-		editor.readOnly = date.readOnly = on;
-	}
-
 	async function saveRecord() {
 		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), save, true);
 		if ((await own().catch(() => [])).some((r) => !r.refused && work.has(r))) return say(t("lessonNotSent"), save, true);
@@ -234,17 +229,14 @@ export function feedbackSection(work, saved) {
 		const waits = (/** @type {Lesson} */ l) => l.segments.some(isWaiting);
 		const isEarly = lessons.some(waits);
 		if (isEarly && !await ask(t("lessonNotText"), t("saveWithout"), t("wait"))) return;
-		lock(true); // what is typed now would be in no record
+		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
 		const { body: record } = await request("POST", "feedback-records", {
 			headers: { "Idempotency-Key": key },
 			body: {
 				profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
 				feedback_session_id: isEarly ? null : session?.session_id ?? null,
 			},
-		}).catch((error) => {
-			lock([0, 502, 504].includes(error.status)); // it may be saved: changed, it would be two records
-			throw error;
-		});
+		}).finally(() => { editor.readOnly = date.readOnly = false; });
 		forgetDraft();
 		localStorage.removeItem(open);
 		if (isEarly) { // the session stays, for what becomes text later
@@ -301,7 +293,6 @@ export function feedbackSection(work, saved) {
 		else if (made && editor.value.trim()) say(t("notMended"), generate);
 	});
 	work.addEventListener("replaced", () => {
-		lock(false);
 		made = "";
 		kept = null;
 		recorded = false;

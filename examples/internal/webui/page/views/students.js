@@ -41,7 +41,7 @@ export async function todayView(root) {
 	const isNow = (p) => p.start_time <= now && !isOver(p);
 	/** The day of the last record, by student. @type {Map<string, string> | null} */
 	let last = null;
-	/** @type {(() => void)[]} */
+	/** What is written when the days are known. @type {(() => void)[]} */
 	const states = [];
 
 	/** @param {Profile} p @param {boolean} ofToday */

@@ -116,7 +116,7 @@ export function transcript(work) {
 		};
 	}
 
-	/** @type {WeakMap<Element, () => Promise<void>>} */
+	/** Reads a part's sentences when it comes into view. @type {WeakMap<Element, () => Promise<void>>} */
 	const sounds = new WeakMap();
 	const seen = new IntersectionObserver((entries) => {
 		for (const { isIntersecting, target } of entries) {
