@@ -184,9 +184,6 @@ export default async function kept(phone, _, recordings) {
   phone.confirms = true;
   meets(/^POST .feedback-records/, { lost: true });
   await phone.tap("save");
-  phone.launch("compiled");
-  await today();
-  await open();
   phone.type("typeText", "Typed instead, and on.");
   await saved();
   await phone.tap("save");

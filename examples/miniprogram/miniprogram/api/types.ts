@@ -30,7 +30,7 @@ export type StudentReport = {
      */
     text: string;
     /**
-     * What to know about how the text was made, for a person.
+     * What to know about how the text was made, for a person: a line for each of the warning_codes, in their order, and after it what it names, in lines that begin with "- ".
      */
     warning?: string;
     /**
@@ -852,7 +852,7 @@ export type Generated = {
     source: 'remote' | 'local';
     text: string;
     /**
-     * What to know about how the text was made, for a person.
+     * What to know about how the text was made, for a person: a line for each of the warning_codes, in their order, and after it what it names, in lines that begin with "- ".
      */
     warning?: string;
     /**

@@ -1,8 +1,8 @@
 import { today } from "../../api/client.js";
 import { Problem } from "../../api/problem.js";
-import type { FeedbackSession, Generated } from "../../api/types.js";
+import type { FeedbackSession, Generated, RecordFields } from "../../api/types.js";
 import { Draft } from "../../draft.js";
-import { type Sent, openOf, saveText, setOpen, versionOf } from "../../open.js";
+import { openOf, saveText, setOpen, versionOf } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
@@ -22,6 +22,9 @@ const empty = {
   mended: false, // what was said, but not the text
   refusedCopy: "", sources: [] as Generated["sentences"], toCheck: 0, isUnsure: false, warnings: [] as string[],
 };
+
+/** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
+interface Sent { record: RecordFields; key: string; early: string[] | undefined }
 
 Page({
   data: {
@@ -44,12 +47,12 @@ Page({
 
   onLoad(query: Record<string, string | undefined>) {
     this.setData({ student: idOf(query["student"]) });
-    this.begin(openOf(this.data.student)?.sent);
+    this.begin();
     if (query["record"]) this.record();
   },
 
-  /** Begins with a record that is empty, or with one that was sent early. */
-  begin(sent?: Sent) {
+  /** Begins with a record that is empty. */
+  begin() {
     const tell = (state: string, other: string) => this.setData({ state, other });
     this.draft = new Draft(this.data.student, {
       ready: () => this.ensure(),
@@ -58,7 +61,7 @@ Page({
       completed: () => void this.refresh(),
     }, tell);
     this.made = "";
-    this.sent = sent;
+    this.sent = undefined;
     this.asked++;
     this.setData({ ...empty, text: this.draft.open({ text: "", etag: "" }) });
   },
@@ -155,7 +158,7 @@ Page({
     const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
     this.setData({ lessons, isHeard, offline: false });
     if (isBusy(lessons) || wasUnsaved || isUnsaved(lessons)) this.poll();
-    else if (!wasWaiting) await this.generateByItself();
+    else if (!wasWaiting && !await isWaiting(student)) await this.generateByItself();
   },
 
   /** The session is a record by now: this one, if the answer to saving it was lost, or one of elsewhere. */
@@ -171,7 +174,7 @@ Page({
     this.begin(); // what is not saved begins the next
     this.setData({ state: texts.savedElsewhere });
     const { student, text } = this.data;
-    setOpen(student, text || openOf(student)?.said ? { of: [], sent: undefined } : undefined);
+    setOpen(student, text || openOf(student)?.said ? { of: [] } : undefined);
     await this.read();
   },
 
@@ -413,23 +416,20 @@ Page({
       },
       key: [...this.draft.version.split(" "), date, isEarly].join(), early,
     };
-    if (isEarly) setOpen(student, { sent: this.sent }); // its session does not tell of it
-    const saved = await client.createRecord(record, key).then(async ({ record_id: id }) => {
-      const edit = { content: text, feedback_date: date };
-      if (record.content !== text || record.feedback_date !== date) await client.editRecord(id, edit, "");
-      return id;
-    }).catch((error) => {
+    const { record_id } = await client.createRecord(record, key).catch((error) => {
       const isCompleted = error instanceof Problem && error.code === "session_completed"; // by the one sent before
       if (!isTemporary(error)) this.sent = isCompleted && !before ? last : undefined;
-      if (isEarly) setOpen(student, { sent: this.sent });
       throw error;
     });
+    if (record.content !== text || record.feedback_date !== date) {
+      await client.editRecord(record_id, { content: text, feedback_date: date }, "");
+    }
     for (const { id, open } of lessons.filter((lesson) => early?.includes(lesson.id))) {
       if (open) await client.finishLesson(id); // else what is recorded next would be in it
       await client.markApplied(id);
     }
-    this.setData({ saved, state: texts.saved, seconds: 0, offered: "", other: "" });
-    setOpen(student, isEarly ? { said: true, of: [], sent: undefined } : undefined);
+    this.setData({ saved: record_id, state: texts.saved, seconds: 0, offered: "", other: "" });
+    setOpen(student, isEarly ? { said: true, of: [] } : undefined);
     if (isEarly) this.draft.type("");
     else this.draft.stop();
   },
