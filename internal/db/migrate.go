@@ -95,14 +95,19 @@ func (db *DB) pending(ctx context.Context, table string, files fs.FS) (bool, err
 	if err := errors.Join(err1, err2); err != nil {
 		return false, err
 	}
+	exists := "select to_regclass($1) is not null"
+	if db.Engine == SQLite {
+		exists = "select count(*) > 0 from sqlite_master where name = $1"
+	}
+	var found bool
+	if err := db.R.QueryRowContext(ctx, exists, table).Scan(&found); err != nil || !found {
+		return true, err
+	}
 	var unreleased, applied int64
 	err = db.R.QueryRowContext(ctx, `
 		select count(case when version_id > 0 and version_id < $1 then 1 end), coalesce(max(version_id), 0)
 		from `+table, oldest).Scan(&unreleased, &applied)
-	switch {
-	case IsNotMigrated(err): // without the table
-		return true, nil
-	case err == nil && unreleased > 0:
+	if err == nil && unreleased > 0 {
 		err = errUnreleased
 	}
 	return applied < newest, err
