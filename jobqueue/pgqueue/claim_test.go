@@ -2,10 +2,12 @@ package pgqueue_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -229,13 +231,13 @@ func TestClaimsWriteOnlyWhatTheyClaim(t *testing.T) {
 func TestResultsFindJobsThatHaveMoved(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	load(t, store, 5, 0, 0)
+	load(t, store, 7, 0, 0)
 	worker := register(t, store)
-	res, err := store.Exchange(t.Context(), claimRequest(worker, 5))
+	res, err := store.Exchange(t.Context(), claimRequest(worker, 7))
 	require.NoError(t, err)
-	require.Len(t, res.Jobs, 5)
+	require.Len(t, res.Jobs, 7)
 	x := driver.ExchangeRequest{Worker: worker}
-	for _, j := range res.Jobs[:4] {
+	for _, j := range res.Jobs {
 		x.Results = append(x.Results, driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Row: j.Row})
 	}
 	saved := driver.Saved{Lease: x.Results[0].Lease, State: []byte("1")}
@@ -243,15 +245,21 @@ func TestResultsFindJobsThatHaveMoved(t *testing.T) {
 	x.Results[1].Saved = []byte("2")
 	x.Results[2].Row = res.Jobs[4].Row
 	x.Results[3].Fence++
+	x.Results = slices.Delete(x.Results, 4, 5) // its worker still runs it
+	place := pgtype.TID{}
+	last := res.Jobs[6] // is where it was
+	require.NoError(t, pool.QueryRow(t.Context(), `select ctid from jobqueue_job where id = $1`, last.ID).Scan(&place))
+	require.Equal(t, last.Row, uint64(place.BlockNumber)<<16|uint64(place.OffsetNumber))
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `update jobqueue_job set cancel = true where id = $1`, res.Jobs[0].ID)
+	_, err = tx.Exec(t.Context(), `update jobqueue_job set cancel = true where id = any ($1)`,
+		[]int64{res.Jobs[0].ID, res.Jobs[5].ID})
 	require.NoError(t, err)
 	require.Equal(t, []driver.Lease{x.Results[3].Lease}, exchangeDuring(t, pool, tx, store, x).Lost)
 	for i, j := range res.Jobs {
 		got, err := store.Get(t.Context(), j.ID)
 		require.NoError(t, err)
-		require.Equal(t, i < 3, got.State == driver.StateSucceeded, i)
-		require.Equal(t, []string{"1", "2", "", "", ""}[i], string(got.Saved))
+		require.Equal(t, i != 3 && i != 4, got.State == driver.StateSucceeded, i)
+		require.Equal(t, []string{"1", "2", "", "", "", "", ""}[i], string(got.Saved))
 	}
 }
