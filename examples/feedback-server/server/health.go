@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -84,6 +83,7 @@ const (
 	checkTimeout  = 1300 * time.Millisecond // a check that takes longer counts as failed
 	storageWait   = 800 * time.Millisecond  // for the check of the storage: balancers wait a second for /readyz
 	healthMaxAge  = 2 * time.Second         // how long a result is used
+	storageMaxAge = 90 * time.Second        // how long a success of a slow storage is told: scrapes are rare
 	countTimeout  = 20 * time.Second
 	countWait     = 30 * time.Millisecond // for new counts; then the last ones must do
 )
@@ -101,12 +101,19 @@ type health struct {
 
 	checks singleflight.Group
 
-	mu           sync.Mutex
-	last         databaseState
-	checked      time.Time
-	storageFault error // of the last check of the storage
-	stats        jobqueue.Stats
-	counted      time.Time // zero: never
+	mu      sync.Mutex
+	last    databaseState
+	checked time.Time
+	storage storageState
+	stats   jobqueue.Stats
+	counted time.Time // zero: never
+}
+
+// storageState is the result of the last check of the storage that has ended.
+type storageState struct {
+	space audiodir.Space
+	err   error
+	ended time.Time
 }
 
 // databaseState is the result of the checks of the database.
@@ -211,8 +218,8 @@ func (h *health) check(ctx context.Context) databaseState {
 	return state
 }
 
-// checkStorage fails if recordings or texts are refused, or if that takes long to find out, which
-// must not make the database look away. The check then goes on, and the next call tells its error.
+// checkStorage fails if recordings or texts are refused. If that takes long to find out, which must
+// not make the database look away, the check goes on, and the result is that of the last one.
 func (h *health) checkStorage(ctx context.Context) (audiodir.Space, error) {
 	result := h.checks.DoChan("storage", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
@@ -222,7 +229,7 @@ func (h *health) checkStorage(ctx context.Context) (audiodir.Space, error) {
 		err = errors.Join(err, textErr)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.storageFault = err
+		h.storage = storageState{space, err, time.Now()}
 		return space, err
 	})
 	select {
@@ -231,7 +238,10 @@ func (h *health) checkStorage(ctx context.Context) (audiodir.Space, error) {
 	case <-time.After(storageWait):
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return audiodir.Space{}, cmp.Or(h.storageFault, errors.New("the storage does not answer"))
+		if last := h.storage; last.err != nil || time.Since(last.ended) < storageMaxAge {
+			return last.space, last.err
+		}
+		return audiodir.Space{}, errors.New("the storage does not answer")
 	}
 }
 

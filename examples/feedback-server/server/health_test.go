@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
@@ -56,6 +58,33 @@ func TestServerIsReadyWhileTheBucketHangs(t *testing.T) {
 	require.True(t, report.Database.Reachable)
 	require.NotEmpty(t, report.Storage.Detail)
 	require.Contains(t, get(h, "/metrics").Body.String(), "\nstorage_available 0\n")
+}
+
+// A bucket that answers each time, but not as soon as a balancer wants to know, is no fault.
+func TestSlowBucketIsAvailable(t *testing.T) {
+	t.Parallel()
+	wanted := make(chan struct{})
+	bucket := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-wanted:
+			_, _ = io.WriteString(w, "<ListBucketResult></ListBucketResult>")
+		case <-r.Context().Done():
+		}
+	}))
+	defer bucket.Close()
+	h := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL":      "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"AUDIO_STORAGE_URL": s3test.URL(bucket.URL, "audio"),
+		"AWS_ACCESS_KEY_ID": s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY": s3test.SecretAccessKey,
+	}).Handler()
+	require.Eventually(t, func() bool {
+		available := health(t, h).StorageAvailable
+		select {
+		case wanted <- struct{}{}: // after the answer of /health
+		default:
+		}
+		return available
+	}, timeout, 50*time.Millisecond)
 }
 
 // A paused queue is not "everything works", and the teacher is promised no time.
