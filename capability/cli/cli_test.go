@@ -238,6 +238,11 @@ func TestApplicationBesideOneOfItsFiles(t *testing.T) {
 	require.Contains(t, out, "2 files checked: 1 error, 1 warning, 2 notes.", errs)
 	code, out, errs = run("diff", file, file)
 	require.Equal(t, 0, code, out+errs)
+
+	other := filepath.Join(app, "tauri.beta.conf.json") // that the build does not read by itself
+	require.NoError(t, os.WriteFile(other, []byte(`{}`), 0o600))
+	_, out, errs = run("check", other)
+	require.Contains(t, out+errs, "1 file checked")
 }
 
 func TestWho(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"regexp"
 
 	"lessonkit.example/capability"
 )
@@ -18,6 +18,11 @@ type place struct {
 	dir   string   // the application's folder, "" for files that belong to none
 	files []string // nil for all of the application
 }
+
+// configName matches the names of configurations that the build reads by itself.
+var configName = regexp.MustCompile(`^(?:tauri\.` + ofPlatform + `conf\.json5?|Tauri\.` + ofPlatform + `toml)$`)
+
+const ofPlatform = `(?:(?:linux|macos|windows|android|ios)\.)?`
 
 // locate returns the places of a path: a file, a folder of files, an application or its
 // configuration, or a folder above applications. It allows files there to be read and written.
@@ -34,7 +39,7 @@ func (c *command) locate(path string) ([]place, error) {
 			folder = systemName(app)
 		}
 		c.disk.allow(folder)
-		if app == "" && (strings.HasPrefix(base, "Tauri.") || strings.Contains(base, ".conf.json")) {
+		if app == "" && configName.MatchString(base) {
 			return []place{{dir: nameOnDisk(folder)}}, nil
 		}
 		return []place{{app, []string{name}}}, nil
