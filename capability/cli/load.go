@@ -58,7 +58,12 @@ func (c *command) projects(fsys fs.FS, places []place, shown func(string) string
 	for _, at := range places {
 		o := capability.AppOptions{Dir: at.dir, Files: at.files, NoManifests: len(c.manifests) > 0,
 			NoConfig: c.config != "", Name: shown}
-		app, err := capability.LoadApp(fsys, o)
+		named := o
+		withOthers := c.withOthers && at.dir != "" && at.files != nil
+		if withOthers { // the rest is loaded with them
+			named.NoManifests, named.NoConfig = true, true
+		}
+		app, err := capability.LoadApp(fsys, named)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +71,7 @@ func (c *command) projects(fsys fs.FS, places []place, shown func(string) string
 		if at.dir != "" {
 			p.root = filepath.FromSlash(shown(at.dir))
 		}
-		if c.withOthers && at.dir != "" && at.files != nil {
+		if withOthers {
 			o.Files = nil
 			if p.App, err = capability.LoadApp(fsys, o); err != nil {
 				return nil, err

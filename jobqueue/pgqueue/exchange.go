@@ -38,28 +38,31 @@ const completeSQL = `
 with gone as (` + deleteSQL + ` returning j.*)` + archiveSQL + `
 returning id`
 
-// goneSQL deletes the jobs with leases at the places $4, which takes half the time of deleteSQL. A
-// row that has changed since its claim is elsewhere, and another one may be in its place. "is true"
-// keeps the planner from joining.
-const goneSQL = `
+// goneSQL deletes the jobs with leases at the places $4, which takes half the time of deleteSQL,
+// and keeps these columns. A row that has changed since its claim is elsewhere, and another one may
+// be in its place. "is true" keeps the planner from joining.
+func goneSQL(columns string) string {
+	return `
 with here as (
-  delete from jobqueue_job
+  delete from jobqueue_job j
   where ctid = any ((select $4::tid[])::tid[]) and worker = $3::bigint
     and ((id, fence) in (select * from unnest($1::bigint[], $2::int[]))) is true
-  returning *),
+  returning ` + columns + `),
 elsewhere as (` + deleteSQL + `
     and (select count(*) from here) < cardinality($1::bigint[]) and x.id not in (select id from here)
-  returning j.*),
+  returning ` + columns + `),
 gone as not materialized (select * from here union all select * from elsewhere)`
+}
 
 // succeedSQL and discardSQL return the ids together, because a row for each would take longer.
-const (
-	succeedSQL = goneSQL + `,
+var (
+	succeedSQL = goneSQL("j.*") + `,
 done as (` + archiveSQL + `)` + goneIDs
-	discardSQL = goneSQL + goneIDs
-	goneIDs    = `
-select array(select id from gone)`
+	discardSQL = goneSQL("j.id") + goneIDs
 )
+
+const goneIDs = `
+select array(select id from gone)`
 
 // withError appends x.error to j.errors with the time of the database; the oldest of a hundred is
 // dropped.
@@ -229,7 +232,7 @@ func isRefusal(err error) bool {
 	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "42")
 }
 
-// leases are the first two arguments of a statement that records results.
+// leases are arguments of a statement that records results: the first two, and those of goneSQL.
 type leases struct {
 	ids    []int64
 	fences []int32
@@ -238,8 +241,8 @@ type leases struct {
 
 func (l *leases) add(r driver.Result) {
 	l.ids, l.fences = append(l.ids, r.ID), append(l.fences, int32(r.Fence))
-	l.places = append(l.places, pgtype.TID{
-		BlockNumber: uint32(r.Row >> 16), OffsetNumber: uint16(r.Row), Valid: r.Row != 0})
+	l.places = append(l.places, pgtype.TID{ // none where saving moves the row
+		BlockNumber: uint32(r.Row >> 16), OffsetNumber: uint16(r.Row), Valid: r.Row != 0 && r.Saved == nil})
 }
 
 // queueResults adds one statement for each kind of result that x has. To recorded they add the ids

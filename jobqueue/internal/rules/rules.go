@@ -1,4 +1,4 @@
-// Package rules has what both engines do the same way with records, results, times and errors.
+// Package rules has what both engines do the same way with records, times and errors.
 package rules
 
 import (

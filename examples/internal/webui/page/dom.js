@@ -137,7 +137,7 @@ export async function copy(text, shown) {
 /** The messages, by what they follow. @type {WeakMap<Element, Element>} */
 const messages = new WeakMap();
 
-/** @param {Element} element */
+/** What the message of an element follows. @param {Element} element */
 const place = (element) => element.closest("form, .row") ?? element;
 
 /** Ends the message beside an element. @param {Element} element */

@@ -115,6 +115,7 @@ export function feedbackSection(work, saved) {
 		return messageOf("feedback-sessions/" + (await work.ensure()).session_id);
 	}
 
+	/** Lets the teacher choose between two versions of the text. */
 	async function resolveConflict() {
 		const session = await work.ensure();
 		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
