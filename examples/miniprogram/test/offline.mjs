@@ -72,7 +72,7 @@ export default async function offline(phone, _, recordings) {
   await lesson((data) => data.recording);
   phone.tap("stop");
   await lesson((data) => data.session !== session && data.lessons[0]?.parts.length === 1 && data.lessons[0].parts[0].text);
-  await lesson((data) => data.state === "Saved.");
+  await lesson((data) => data.state === "Saved." && phone.outbox().length === 0); // it is sent twice
   const nextText = phone.page.data.text;
 
   // A proxy refuses a recording, which is sent again. What the server refuses is told, after a restart too.

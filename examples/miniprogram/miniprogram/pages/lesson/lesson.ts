@@ -221,6 +221,7 @@ Page({
 
   /** Makes a text once all that was said here is text and all corrections are saved. */
   async generateByItself() {
+    const { draft } = this;
     const { student, session, lessons, text } = this.data;
     const open = openOf(student);
     if (!open || this.sent?.early || !this.visible || this.data.recording || this.adding > 0) return;
@@ -238,6 +239,7 @@ Page({
     try {
       await this.generate();
     } catch (error) {
+      if (draft.isClosed) return; // its text is a record by now, or the page was left
       if (!isOffline(error) && (this.data.saving || !isTemporary(error))) setOpen(student, { said: false });
       if (this.data.saving || !isTemporary(error)) throw error;
       this.tellProblem(error);
