@@ -48,8 +48,10 @@ export class Draft {
     const before = last[this.key];
     last[this.key] = this;
     before?.stop(); // which leaves what is stored
-    if (before?.typed) this.keep(before.typed); // the phone may have been full
-    else this.typed = wx.getStorageSync(this.key) || undefined;
+    if (before?.typed) {
+      this.keep(before.typed); // the phone may have been full
+      this.saving = before.saving; // it may be being saved
+    } else this.typed = wx.getStorageSync(this.key) || undefined;
   }
 
   /** The version of the text, or "" if something is typed that is not saved. */
@@ -128,6 +130,8 @@ export class Draft {
       const saved = this.source.write(typed.text, typed.etag);
       const { etag } = await saved.catch((error) => this.resolve(typed.text, error));
       this.etag = etag;
+      const next = last[this.key];
+      if (next && next !== this && next.typed?.etag === typed.etag) next.keep({ ...next.typed, etag });
       if (this.typed !== typed) { // something was typed meanwhile
         this.keep({ ...this.typed, etag });
         return false;

@@ -134,8 +134,18 @@ export default async function kept(phone, _, recordings) {
   await leave();
   await sent("Typed away.");
 
-  // So it is when the program ended.
+  // The page is opened again before there is the answer to what was saved when it was left.
   await open();
+  const [answered, answer] = later();
+  meets(/^PUT .feedback-sessions/, { after: answered });
+  phone.type("typeText", "Typed at once.");
+  await leave();
+  await open();
+  phone.type("typeText", "Typed at once, and on.");
+  answer();
+  await saved();
+
+  // So it is when the program ended.
   phone.online = false;
   phone.type("typeText", "Typed away. Late.");
   await lesson((data) => data.state.startsWith("Not saved, but"));
