@@ -187,7 +187,8 @@ func TestBadMinute(t *testing.T) {
 		})
 		bad := times(5*time.Second, 20*time.Second, time.Minute)
 		time.Sleep(bad)
-		require.Equal(t, recordings, count(segments(), "queued")+count(segments(), "transcribing"))
+		now := segments()
+		require.Equal(t, recordings, count(now, "queued")+count(now, "transcribing"))
 		rec.behave(nil)
 		eventually(t, "all are transcribed", func() bool { return count(segments(), "transcribed") == recordings })
 		most := 0
