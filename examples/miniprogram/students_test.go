@@ -41,7 +41,8 @@ func TestOneOfFortyStudentsIsFoundAndEditedAndItsRecordsDeleted(t *testing.T) {
 	}, result.Edited, "the end was too early")
 	require.Equal(t, []string{
 		"The text may be incomplete.", "Some numbers or dates were not said. Please check.",
-		"- 1777: He painted 1777 ponds.", "摘要服务不可用，文字由原句组成。",
+		"- 1777: He painted 1777 ponds.", "Some of what was said is not in the text. Please check.",
+		"- 33741, 3, 5, 66: Heard 33741 bytes 3e5ea66f.", "摘要服务不可用，文字由原句组成。",
 	}, result.Warnings)
 	require.Equal(t, []bool{true, false}, result.Applied, "nothing is left to be summed up")
 	require.Equal(t, []string{"Grade 8", "Music", "请检查：下课时间。", "小莉", "小丽", ""}, result.Forms)

@@ -53,7 +53,7 @@ func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 func describeWarnings(s *huma.Schema, descriptions map[string]string) *huma.Schema {
 	s.Properties["warning_codes"].Items.Enum = []any{feedback.WarningFallback, feedback.WarningShortened,
 		feedback.WarningIncomplete, feedback.WarningUnknownName, feedback.WarningUnsupported,
-		feedback.WarningDoubtfulLeftOut}
+		feedback.WarningLeftOut, feedback.WarningDoubtfulLeftOut}
 	descriptions["warning"] = "What to know about how the text was made, for a person: a line for each of the " +
 		"warning_codes, in their order, and after it what it names, in lines that begin with \"- \"."
 	descriptions["warning_codes"] = "The same for programs: stable words."

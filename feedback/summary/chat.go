@@ -74,7 +74,8 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 //
 // Of the answer, reasoning, the fences and the marks of headings and bold words in Markdown, and a
 // first line such as "Here is the feedback:" are left out. Its numbers, weekdays and months that
-// nobody said are named in a warning.
+// nobody said are named in a warning, and so are those that it lacks, with homework and notices of
+// which it says too little, as far as [Local] finds them in the notes.
 type Chat struct {
 	url           string
 	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key
@@ -173,7 +174,8 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		if in.Report {
 			what = "records"
 		}
-		warnShortened(&out, what, left)
+		warnNaming(&out, feedback.WarningShortened,
+			fmt.Sprintf("The text was long; these %s were left out (%d):", what, len(left)), left)
 	}
 	if a.truncated {
 		warn(&out, feedback.WarningIncomplete,
@@ -183,7 +185,22 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		warn(&out, feedback.WarningUnknownName, "The text mentions a person whose name could not be restored.")
 	}
 	if bad := unsupported(text, sources(in)); len(bad) > 0 {
-		warnUnsupported(&out, bad)
+		var figures []string
+		for _, f := range bad {
+			figures = append(figures, named(text, f))
+		}
+		warnNaming(&out, feedback.WarningUnsupported, inLanguage(text, "These numbers or dates were not said, "+
+			"please check them:", "这些数字或日期录音里没有提到，请核对："), figures)
+	}
+	if in.Report {
+		return out, nil
+	}
+	if left, err = leftOut(ctx, in, text); err != nil {
+		return feedback.Summary{}, err
+	}
+	if len(left) > 0 {
+		warnNaming(&out, feedback.WarningLeftOut, inLanguage(text, "This was said and is not in the text, please check:",
+			"这些内容说过，但文字里没有，请核对："), left)
 	}
 	return out, nil
 }

@@ -17,38 +17,37 @@ func warn(s *feedback.Summary, code feedback.SummaryWarning, text string) {
 	s.WarningCodes = append(s.WarningCodes, code)
 }
 
-// warnShortened adds a warning that names the sentences or records that were left out: the starts
-// of some, and how many there are.
-func warnShortened(s *feedback.Summary, what string, left []string) {
-	const maxNamed, maxRunes = 20, 60
-	text := fmt.Sprintf("The text was long; these %s were left out (%d):", what, len(left))
-	for _, l := range left[:min(len(left), maxNamed)] {
+// warnNaming adds a warning with a line for each of what it names: the starts of some, and how many
+// more there are.
+func warnNaming(s *feedback.Summary, code feedback.SummaryWarning, text string, all []string) {
+	const maxNamed, maxRunes = 20, 90
+	for _, l := range all[:min(len(all), maxNamed)] {
 		if r := []rune(l); len(r) > maxRunes {
 			l = string(r[:maxRunes]) + "…"
 		}
 		text += "\n- " + l
 	}
-	if more := len(left) - maxNamed; more > 0 {
-		text += fmt.Sprintf("\n- and %d more", more)
+	if more := len(all) - maxNamed; more > 0 {
+		text += fmt.Sprintf("\n- … (+%d)", more)
 	}
-	warn(s, feedback.WarningShortened, text)
+	warn(s, code, text)
 }
 
-// warnUnsupported adds a warning that names figures of the text with the words around them, in the
-// text's language.
-func warnUnsupported(s *feedback.Summary, figures []figure) {
-	const maxNamed = 10
-	text, named := "These numbers or dates were not said, please check them:", "\n- %s: %s"
-	if strings.ContainsFunc(s.Text, script.IsUnspaced) {
-		text, named = "这些数字或日期录音里没有提到，请核对：", "\n- %s：%s"
+// inLanguage returns what is written in the language of a text.
+func inLanguage(text, english, chinese string) string {
+	if strings.ContainsFunc(text, script.IsUnspaced) {
+		return chinese
 	}
-	for _, f := range figures[:min(len(figures), maxNamed)] {
-		text += fmt.Sprintf(named, f.text, around(s.Text, f))
+	return english
+}
+
+// named returns figures of a text with the words around the first, in the text's language.
+func named(text string, figures ...figure) string {
+	var all []string
+	for _, f := range figures {
+		all = append(all, f.text)
 	}
-	if len(figures) > maxNamed {
-		text += "\n- …"
-	}
-	warn(s, feedback.WarningUnsupported, text)
+	return strings.Join(all, inLanguage(text, ", ", "、")) + inLanguage(text, ": ", "：") + around(text, figures[0])
 }
 
 // around returns a figure of a text with what stands beside it in its line, up to some characters.

@@ -53,7 +53,8 @@ func (l Local) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		return feedback.Summary{}, err
 	}
 	if len(left) > 0 {
-		warnShortened(&s, "sentences", left)
+		warnNaming(&s, feedback.WarningShortened,
+			fmt.Sprintf("The text was long; these sentences were left out (%d):", len(left)), left)
 	}
 	return s, nil
 }

@@ -72,7 +72,7 @@ const zh = {
     language_unknown: "识别程序不支持该语言。", no_speech: "没有识别到语音。",
     doubtful: "部分文字可能并没有人说过，请听录音核对。", recording_cut_off: "录音的结尾缺失。",
     doubtful_left_out: "部分文字可能并没有人说过，已略去。", unsupported_number: "有些数字或日期录音里没有提到，请核对。",
-    summary_service_failed: "摘要服务不可用，文字由原句组成。", lessons_shortened: "课堂内容过长，有些句子没有写进去。",
+    left_out: "有些内容说过，但文字里没有，请核对。", summary_service_failed: "摘要服务不可用，文字由原句组成。", lessons_shortened: "课堂内容过长，有些句子没有写进去。",
     summary_incomplete: "文字可能不完整。", name_not_restored: "文字中有一个姓名无法还原。",
   } as Record<string, string>,
 };
@@ -156,6 +156,7 @@ const en: typeof zh = {
     doubtful: "Parts may not have been said. Please listen.", recording_cut_off: "The end of the recording is missing.",
     doubtful_left_out: "Text that may not have been said was left out.",
     unsupported_number: "Some numbers or dates were not said. Please check.",
+    left_out: "Some of what was said is not in the text. Please check.",
     summary_service_failed: "The summary service failed; the text is made of what was said.",
     lessons_shortened: "The lessons are too long; some sentences are left out.",
     summary_incomplete: "The text may be incomplete.", name_not_restored: "A name in the text could not be restored.",

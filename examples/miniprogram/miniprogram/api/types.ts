@@ -36,7 +36,7 @@ export type StudentReport = {
     /**
      * The same for programs: stable words.
      */
-    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'left_out' | 'doubtful_left_out'>;
 };
 
 export type ReportSentence = {
@@ -858,7 +858,7 @@ export type Generated = {
     /**
      * The same for programs: stable words.
      */
-    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'doubtful_left_out'>;
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'left_out' | 'doubtful_left_out'>;
 };
 
 export type FinishedLesson = {
