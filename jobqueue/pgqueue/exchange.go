@@ -225,11 +225,12 @@ func (s *Store) exchange(
 	return again, nil
 }
 
-// isRefusal reports whether the database will never accept the statements: the error's class is a
-// data exception, a violated constraint, or an error of syntax or access.
+// isRefusal reports whether the database will never accept the results: the error's class is a data
+// exception or a violated constraint. A table or right that is missing (42) is no fault of theirs:
+// they wait until somebody gives it back.
 func isRefusal(err error) bool {
 	c := code(err)
-	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "42")
+	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23")
 }
 
 // leases are arguments of a statement that records results: the first two, and those of goneSQL.

@@ -3,7 +3,9 @@ package pgqueue_test
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +122,57 @@ from jobqueue_job`)
 	var p interface{ Permanent() bool }
 	require.ErrorAs(t, err, &p)
 	require.True(t, p.Permanent())
+}
+
+// A table that an operator renames for a moment, or rights that he revokes, are no fault of the
+// results: they wait until that is undone, and no job runs again.
+func TestResultsWaitWhileTheirTableIsGone(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	const jobs = 3
+	load(t, store, jobs, 0, 0)
+	begun, end := make(chan int64, 10*jobs), make(chan struct{})
+	counted := &failingStore{Store: store}
+	w := jobqueue.NewWorker(counted, jobqueue.WorkerConfig{Logger: slog.New(slog.DiscardHandler)})
+	jobqueue.Handle(w, "work", func(_ context.Context, job *jobqueue.Job, _ any) error {
+		begun <- job.ID
+		<-end
+		return nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Run(ctx) }()
+	for range jobs {
+		within(t, begun)
+	}
+	_, err := pool.Exec(t.Context(), "alter table jobqueue_done rename to moved")
+	require.NoError(t, err)
+	close(end)
+	eventually(t, "the results are tried again", func() bool { return counted.failures.Load() >= 12 })
+	_, err = pool.Exec(t.Context(), "alter table moved rename to jobqueue_done")
+	require.NoError(t, err)
+	eventually(t, "all results are recorded", func() bool {
+		return number(t, pool, "select count(*) from jobqueue_done where state = 4 and attempt = 1") == jobs
+	})
+	stop()
+	require.NoError(t, within(t, stopped))
+	require.Empty(t, begun, "no job ran again")
+}
+
+// failingStore counts the exchanges that have failed.
+type failingStore struct {
+	*pgqueue.Store
+	failures atomic.Int64
+}
+
+func (s *failingStore) Exchange(
+	ctx context.Context, x driver.ExchangeRequest,
+) (driver.ExchangeResponse, error) {
+	res, err := s.Store.Exchange(ctx, x)
+	if err != nil {
+		s.failures.Add(1)
+	}
+	return res, err
 }
 
 // A pool may fetch its password when it connects, or set schema and role afterwards. Connections
