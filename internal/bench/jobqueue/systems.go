@@ -39,19 +39,13 @@ func newSystem(name string, pool *pgxpool.Pool) system {
 	return &peer{pool: pool, client: harness.Must(river.NewClient(riverpgxv5.New(pool), riverConfig()))}
 }
 
-// store is a store of either engine.
-type store interface {
-	jobqueue.Store
-	Migrate(context.Context) error
-}
-
 type ours struct {
-	store  store
+	store  jobqueue.Store
 	client *jobqueue.Client
 	keys   int // of the jobs that insertMany inserts; 0: none
 }
 
-func newOurs(s store) *ours { return &ours{store: s, client: jobqueue.NewClient(s)} }
+func newOurs(s jobqueue.Store) *ours { return &ours{store: s, client: jobqueue.NewClient(s)} }
 
 func (o *ours) migrate(ctx context.Context) error { return o.store.Migrate(ctx) }
 func (o *ours) tables() string                    { return "jobqueue_job, jobqueue_done, jobqueue_worker" }
@@ -61,17 +55,10 @@ func (o *ours) insert(ctx context.Context, a Args) error {
 	return err
 }
 
-func params(n int) []jobqueue.Params {
+func (o *ours) insertMany(ctx context.Context, n int) error {
 	ps := make([]jobqueue.Params, n)
 	for i := range ps {
 		ps[i] = jobqueue.Params{Kind: "bench", Args: argsOf(i)}
-	}
-	return ps
-}
-
-func (o *ours) insertMany(ctx context.Context, n int) error {
-	ps := params(n)
-	for i := range ps {
 		if o.keys > 0 {
 			ps[i].LimitKey, ps[i].KeyLimit = strconv.Itoa(i%o.keys), 10
 		}
