@@ -4,15 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
-// lookAlikes are marks in the version() of databases that speak PostgreSQL's protocol.
-var lookAlikes = []struct{ mark, name string }{
-	{"CockroachDB", "CockroachDB"}, {"-YB-", "YugabyteDB"}, {"Redshift", "Amazon Redshift"},
-	{"Greenplum", "Greenplum"}, {"RisingWave", "RisingWave"}, {"Materialize", "Materialize"},
-	{"CrateDB", "CrateDB"}, {"QuestDB", "QuestDB"},
-}
+// lookAlikes are marks in the version() of databases that say that they are PostgreSQL.
+var lookAlikes = regexp.MustCompile(`-YB-|Redshift|Greenplum|RisingWave|Materialize|CrateDB|QuestDB`)
 
 var serverVersion = regexp.MustCompile(`^PostgreSQL (\d+)`)
 
@@ -20,22 +15,13 @@ const oldestServer = 12
 
 // checkServer returns an error unless version, that of version(), is one of PostgreSQL itself.
 func checkServer(version string) error {
-	for _, l := range lookAlikes {
-		if strings.Contains(version, l.mark) {
-			return notPostgres(l.name)
-		}
-	}
 	match := serverVersion.FindStringSubmatch(version)
-	if match == nil {
-		return notPostgres(fmt.Sprintf("%.100q", version))
+	if match == nil || lookAlikes.MatchString(version) {
+		return fmt.Errorf("pgqueue: the server is %.100q, not PostgreSQL (%d or later): the queue finds rows by "+
+			"ctid, and needs SKIP LOCKED and advisory locks", version, oldestServer)
 	}
 	if n, err := strconv.Atoi(match[1]); err != nil || n < oldestServer {
 		return fmt.Errorf("pgqueue: the server is PostgreSQL %s; %d or later is needed", match[1], oldestServer)
 	}
 	return nil
-}
-
-func notPostgres(name string) error {
-	return fmt.Errorf("pgqueue: the server is %s, not PostgreSQL (%d or later): the queue finds rows by ctid, and "+
-		"needs SKIP LOCKED and advisory locks", name, oldestServer)
 }

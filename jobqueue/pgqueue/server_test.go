@@ -15,12 +15,12 @@ func TestCheckServer(t *testing.T) {
 		"a beta":      {"PostgreSQL 19beta1 on aarch64-apple-darwin", ""},
 		"EDB":         {"PostgreSQL 16.4 (EnterpriseDB Advanced Server 16.4.1) on x86_64-pc-linux-gnu", ""},
 		"too old":     {"PostgreSQL 11.22 on x86_64-pc-linux-gnu", "is PostgreSQL 11; 12 or later"},
-		"CockroachDB": {"CockroachDB CCL v23.2.4 (x86_64-pc-linux-gnu, built 2024/04/08)", "is CockroachDB, not"},
-		"YugabyteDB":  {"PostgreSQL 11.2-YB-2.20.1.3-b0 on x86_64-pc-linux-gnu", "is YugabyteDB, not"},
+		"CockroachDB": {"CockroachDB CCL v23.2.4 (x86_64-pc-linux-gnu, built 2024/04/08)", `is "CockroachDB CCL`},
+		"YugabyteDB":  {"PostgreSQL 11.2-YB-2.20.1.3-b0 on x86_64-pc-linux-gnu", `is "PostgreSQL 11.2-YB-`},
 		"Redshift": {"PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC, Redshift 1.0.77467",
-			"is Amazon Redshift"},
+			`Redshift 1.0.77467", not PostgreSQL`},
 		"Greenplum": {"PostgreSQL 12.12 (Greenplum Database 7.1.0 build commit:x) on x86_64",
-			"is Greenplum, not"},
+			`(Greenplum Database 7.1.0`},
 		"unknown": {"SomethingDB 3.2", `is "SomethingDB 3.2", not PostgreSQL`},
 	} {
 		t.Run(name, func(t *testing.T) {
