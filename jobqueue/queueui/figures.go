@@ -1,7 +1,6 @@
 package queueui
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -109,23 +108,4 @@ func points(values []float64, most float64) string {
 		fmt.Fprintf(&b, "%d,%.1f ", i*chartWidth/(len(values)-1), y)
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// lines returns, by queue, the line of the jobs that ended in the last hour.
-func (u *ui) lines(ctx context.Context, queues []jobqueue.QueueStats) (map[string]string, error) {
-	hour := spans[0]
-	figures, err := u.client.Figures(ctx, "", hour.last, hour.step)
-	byQueue := map[string][]jobqueue.Figure{}
-	for _, f := range figures {
-		byQueue[f.Queue] = append(byQueue[f.Queue], f)
-	}
-	lines := map[string]string{}
-	for _, q := range queues {
-		var ended []float64
-		for _, f := range along(byQueue[q.Queue], time.Now(), hour) {
-			ended = append(ended, float64(f.Finished))
-		}
-		lines[q.Queue] = points(ended, slices.Max(ended))
-	}
-	return lines, err
 }

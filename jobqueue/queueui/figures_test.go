@@ -14,7 +14,7 @@ import (
 func TestFigures(t *testing.T) {
 	s := setup(t, queueui.Config{Prefix: "/q"})
 	first := s.page("/q/", `href="/q/figures?queue=transcribe"`)
-	require.Equal(t, 3, strings.Count(first, "<polyline"), "one of each queue")
+	require.Equal(t, 3, strings.Count(first, ">Figures</a>"), "one of each queue")
 	empty := s.page("/q/figures?queue=nightly", "Jobs that ended: 0", "Last week", `points="0,100.0 10,100.0`)
 	require.NotContains(t, empty, "95 of 100 waited")
 

@@ -183,19 +183,13 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	lines, err := u.lines(r.Context(), stats.Queues)
-	if err != nil {
-		return err
-	}
-	return u.render(w, r, http.StatusOK, "queues", "Queues",
-		queuesData{Stats: stats, Schedules: schedules, Lines: lines})
+	return u.render(w, r, http.StatusOK, "queues", "Queues", queuesData{Stats: stats, Schedules: schedules})
 }
 
 // queuesData is the first page.
 type queuesData struct {
 	jobqueue.Stats
 	Schedules []jobqueue.ScheduleInfo
-	Lines     map[string]string // points, by queue
 }
 
 const pageSize = 50
