@@ -23,8 +23,8 @@ type Figure struct {
 
 // Figures returns what workers did with the jobs of a queue, or of all queues if it is empty, in
 // the last time, at most 7 days, for each step of at least a minute in which there was anything, by
-// queue and time. Workers add to the figures every ten seconds: a process that is killed loses
-// those of the last ones, and jobs that ended without a worker do not count.
+// queue and time. Workers add to the figures every ten seconds: those of the last ones are lost if
+// a process is killed or the database is away, and jobs that ended without a worker do not count.
 func (c *Client) Figures(ctx context.Context, queue string, last, step time.Duration) ([]Figure, error) {
 	minutes, err := c.store.Minutes(ctx, queue, min(last, driver.KeepMinutes))
 	if err != nil {
@@ -103,15 +103,6 @@ func (c *counters) take() (m driver.Minute, ok bool) {
 	return m, ok
 }
 
-// giveBack undoes take.
-func (c *counters) giveBack(m driver.Minute) {
-	c.finished.Add(int64(m.Finished))
-	c.failed.Add(int64(m.Failed))
-	for i, n := range m.Waits {
-		c.waits[i].Add(int64(n))
-	}
-}
-
 const figuresEvery = 10 * time.Second
 
 // figuresLoop adds to the figures what this worker did. Run does so once more when it has stopped.
@@ -135,9 +126,6 @@ func (w *Worker) addFigures(ctx context.Context, timeout time.Duration) {
 	io, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := w.store.AddMinutes(io, minutes); err != nil {
-		for _, m := range minutes {
-			w.byName[m.Queue].counters.giveBack(m)
-		}
-		w.cfg.Logger.Warn("add to the figures, trying again", "error", err)
+		w.cfg.Logger.Warn("add to the figures; those of the last seconds are lost", "error", err)
 	}
 }
