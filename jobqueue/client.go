@@ -25,9 +25,11 @@ type TxStore interface {
 	// CompleteTx completes the job as succeeded, if and when tx commits. A handler calls it for its
 	// own job, commits, and returns nil: an error or a panic after the commit is only logged, and
 	// the job stays succeeded. ErrLeaseLost means that the job is no longer the handler's: roll
-	// back.
+	// back. The job goes to the history even when the worker's queue keeps none.
 	CompleteTx(ctx context.Context, tx *sql.Tx, job *Job) error
-	// SaveTx does what Save of the job does, if and when tx commits.
+	// SaveTx does what Save of the job does, if and when tx commits, for example together with the
+	// rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
+	// handler's, and an error if the handler has called Save during the same attempt.
 	SaveTx(ctx context.Context, tx *sql.Tx, job *Job, v any) error
 }
 

@@ -321,10 +321,7 @@ func errorText(e driver.AttemptError) (string, error) {
 	return string(text), err
 }
 
-// CompletePgx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
-// its own job, commits, and returns nil: an error or a panic after the commit is only logged, and
-// the job stays succeeded. ErrLeaseLost means that the job is no longer the handler's: roll back.
-// The job goes to the history even when the worker's queue keeps none.
+// CompletePgx completes the job as succeeded in tx, as CompleteTx of [jobqueue.TxStore] does.
 func (s *Store) CompletePgx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job) error {
 	return s.complete(ctx, pgxQuerier{tx}, job)
 }

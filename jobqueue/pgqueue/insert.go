@@ -72,8 +72,7 @@ func (s *Store) EnqueuePgx(ctx context.Context, tx pgx.Tx, p jobqueue.Params) (j
 	return first(s.enqueueIn(ctx, pgxQuerier{tx}, []jobqueue.Params{p}))
 }
 
-// EnqueueManyPgx is EnqueuePgx for any number of jobs; it returns a result for each in the same
-// order.
+// EnqueueManyPgx is EnqueuePgx for any number of jobs, as EnqueueManyTx of [jobqueue.TxStore] is.
 func (s *Store) EnqueueManyPgx(
 	ctx context.Context, tx pgx.Tx, ps []jobqueue.Params,
 ) ([]jobqueue.InsertResult, error) {

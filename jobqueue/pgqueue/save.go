@@ -49,9 +49,7 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 	return s.pool.SendBatch(ctx, &b).Close()
 }
 
-// SavePgx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the
-// rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
-// handler's, and an error if the handler has called Save during the same attempt.
+// SavePgx does what [jobqueue.Job.Save] does, in tx, as SaveTx of [jobqueue.TxStore] does.
 func (s *Store) SavePgx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job, v any) error {
 	return s.saveTx(ctx, pgxQuerier{tx}, job, v)
 }

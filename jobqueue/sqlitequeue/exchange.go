@@ -357,10 +357,7 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 	return err
 }
 
-// CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
-// its own job, commits, and returns nil: an error or a panic after the commit is only logged, and
-// the job stays succeeded. ErrLeaseLost means that the job is no longer the handler's: roll back.
-// The job goes to the history even when the worker's queue keeps none.
+// CompleteTx completes the job as succeeded in tx: see [jobqueue.TxStore].
 func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (err error) {
 	defer rules.Classify(&err)
 	if state := job.Running().Saved(); state != nil {

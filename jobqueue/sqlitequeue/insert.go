@@ -29,8 +29,7 @@ func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (j
 	return results[0], nil
 }
 
-// EnqueueManyTx is EnqueueTx for any number of jobs; it returns a result for each in the same
-// order.
+// EnqueueManyTx is EnqueueTx for any number of jobs: see [jobqueue.TxStore].
 func (s *Store) EnqueueManyTx(
 	ctx context.Context, tx *sql.Tx, ps []jobqueue.Params,
 ) (_ []jobqueue.InsertResult, err error) {

@@ -28,9 +28,7 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 	})
 }
 
-// SaveTx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the
-// rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
-// handler's, and an error if the handler has called Save during the same attempt.
+// SaveTx does what [jobqueue.Job.Save] does, in tx: see [jobqueue.TxStore].
 func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) (err error) {
 	defer rules.Classify(&err)
 	state, err := job.Running().EncodeSaved(v)
