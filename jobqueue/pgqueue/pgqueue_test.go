@@ -62,17 +62,15 @@ func without(t *testing.T, mode pgx.QueryExecMode, cfg pgqueue.Config) {
 }
 
 func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Harness {
-	var hook queuetest.Hook
-	cfg.OnEnqueue = hook.Call
+	cfg.OnEnqueue = queuetest.OnEnqueue
 	store := pgqueue.New(pool, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
 	db := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return queuetest.Harness{
-		Store:   store,
-		SetHook: hook.Set,
-		Again:   func() driver.Store { return pgqueue.New(pool, cfg) },
-		Empty:   func() driver.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
+		Store: store,
+		Again: func() driver.Store { return pgqueue.New(pool, cfg) },
+		Empty: func() driver.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
 		Broken: func() driver.Store {
 			pool, err := pgxpool.New(context.Background(), "postgres://u@127.0.0.1:1/none?connect_timeout=5")
 			require.NoError(t, err)

@@ -31,17 +31,15 @@ func open(t *testing.T, path string, cfg sqlitequeue.Config) *sqlitequeue.Store 
 
 func harness(t *testing.T) queuetest.Harness {
 	dir := t.TempDir()
-	var hook queuetest.Hook
-	cfg := sqlitequeue.Config{OnEnqueue: hook.Call}
+	cfg := sqlitequeue.Config{OnEnqueue: queuetest.OnEnqueue}
 	path := filepath.Join(dir, "queue.db")
 	store := open(t, path, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
 	write, _ := store.DB()
 	return queuetest.Harness{
-		Store:   store,
-		SetHook: hook.Set,
-		Again:   func() driver.Store { return open(t, path, cfg) },
-		Empty:   func() driver.Store { return open(t, filepath.Join(dir, "empty.db"), cfg) },
+		Store: store,
+		Again: func() driver.Store { return open(t, path, cfg) },
+		Empty: func() driver.Store { return open(t, filepath.Join(dir, "empty.db"), cfg) },
 		Broken: func() driver.Store {
 			closed := open(t, filepath.Join(dir, "closed.db"), cfg)
 			require.NoError(t, closed.Close())

@@ -59,6 +59,7 @@ func retryManyByFilter(t *testing.T, h Harness) {
 	for i := range 20 {
 		fill(t, h.Store, 1, func(p *jobqueue.Params) {
 			p.Queue, p.Kind = []string{"a", "b"}[i%2], []string{"work", "other"}[i/2%2]
+			p.Meta = map[string]string{"trace": p.Queue}
 		})
 		action := []driver.Action{driver.Fail, driver.Cancel}[i/4%2]
 		for _, queue := range []string{"a", "b"} {
@@ -68,7 +69,10 @@ func retryManyByFilter(t *testing.T, h Harness) {
 		}
 	}
 	retry(jobqueue.Filter{State: jobqueue.StateFailed, Queue: "a", Kind: "work"}, 3, 0)
-	require.Equal(t, 3, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
+	waiting, _, err := c.List(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
+	require.NoError(t, err)
+	require.Len(t, waiting, 3)
+	require.Equal(t, map[string]string{"trace": "a"}, waiting[0].Meta)
 	require.Equal(t, 12-3, count(t, h, jobqueue.Filter{State: jobqueue.StateFailed}))
 	retry(jobqueue.Filter{State: jobqueue.StateCancelled}, 8, 0)
 

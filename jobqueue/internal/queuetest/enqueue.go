@@ -79,36 +79,6 @@ func uniqueWithinOneCall(t *testing.T, h Harness) {
 	require.NotEqual(t, rs[0].ID, rs[1].ID)
 }
 
-// All jobs arrive, and of those with the same key one.
-func concurrentInsertions(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
-	var mu sync.Mutex
-	unique := map[int64]int{}
-	var group sync.WaitGroup
-	for range 16 {
-		group.Go(func() {
-			for range 25 {
-				_, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
-				if err != nil {
-					t.Error(err)
-				}
-			}
-			r, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "other", UniqueKey: "k"})
-			if err != nil {
-				t.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if !r.Duplicate {
-				unique[r.ID]++
-			}
-		})
-	}
-	group.Wait()
-	require.Len(t, unique, 1)
-	require.Len(t, claim(t, h.Store, register(t, h.Store, never), "default", 1000), 16*25+1)
-}
-
 // Calls that insert the same keys in opposite orders wait for one another, but not both. The ids of
 // a call have its order.
 func uniqueKeysInOppositeOrders(t *testing.T, h Harness) {
@@ -225,45 +195,22 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 	require.InDelta(t, time.Hour, res.Next, float64(time.Minute), "not hidden by the later one")
 }
 
-func metaStaysWithTheJob(t *testing.T, h Harness) {
-	ops := jobqueue.NewClient(h.Store)
-	meta := map[string]string{"trace": "00-1", "who": "Zoë \x00 <z>"}
-	ids := fill(t, h.Store, 2, func(p *jobqueue.Params) {
-		if p.Args.(args).N > 0 {
-			p.Meta = meta
-		}
-	})
-	require.Nil(t, get(t, h.Store, ids[0]).Meta)
-	ids[0] = enqueue(t, h.Store, jobqueue.Params{Kind: "work", Meta: meta})
-	w := register(t, h.Store, never)
-	for _, j := range claim(t, h.Store, w, "default", 10)[1:] {
-		require.Equal(t, meta, j.Meta)
-		require.Empty(t, record(t, h.Store, w, result(j, driver.Fail)))
-		require.Equal(t, meta, get(t, h.Store, j.ID).Meta, "in the history")
-	}
-	require.NoError(t, ops.Retry(t.Context(), ids[0]))
-	n, _, err := ops.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
-	for _, id := range ids {
-		require.Equal(t, meta, get(t, h.Store, id).Meta, "retried")
-	}
-}
-
 type contextKey struct{}
+
+// OnEnqueue is for the configuration of the stores.
+func OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
+	request, ok := ctx.Value(contextKey{}).(string)
+	for i := 0; ok && i < len(ps); i++ {
+		ps[i].Meta["request"] = request
+	}
+	if request == "refused" {
+		return errTest
+	}
+	return nil
+}
 
 // The hook may attach Meta to copies of the caller's jobs, and its error prevents all.
 func hookSeesEveryWayToEnqueue(t *testing.T, h Harness) {
-	h.SetHook(func(ctx context.Context, ps []jobqueue.Params) error {
-		request, _ := ctx.Value(contextKey{}).(string)
-		for i := range ps {
-			ps[i].Meta["request"] = request
-		}
-		if request == "refused" {
-			return errTest
-		}
-		return nil
-	})
 	given := []jobqueue.Params{{Kind: "work"}, {Kind: "work", Meta: map[string]string{"own": "1"}}}
 	ways := map[string]func(ctx context.Context) ([]jobqueue.InsertResult, error){
 		"client": func(ctx context.Context) ([]jobqueue.InsertResult, error) {

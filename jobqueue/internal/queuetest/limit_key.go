@@ -91,9 +91,16 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 	poll(t, "all jobs end", func() bool { mu.Lock(); defer mu.Unlock(); return total == keys*each*enqueuers })
 }
 
-// The next job of a key waits while one waits for another attempt or for RunAt.
+// The next job of a key waits while one waits for another worker, another attempt or RunAt.
 func serialWaitsForTheNextAttempt(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3, limitKey("k"))
+	dead := register(t, h.Store, never)
+	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
+	_, err := h.Store.Rescue(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, driver.StateHeld, get(t, h.Store, ids[1]).State, "held jobs are not orphans")
+	die(t, h.Store, dead)
+	rescue(t, h.Store, 1)
 	w := register(t, h.Store, never)
 	first := claim(t, h.Store, w, "default", 10)
 	require.Len(t, first, 1)
@@ -158,26 +165,6 @@ func serialByHand(t *testing.T, h Harness) {
 	settle(t, h.Store, "default")
 	require.Equal(t, 1, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
 	require.Equal(t, 4, count(t, h, jobqueue.Filter{State: jobqueue.StateHeld}))
-}
-
-func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
-	ids := fill(t, h.Store, 3, limitKey("k"))
-	dead := register(t, h.Store, never)
-	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
-	_, err := h.Store.Rescue(t.Context(), true)
-	require.NoError(t, err)
-	require.Equal(t, driver.StateHeld, get(t, h.Store, ids[1]).State, "held jobs are not orphans")
-	die(t, h.Store, dead)
-	rescue(t, h.Store, 1)
-	w := register(t, h.Store, never)
-	for _, id := range ids {
-		jobs := claim(t, h.Store, w, "default", 10)
-		require.Len(t, jobs, 1)
-		require.Equal(t, id, jobs[0].ID)
-		done := result(jobs[0], driver.Complete)
-		done.LimitKey = "k"
-		require.Empty(t, record(t, h.Store, w, done))
-	}
 }
 
 // Jobs of a transaction wait in line when it commits, and CompleteTx lets the next one start.

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Harness is one fresh, migrated queue.
+// Harness is one fresh, migrated queue, whose stores have OnEnqueue.
 type Harness struct {
 	Store driver.Store
 	// Again returns another Store on the same database, like that of another process.
@@ -28,28 +27,10 @@ type Harness struct {
 	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
 	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
-	// SetHook sets what the stores have as OnEnqueue.
-	SetHook func(jobqueue.EnqueueHook)
 	// Exec runs a statement on the database, without the store.
 	Exec func(ctx context.Context, statement string) error
 	// Notifies is set if the store wakes workers of other processes, not only those of its own.
 	Notifies bool
-}
-
-// Hook is a hook that can be set after its store was created. A Harness has one.
-type Hook struct {
-	p atomic.Pointer[jobqueue.EnqueueHook]
-}
-
-// Set sets the hook.
-func (h *Hook) Set(f jobqueue.EnqueueHook) { h.p.Store(&f) }
-
-// Call is for OnEnqueue of the configuration of a store.
-func (h *Hook) Call(ctx context.Context, ps []jobqueue.Params) error {
-	if f := h.p.Load(); f != nil {
-		return (*f)(ctx, ps)
-	}
-	return nil
 }
 
 // Tx contains the methods of a store bound to a transaction of the caller.
@@ -96,12 +77,10 @@ var tests = map[string]func(*testing.T, Harness){
 	"EnqueueManyReturnsResultsInOrder": enqueueManyReturnsResultsInOrder,
 	"UniqueKeyIsHeldAndFreed":          uniqueKeyIsHeldAndFreed,
 	"UniqueWithinOneCall":              uniqueWithinOneCall,
-	"ConcurrentInsertions":             concurrentInsertions,
 	"UniqueKeysInOppositeOrders":       uniqueKeysInOppositeOrders,
 	"TransactionCommitsOrNot":          transactionCommitsOrNot,
 	"PriorityThenTimeThenId":           priorityThenTimeThenID,
 	"FarTimesKeepTheirPlace":           farTimesKeepTheirPlace,
-	"MetaStaysWithTheJob":              metaStaysWithTheJob,
 	"HookSeesEveryWayToEnqueue":        hookSeesEveryWayToEnqueue,
 	"FenceDecidesWhoCompletes":         fenceDecidesWhoCompletes,
 	"SuspendedWorkerIsIgnored":         suspendedWorkerIsIgnored,
@@ -140,7 +119,6 @@ var tests = map[string]func(*testing.T, Harness){
 	"SerialRunsOneAtATimeInOrder":      serialRunsOneAtATimeInOrder,
 	"SerialWaitsForTheNextAttempt":     serialWaitsForTheNextAttempt,
 	"SerialByHand":                     serialByHand,
-	"SerialSurvivesTheDeathOfAWorker":  serialSurvivesTheDeathOfAWorker,
 	"SerialInTransactions":             serialInTransactions,
 	"KeyLimitOfEachJobCounts":          keyLimitOfEachJobCounts,
 	"KeyLimitFillsFreeTurns":           keyLimitFillsFreeTurns,
