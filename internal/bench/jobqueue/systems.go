@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
@@ -36,7 +36,7 @@ func newSystem(name string, pool *pgxpool.Pool) system {
 	if name == "ours" {
 		return newOurs(pgqueue.New(pool, pgqueue.Config{}))
 	}
-	return &peer{pool: pool, client: harness.Must(river.NewClient(riverpgxv5.New(pool), riverConfig()))}
+	return newPeer(riverpgxv5.New(pool))
 }
 
 type ours struct {
@@ -85,14 +85,18 @@ func (o *ours) work(ctx context.Context, maxWorkers int, handle func(Args), done
 	return w.Run(ctx)
 }
 
-// peer is River.
-type peer struct {
-	pool   *pgxpool.Pool
-	client *river.Client[pgx.Tx]
+// peer is River on a database with transactions of type T.
+type peer[T any] struct {
+	driver riverdriver.Driver[T]
+	client *river.Client[T]
 }
 
-func (p *peer) migrate(ctx context.Context) error {
-	m, err := rivermigrate.New(riverpgxv5.New(p.pool), nil)
+func newPeer[T any](driver riverdriver.Driver[T]) *peer[T] {
+	return &peer[T]{driver: driver, client: harness.Must(river.NewClient(driver, riverConfig()))}
+}
+
+func (p *peer[T]) migrate(ctx context.Context) error {
+	m, err := rivermigrate.New(p.driver, nil)
 	if err != nil {
 		return err
 	}
@@ -100,9 +104,9 @@ func (p *peer) migrate(ctx context.Context) error {
 	return err
 }
 
-func (p *peer) tables() string { return "river_job" }
+func (p *peer[T]) tables() string { return "river_job" }
 
-func (p *peer) insert(ctx context.Context, a Args) error {
+func (p *peer[T]) insert(ctx context.Context, a Args) error {
 	_, err := p.client.Insert(ctx, a, nil)
 	return err
 }
@@ -115,12 +119,12 @@ func insertParams(n int) []river.InsertManyParams {
 	return ps
 }
 
-func (p *peer) insertMany(ctx context.Context, n int) error {
+func (p *peer[T]) insertMany(ctx context.Context, n int) error {
 	_, err := p.client.InsertMany(ctx, insertParams(n))
 	return err
 }
 
-func (p *peer) insertFast(ctx context.Context, n int) error {
+func (p *peer[T]) insertFast(ctx context.Context, n int) error {
 	_, err := p.client.InsertManyFast(ctx, insertParams(n))
 	return err
 }
@@ -145,13 +149,13 @@ func riverConfig() *river.Config {
 	}
 }
 
-func (p *peer) work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error {
+func (p *peer[T]) work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{handle: handle})
 	config := riverConfig()
 	config.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}}
 	config.Workers = workers
-	client, err := river.NewClient(riverpgxv5.New(p.pool), config)
+	client, err := river.NewClient(p.driver, config)
 	if err != nil {
 		return err
 	}
