@@ -37,7 +37,9 @@ func (s *Store) erase(
 	}
 }
 
-// EraseTeacher implements [feedback.Store].
+// EraseTeacher deletes everything of a teacher, and gives the outbox the tasks that DeleteProfile
+// does. If there is an outbox and again is not zero, it is also given a [feedback.TaskEraseTeacher]
+// with again as its Turn.
 func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error {
 	err := s.erase(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
 		profiles, err := all(ctx, tx, scanValue[uuid.UUID],

@@ -69,7 +69,7 @@ func useKey(
 		teacher, key.Key, key.Fingerprint, u.id, u.created, db.Time(key.UsedAt), db.Time(key.ExpiredAt))
 }
 
-// DeleteIdempotencyKeys implements [feedback.Store].
+// DeleteIdempotencyKeys deletes the keys that were used before a time.
 func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
 	return s.exec(ctx, "delete idempotency keys", nil, `delete from feedback_idempotency_keys where used_at < $1`,
 		db.Time(before))

@@ -86,7 +86,9 @@ func withSegments(ctx context.Context, q querier, sized []sizedLesson) ([]feedba
 
 var errLesson = feedback.NotFound("lesson")
 
-// StartLesson implements [feedback.Store].
+// StartLesson inserts l with the next number. It fails with [feedback.ErrLessonInProgress] while
+// another lesson is recording, with [feedback.ErrSessionCompleted], and with [feedback.ErrInvalid]
+// on session_id if the number exceeds [feedback.MaxLessons].
 func (s *Store) StartLesson(
 	ctx context.Context, teacher uuid.UUID, l feedback.Lesson,
 ) (started feedback.Lesson, err error) {
@@ -127,7 +129,7 @@ func (s *Store) StartLesson(
 	return started, err
 }
 
-// Lesson implements [feedback.Store].
+// Lesson returns a lesson with its segments, or [feedback.ErrNotFound].
 func (s *Store) Lesson(ctx context.Context, teacher, id uuid.UUID) (feedback.Lesson, error) {
 	l, err := lesson(ctx, s.db, teacher, id)
 	return l, wrap("read lesson", err)
@@ -146,7 +148,7 @@ func lesson(ctx context.Context, q querier, teacher, id uuid.UUID) (feedback.Les
 	return lessons[0], nil
 }
 
-// LessonSession implements [feedback.Store].
+// LessonSession returns the session of a lesson, or [feedback.ErrNotFound].
 func (s *Store) LessonSession(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error) {
 	id, err := lessonSession(ctx, s.db, teacher, lesson)
 	return id, wrap("find session", err)
@@ -170,7 +172,8 @@ func lockLesson(ctx context.Context, tx *sql.Tx, teacher, lesson uuid.UUID, at t
 	return session, err
 }
 
-// EditLesson implements [feedback.Store].
+// EditLesson finishes a lesson or marks it as applied. A lesson that is so already is not changed.
+// It returns the lesson with its segments.
 func (s *Store) EditLesson(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.LessonEdit, at time.Time,
 ) (edited feedback.Lesson, err error) {

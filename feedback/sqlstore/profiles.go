@@ -30,7 +30,7 @@ var (
 	errDefaults = feedback.NotFound("saved defaults")
 )
 
-// Defaults implements [feedback.Store].
+// Defaults returns what the teacher has saved, or [feedback.ErrNotFound].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
 	d, err := one(ctx, s.db, errDefaults, func(r row) (d feedback.Defaults, err error) {
 		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language, &d.MessageTemplate,
@@ -42,7 +42,7 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 	return d, wrap("read defaults", err)
 }
 
-// SaveDefaults implements [feedback.Store].
+// SaveDefaults inserts or replaces the teacher's defaults.
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
 	return s.update(ctx, "save defaults", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `
@@ -63,7 +63,7 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 	})
 }
 
-// InsertProfile implements [feedback.Store].
+// InsertProfile inserts p. It treats the key as InsertRecord does.
 func (s *Store) InsertProfile(
 	ctx context.Context, p feedback.Profile, key *feedback.IdempotencyKey,
 ) (stored feedback.Profile, err error) {
@@ -96,7 +96,8 @@ func (s *Store) InsertProfile(
 	return stored, err
 }
 
-// ReplaceProfile implements [feedback.Store].
+// ReplaceProfile replaces everything but the identifiers and CreatedAt, and returns the result, or
+// [feedback.ErrNotFound].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
 	err = s.update(ctx, "replace profile", func(ctx context.Context, tx *sql.Tx) (err error) {
 		out, err = one(ctx, tx, errProfile, scanProfile(p.TeacherID), `
@@ -116,14 +117,16 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 	return out, err
 }
 
-// Profile implements [feedback.Store].
+// Profile returns one profile, or [feedback.ErrNotFound].
 func (s *Store) Profile(ctx context.Context, teacher, id uuid.UUID) (feedback.Profile, error) {
 	p, err := one(ctx, s.db, errProfile, scanProfile(teacher),
 		`select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`, id, teacher)
 	return p, wrap("read profile", err)
 }
 
-// Profiles implements [feedback.Store].
+// Profiles returns up to limit profiles ordered by name (by code point), then identifier, starting
+// after a key if it is not nil, and whether there are more. It returns fewer, but at least one, if
+// they have more than [feedback.MaxPageText] bytes of text.
 func (s *Store) Profiles(
 	ctx context.Context, teacher uuid.UUID, f feedback.ProfileFilter, after *feedback.ProfileKey, limit int,
 ) (_ []feedback.Profile, more bool, err error) {
@@ -150,7 +153,10 @@ func textOfProfile(p feedback.Profile) int {
 	return len(p.Name) + len(p.Grade) + len(p.Subject) + len(p.Term) + len(p.GuardianTitle)
 }
 
-// DeleteProfile implements [feedback.Store].
+// DeleteProfile deletes a profile with its records, sessions, lessons and segments and those of the
+// teacher's words that its name contains, and gives the outbox a [feedback.TaskDeleteAudio] for
+// each recording whose audio has not expired. On a disk that is full, it may delete records before
+// all else, as may EraseTeacher.
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
 	return s.erase(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
 		return s.deleteProfile(ctx, tx, teacher, id)

@@ -28,7 +28,14 @@ func scanRecord(teacher uuid.UUID, others ...any) func(row) (feedback.Record, er
 	}
 }
 
-// InsertRecord implements [feedback.Store].
+// InsertRecord inserts r, or fails with [feedback.ErrInvalid] on profile_id or feedback_session_id
+// unless the profile is the teacher's and the session is the profile's. The session becomes
+// completed, and the outbox, if there is one, is given a [feedback.TaskLearn]. If the session has a
+// record of the same date and content, InsertRecord returns that one and created false.
+//
+// If key is not nil and the teacher has used the key since ExpiredAt, InsertRecord returns what it
+// returned then, unless the record has been deleted; it fails with [feedback.ErrKeyReused] if the
+// fingerprint is another. Concurrent calls with one key insert one record.
 func (s *Store) InsertRecord(
 	ctx context.Context, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
@@ -123,14 +130,16 @@ func insertRecord(ctx context.Context, tx *sql.Tx, r feedback.Record) (feedback.
 	return stored, err
 }
 
-// Record implements [feedback.Store].
+// Record returns one record, or [feedback.ErrNotFound].
 func (s *Store) Record(ctx context.Context, teacher, id uuid.UUID) (feedback.Record, error) {
 	r, err := one(ctx, s.db, errRecord, scanRecord(teacher),
 		`select `+recordColumns+` from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
 	return r, wrap("read record", err)
 }
 
-// Records implements [feedback.Store].
+// Records returns up to limit records ordered by date, time of creation and identifier, all
+// descending, starting after a key if it is not nil, and whether there are more. It returns fewer,
+// but at least one, if they have more than [feedback.MaxPageText] bytes of text.
 func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (_ []feedback.Record, more bool, err error) {
@@ -158,7 +167,8 @@ func recordsAfter(a *args, after *feedback.RecordKey) string {
 
 func sizeOfRecord(r feedback.Record) int { return len(r.Content) }
 
-// CountLessons implements [feedback.Store].
+// CountLessons returns how many lessons the sessions of the records have that a filter without a
+// query selects.
 func (s *Store) CountLessons(ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter) (int, error) {
 	var a args
 	n, err := one(ctx, s.db, nil, scanValue[int], `select count(*) from feedback_lessons where session_id in (
@@ -187,7 +197,10 @@ func recordsWhere(a *args, teacher uuid.UUID, f feedback.RecordFilter) string {
 	return query
 }
 
-// EditRecord implements [feedback.Store].
+// EditRecord replaces date and content of one record, and increases its version. It fails with
+// [feedback.ErrNotFound], or with [feedback.ErrStale] if the edit names versions and the record has
+// none of them. The outbox, if there is one, is given a [feedback.TaskLearn] if the record has a
+// session.
 func (s *Store) EditRecord(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.RecordEdit, at time.Time,
 ) (edited feedback.Record, err error) {
@@ -222,7 +235,7 @@ func (s *Store) EditRecord(
 	return edited, err
 }
 
-// DeleteRecord implements [feedback.Store].
+// DeleteRecord deletes one record, or fails with [feedback.ErrNotFound].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
 	_ = s.CheckSpace(ctx) // which makes room for the transaction's log
 	return s.exec(ctx, "delete record", errRecord,

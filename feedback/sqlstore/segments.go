@@ -42,7 +42,12 @@ func textOfSegment(s feedback.Segment) int {
 
 var errSegment = feedback.NotFound("segment")
 
-// InsertSegment implements [feedback.Store].
+// InsertSegment inserts n as queued, adds it to the teacher's usage and gives the outbox a
+// [feedback.TaskTranscribe], in one transaction. If next is set, the sequence is one more than the
+// lesson's greatest. If the same audio (by SHA-256) is there under the same sequence, or with next
+// anywhere in the lesson, it returns that segment and created false; if other audio is there under
+// the sequence, it fails with [feedback.ErrSequenceTaken]. A completed session takes no other
+// audio: [feedback.ErrSessionCompleted].
 func (s *Store) InsertSegment(
 	ctx context.Context, n feedback.Segment, next bool,
 ) (stored feedback.Segment, created bool, err error) {
@@ -120,7 +125,9 @@ func nextSequence(ctx context.Context, tx *sql.Tx, lesson uuid.UUID) (int, error
 	return n, err
 }
 
-// Segments implements [feedback.Store].
+// Segments returns up to limit segments of a lesson by sequence, after a sequence (negative: from
+// the first), and whether there are more. It returns fewer, but at least one, if they have more
+// than [feedback.MaxPageText] bytes of text.
 func (s *Store) Segments(
 	ctx context.Context, teacher, lesson uuid.UUID, after, limit int,
 ) (segments []feedback.Segment, more bool, err error) {
@@ -133,14 +140,16 @@ func (s *Store) Segments(
 	return segments, more, wrap("list segments", err)
 }
 
-// Segment implements [feedback.Store].
+// Segment returns one segment, or [feedback.ErrNotFound].
 func (s *Store) Segment(ctx context.Context, teacher, id uuid.UUID) (feedback.Segment, error) {
 	g, err := one(ctx, s.db, errSegment, scanSegment,
 		`select `+segmentColumns+` from feedback_segments where segment_id = $1 and teacher_id = $2`, id, teacher)
 	return g, wrap("read segment", err)
 }
 
-// EditSegment implements [feedback.Store].
+// EditSegment replaces the edited text of a segment, increases its version and adds the growth of
+// the text to the teacher's usage. It fails with [feedback.ErrNotFound], or with
+// [feedback.ErrStale] if the edit names versions and the segment has none of them.
 func (s *Store) EditSegment(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.SegmentEdit, at time.Time,
 ) (feedback.Segment, error) {
@@ -166,7 +175,10 @@ func (s *Store) EditSegment(
 	})
 }
 
-// RetrySegment implements [feedback.Store].
+// RetrySegment puts a transcribed or failed segment back to queued, without attempts, suspicions
+// and error, adds it to the teacher's usage and gives the outbox a [feedback.TaskTranscribe] of a
+// greater round. Its texts stay; RecognizerTask stays if RetryLanguage was the same. It fails with
+// [feedback.ErrInProgress] in other states, and with [feedback.ErrAudioDeleted].
 func (s *Store) RetrySegment(
 	ctx context.Context, teacher, id uuid.UUID, language string, at time.Time,
 ) (feedback.Segment, error) {
@@ -192,7 +204,8 @@ func (s *Store) RetrySegment(
 var errAudioDeleted = &feedback.Error{Kind: feedback.ErrAudioDeleted,
 	Message: "the recording was deleted because of its age: it cannot be transcribed again"}
 
-// RetryLesson implements [feedback.Store].
+// RetryLesson does what RetrySegment does for all segments of a lesson for which that would not
+// fail, in one transaction. It fails with [feedback.ErrAudioDeleted] if that would for all.
 func (s *Store) RetryLesson(
 	ctx context.Context, teacher, id uuid.UUID, language string, at time.Time,
 ) (retried feedback.Lesson, err error) {

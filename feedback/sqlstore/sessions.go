@@ -62,7 +62,9 @@ func withLessons(ctx context.Context, q querier, f feedback.Session) (feedback.S
 	return f, err
 }
 
-// OpenSession implements [feedback.Store].
+// OpenSession returns the profile's active session with its lessons (created false) or inserts n
+// and adds it to the teacher's usage. Concurrent calls return the same session. If the profile is
+// not the teacher's, it fails with [feedback.ErrInvalid] on profile_id.
 func (s *Store) OpenSession(
 	ctx context.Context, n feedback.Session,
 ) (open feedback.Session, created bool, err error) {
@@ -115,14 +117,15 @@ func active(ctx context.Context, q querier, notFound error, teacher, profile uui
 	return withLessons(ctx, q, f)
 }
 
-// ActiveSession implements [feedback.Store].
+// ActiveSession returns the profile's active session with its lessons, or
+// [feedback.ErrNoActiveSession].
 func (s *Store) ActiveSession(ctx context.Context, teacher, profile uuid.UUID) (feedback.Session, error) {
 	f, err := active(ctx, s.db, &feedback.Error{Kind: feedback.ErrNoActiveSession,
 		Message: "this student has no active session"}, teacher, profile)
 	return f, wrap("read active session", err)
 }
 
-// Session implements [feedback.Store].
+// Session returns a session with its lessons, or [feedback.ErrNotFound].
 func (s *Store) Session(ctx context.Context, teacher, id uuid.UUID) (feedback.Session, error) {
 	f, err := one(ctx, s.db, errSession, scanSession,
 		`select `+sessionColumns+` from feedback_sessions where session_id = $1 and teacher_id = $2`, id, teacher)
@@ -132,7 +135,7 @@ func (s *Store) Session(ctx context.Context, teacher, id uuid.UUID) (feedback.Se
 	return f, wrap("read session", err)
 }
 
-// SessionIDs implements [feedback.Store].
+// SessionIDs returns up to limit sessions of a student, ordered by identifier, after one.
 func (s *Store) SessionIDs(ctx context.Context, teacher, profile, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	ids, err := all(ctx, s.db, scanValue[uuid.UUID], `
 		select session_id from feedback_sessions
@@ -141,7 +144,9 @@ func (s *Store) SessionIDs(ctx context.Context, teacher, profile, after uuid.UUI
 	return ids, wrap("list sessions", err)
 }
 
-// EditSession implements [feedback.Store].
+// EditSession applies an edit, increases the version and returns the session with its lessons. It
+// changes nothing if it fails with [feedback.ErrSessionCompleted], [feedback.ErrStale] or
+// [feedback.ErrNotFound].
 func (s *Store) EditSession(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.SessionEdit, at time.Time,
 ) (edited feedback.Session, err error) {
@@ -177,7 +182,7 @@ func (s *Store) EditSession(
 	return edited, err
 }
 
-// SaveGenerated implements [feedback.Store].
+// SaveGenerated stores a summary, or fails with [feedback.ErrSessionCompleted].
 func (s *Store) SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text string, at time.Time) error {
 	return s.update(ctx, "save generated text", func(ctx context.Context, tx *sql.Tx) error {
 		f, err := lockActive(ctx, tx, teacher, id, at)
@@ -193,8 +198,10 @@ func (s *Store) SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text s
 	})
 }
 
-// Changes implements [feedback.Store]. What changes after the revision is read is left to the next
-// call.
+// Changes returns the lessons and segments that changed after the revision since, ordered by
+// revision, and the revision up to which they are complete: the session's, or a smaller one if the
+// segments have more than [feedback.MaxPageText] bytes of text. At least one is returned if there
+// are any. What changes after the revision is read is left to the next call.
 func (s *Store) Changes(
 	ctx context.Context, teacher, session uuid.UUID, since int64,
 ) (_ []feedback.Event, revision int64, err error) {
@@ -229,7 +236,7 @@ func (s *Store) Changes(
 	return events, revision, nil
 }
 
-// Revisions implements [feedback.Store].
+// Revisions returns the revisions of those sessions that exist, of any teacher.
 func (s *Store) Revisions(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]int64, error) {
 	elements, list, err := s.elements(sessions, "uuid")
 	if err != nil {

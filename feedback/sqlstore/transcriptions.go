@@ -127,7 +127,10 @@ func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment, at time.Tim
 	return s.enqueue(ctx, tx, g.Segment, g.round, g.turn)
 }
 
-// StartTranscription implements [feedback.Store].
+// StartTranscription marks a segment as transcribing under a lease token and returns it, also one
+// that has failed or has an error: its task runs again because somebody has retried it in the
+// queue. Another transcribed segment is returned unchanged. It fails with [feedback.ErrSuperseded]
+// when a later round of the segment has begun, and with [feedback.ErrNotFound].
 func (s *Store) StartTranscription(
 	ctx context.Context, id uuid.UUID, round int64, leaseToken string, attempts int, at time.Time,
 ) (feedback.Segment, error) {
@@ -147,7 +150,9 @@ func (s *Store) StartTranscription(
 	})
 }
 
-// FinishTranscription implements [feedback.Store].
+// FinishTranscription stores the result of an attempt. A segment that has a text keeps it if the
+// attempt has none, and is transcribed instead of failed. It fails with [feedback.ErrSuperseded]
+// unless the segment is transcribing under this lease token.
 func (s *Store) FinishTranscription(
 	ctx context.Context, id uuid.UUID, leaseToken string, r feedback.TranscriptionResult, at time.Time,
 ) (feedback.Segment, error) {
@@ -172,7 +177,9 @@ func (s *Store) FinishTranscription(
 	})
 }
 
-// SaveRecognizerTask implements [feedback.Store].
+// SaveRecognizerTask stores a name of the transcriber's, "" for none. It fails with
+// [feedback.ErrSuperseded] unless the segment is transcribing under this lease token. The name
+// stays until the segment is transcribed.
 func (s *Store) SaveRecognizerTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error {
 	_, err := s.editSegment(ctx, "save task", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
@@ -188,7 +195,10 @@ var errTakenOver = &feedback.Error{
 	Kind: feedback.ErrSuperseded, Message: "another attempt has taken the segment over",
 }
 
-// FailTranscription implements [feedback.Store].
+// FailTranscription marks a segment as failed, or as transcribed if it has a text, that is queued
+// or transcribing in this round, under any lease token. A segment in another state or a later round
+// is returned unchanged. With keepError, code and message do not replace the error of an earlier
+// attempt.
 func (s *Store) FailTranscription(
 	ctx context.Context, id uuid.UUID, round int64, code, message string, keepError bool, at time.Time,
 ) (feedback.Segment, error) {
@@ -209,7 +219,9 @@ func (s *Store) FailTranscription(
 	})
 }
 
-// RequeueStuck implements [feedback.Store], with a transaction for each segment.
+// RequeueStuck puts the segments that have been transcribing since before a time back to queued,
+// each with a [feedback.TaskTranscribe] for the outbox, and returns them. Each segment has a
+// transaction of its own.
 func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedback.Segment, error) {
 	ids, err := all(ctx, s.db, scanValue[uuid.UUID],
 		`select segment_id from feedback_segments where state = 'transcribing' and changed_at < $1`,
@@ -225,7 +237,10 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 	})
 }
 
-// ExpireAudio implements [feedback.Store], with a transaction for each segment.
+// ExpireAudio marks the audio of up to limit segments that have been transcribed since before a
+// time as expired, gives the outbox a [feedback.TaskDeleteAudio] for each, and returns them, also
+// with an error those before it. Concurrent calls return different segments, and one that returns
+// none may have left all to the others. Each segment has a transaction of its own.
 func (s *Store) ExpireAudio(
 	ctx context.Context, before time.Time, limit int, at time.Time,
 ) ([]feedback.Segment, error) {
@@ -245,7 +260,7 @@ func (s *Store) ExpireAudio(
 	})
 }
 
-// AudioInUse implements [feedback.Store].
+// AudioInUse returns those of the keys that belong to a segment whose audio has not expired.
 func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error) {
 	elements, list, err := s.elements(keys, "text")
 	if err != nil || len(keys) == 0 {

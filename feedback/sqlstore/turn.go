@@ -36,7 +36,8 @@ func nextTurn(ctx context.Context, tx *sql.Tx, g feedback.Segment, at time.Time)
 	return turn, err
 }
 
-// Unfinished implements [feedback.Store].
+// Unfinished returns the recordings of all teachers that are transcribing, and then those that are
+// queued in the order of [feedback.Task.Turn], up to limit in all.
 func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.UnfinishedSegment, error) {
 	unfinished, err := all(ctx, s.db, func(r row) (g feedback.UnfinishedSegment, err error) {
 		var milliseconds int64
@@ -49,7 +50,8 @@ func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.Unfinishe
 	return unfinished, wrap("list unfinished segments", err)
 }
 
-// LastTranscriptions implements [feedback.Store].
+// LastTranscriptions returns up to limit transcriptions of recordings of any teacher, the last one
+// first, without recordings whose duration is unknown.
 func (s *Store) LastTranscriptions(ctx context.Context, limit int) ([]feedback.TranscriptionTime, error) {
 	last, err := all(ctx, s.db, func(r row) (t feedback.TranscriptionTime, err error) {
 		var took, audio int64

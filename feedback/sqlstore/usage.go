@@ -19,14 +19,15 @@ func scanUsage(r row) (u feedback.Usage, err error) {
 // usageDay returns the day that usage at a time is counted for.
 func usageDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// Usage implements [feedback.Store].
+// Usage returns what the teacher has used on the day (UTC) of a time.
 func (s *Store) Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (feedback.Usage, error) {
 	u, err := one(ctx, s.db, nil, scanUsage,
 		`select `+usageColumns+` from feedback_usage where teacher_id = $1 and day = $2`, teacher, usageDay(at))
 	return u, wrap("read usage", err)
 }
 
-// AddUsage implements [feedback.Store].
+// AddUsage adds to what the teacher has used on the day (UTC) of a time, and returns the sum. Only
+// the sums of one day are kept: what comes after the next day has begun counts for that.
 func (s *Store) AddUsage(
 	ctx context.Context, teacher uuid.UUID, u feedback.Usage, at time.Time,
 ) (sum feedback.Usage, err error) {

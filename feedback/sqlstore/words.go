@@ -13,7 +13,7 @@ import (
 	"lessonkit.example/internal/db"
 )
 
-// Words implements [feedback.Store].
+// Words returns the teacher's words, most recently used first.
 func (s *Store) Words(ctx context.Context, teacher uuid.UUID) ([]string, error) {
 	words, err := teacherWords(ctx, s.db, teacher)
 	return words, wrap("read words", err)
@@ -24,7 +24,8 @@ func teacherWords(ctx context.Context, q querier, teacher uuid.UUID) ([]string, 
 		`select word from feedback_words where teacher_id = $1 order by used_at desc, word`, teacher)
 }
 
-// SaveWords implements [feedback.Store].
+// SaveWords replaces the teacher's words, of which no two are equal. The first one counts as the
+// most recently used.
 func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "save words", func(ctx context.Context, tx *sql.Tx) error {
 		bytes := int64(len(strings.Join(words, "")))
@@ -38,7 +39,10 @@ func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string
 	})
 }
 
-// UseWords implements [feedback.Store].
+// UseWords adds words of a student's records to the teacher's, or marks those that are there as
+// used, the first one most recently. Beyond [feedback.MaxWords], those that have not been used for
+// longest are deleted. It fails with [feedback.ErrNotFound] if the student has been deleted
+// meanwhile.
 func (s *Store) UseWords(ctx context.Context, teacher, profile uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "use words", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := one(ctx, tx, errProfile, scanValue[uuid.UUID],
@@ -78,7 +82,9 @@ func useWords(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, words []string
 	return err
 }
 
-// Hints implements [feedback.Store].
+// Hints returns what a transcriber should know about recordings of a session: the language of the
+// teacher's defaults, or "", and the words to expect: the student's name, the subject and the
+// teacher's words. Without the session it fails with [feedback.ErrNotFound].
 func (s *Store) Hints(ctx context.Context, teacher, session uuid.UUID) (language string, words []string, err error) {
 	var name, subject string
 	_, err = one(ctx, s.db, errSession, func(r row) (struct{}, error) {
