@@ -122,7 +122,7 @@ func TestMovingAServiceIntoABucket(t *testing.T) {
 	require.Eventually(t, ready, time.Minute, 50*time.Millisecond)
 	add(2, "recorded after the move")
 	for id, want := range audio {
-		f, err := c.Audio(t.Context(), id, 0)
+		f, err := c.Audio(t.Context(), id)
 		require.NoError(t, err)
 		got, err := io.ReadAll(f)
 		require.NoError(t, err)

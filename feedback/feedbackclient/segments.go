@@ -11,7 +11,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -196,36 +195,7 @@ func retry(language string) any {
 	return map[string]string{"language": language}
 }
 
-// Audio is a recording that is being downloaded. The caller closes it.
-type Audio struct {
-	io.ReadCloser
-	ContentType string
-	Size        int64 // bytes that follow; -1 if unknown
-}
-
-// Audio downloads a segment's recording from an offset on, in bytes.
-func (c Client) Audio(ctx context.Context, id string, offset int64) (*Audio, error) {
-	r := request{method: http.MethodGet, path: path("/audio-segments/%s/audio", id), repeatable: true}
-	if offset > 0 {
-		r.header = http.Header{"Range": {fmt.Sprintf("bytes=%d-", offset)}}
-	}
-	resp, err := c.do(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	part := resp.StatusCode == http.StatusPartialContent
-	contentRange := resp.Header.Get("Content-Range")
-	if begin := fmt.Sprintf("bytes %d-", max(offset, 0)); part && !strings.HasPrefix(contentRange, begin) {
-		resp.Body.Close()
-		return nil, fmt.Errorf("%s %s: the answer, with Content-Range %q, does not begin at byte %d",
-			r.method, r.path, contentRange, offset)
-	}
-	if offset > 0 && !part {
-		resp.Body.Close()
-		return nil, fmt.Errorf("%s %s: the answer begins at the start of the recording, not at byte %d; "+
-			"a proxy may remove the Range header", r.method, r.path, offset)
-	}
-	return &Audio{
-		ReadCloser: resp.Body, ContentType: resp.Header.Get("Content-Type"), Size: resp.ContentLength,
-	}, nil
+// Audio downloads a segment's recording. The caller closes it.
+func (c Client) Audio(ctx context.Context, id string) (io.ReadCloser, error) {
+	return c.download(ctx, path("/audio-segments/%s/audio", id))
 }

@@ -208,7 +208,7 @@ func TestNoteOnBackup(t *testing.T) {
 	after, err := c.Segment(t.Context(), before.ID)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
-	audio, err := c.Audio(t.Context(), before.ID, 0)
+	audio, err := c.Audio(t.Context(), before.ID)
 	require.NoError(t, err)
 	defer audio.Close()
 	var recording bytes.Buffer

@@ -161,7 +161,7 @@ var clientCalls = map[string]clientCall{
 		return c.RetryLesson(ctx, "id", "en")
 	}),
 	"get-segment-audio": {call: func(ctx context.Context, c client) error {
-		return closing(c.Audio(ctx, "id", 1))
+		return closing(c.Audio(ctx, "id"))
 	}},
 
 	"list-records": listing(client.FindRecords, feedbackclient.RecordFilter{ProfileID: "id", Query: "q",
@@ -240,6 +240,9 @@ func TestClientHasEveryOperationAndField(t *testing.T) {
 					if op.OperationID == "get-active-session" && p.Name == "optional" {
 						continue // for browsers; the client returns an error
 					}
+					if op.OperationID == "get-segment-audio" && p.Name == "Range" {
+						continue // for players; the client downloads the whole
+					}
 					require.Contains(t, sent, p.In+" "+strings.ToLower(p.Name))
 				}
 				for _, content := range op.RequestBody.Content {
@@ -296,10 +299,6 @@ func (doc openAPI) record(
 			}
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if sent["header range"] {
-			w.Header().Set("Content-Range", strings.Replace(r.Header.Get("Range"), "=", " ", 1)+"9/10")
-			w.WriteHeader(http.StatusPartialContent)
-		}
 		if r.URL.Query().Has("limit") && !r.URL.Query().Has("cursor") {
 			fmt.Fprint(w, `{"items":[],"next_cursor":"next"}`)
 			return

@@ -325,10 +325,10 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		require.NotNil(t, kept.AudioDeletedAt, "clients need not try")
 		require.Nil(t, recent.AudioDeletedAt)
 		var p *feedbackclient.Problem
-		_, err = c.Audio(t.Context(), old.ID, 0)
+		_, err = c.Audio(t.Context(), old.ID)
 		require.ErrorAs(t, err, &p)
 		require.Equal(t, http.StatusNotFound, p.Status)
-		recording, err := c.Audio(t.Context(), recent.ID, 0)
+		recording, err := c.Audio(t.Context(), recent.ID)
 		require.NoError(t, err)
 		require.NoError(t, recording.Close())
 	})

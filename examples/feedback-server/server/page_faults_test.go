@@ -134,7 +134,7 @@ func storedParts(t *testing.T, c feedbackclient.Client, profile string, n int) (
 	require.Len(t, segments, n)
 	for i, s := range segments {
 		require.Equal(t, i, s.Sequence)
-		audio, err := c.Audio(t.Context(), s.ID, 0)
+		audio, err := c.Audio(t.Context(), s.ID)
 		require.NoError(t, err)
 		var encoded bytes.Buffer
 		_, err = encoded.ReadFrom(audio)
