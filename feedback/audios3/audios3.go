@@ -209,39 +209,15 @@ func isMissing(err error) bool {
 	return code.Code == minio.NoSuchKey || code.Code == "" && code.StatusCode == http.StatusNotFound
 }
 
-// storageError is the failure of an operation. If only an administrator can remove its cause, the
-// message says what it is, and clients are told to wait longer.
+// storageError is the failure of an operation. If the storage refuses it, only an administrator can
+// remove the cause: the message tells the storage's code for it, and clients wait longer.
 func storageError(op string, err error) error {
 	failure := recording.StorageError("audios3: "+op, err)
-	e, _ := errors.AsType[*feedback.Error](failure)
-	if reason := misconfigured(err); e != nil && reason != "" {
-		e.Message, e.After = "the audio storage is not configured correctly: "+reason, time.Minute
+	e, isStorage := errors.AsType[*feedback.Error](failure)
+	answer := minio.ToErrorResponse(err)
+	refused := answer.Code != "" && answer.StatusCode < 500 && answer.StatusCode != http.StatusTooManyRequests
+	if isStorage && refused && !isMissing(err) {
+		e.Message, e.After = "the audio storage refuses requests: "+answer.Code, time.Minute
 	}
 	return failure
-}
-
-// misconfigured returns what is wrong with the configuration if that is what an S3 storage answers,
-// or "". The codes are those of Amazon S3's list of error responses.
-func misconfigured(err error) string {
-	var answer minio.ErrorResponse
-	if !errors.As(err, &answer) {
-		return ""
-	}
-	switch answer.Code {
-	case minio.NoSuchBucket:
-		return "there is no such bucket"
-	case minio.AccessDenied, "Forbidden", "AllAccessDisabled", "AccountProblem":
-		return "access is denied"
-	case "InvalidAccessKeyId", "XAdminUserNotFound": // the latter is versitygw's
-		return "the access key is unknown"
-	case "SignatureDoesNotMatch":
-		return "the secret key is wrong"
-	case "ExpiredToken", "InvalidToken":
-		return "the session token is invalid or expired"
-	case "AuthorizationHeaderMalformed", "PermanentRedirect":
-		return "the region or the endpoint is wrong"
-	case minio.RequestTimeTooSkewed:
-		return "the clocks of this machine and of the bucket's server differ by more than 15 minutes"
-	}
-	return ""
 }

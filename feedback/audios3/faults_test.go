@@ -214,9 +214,9 @@ func TestCheck(t *testing.T) {
 	server.Bucket(t, "audio")
 	require.NoError(t, open(t, server.Endpoint, "audio").Check(t.Context()))
 	for name, c := range map[string]struct{ key, secret, bucket, want string }{
-		"bucket": {s3test.AccessKeyID, s3test.SecretAccessKey, "missing", "there is no such bucket"},
-		"secret": {s3test.AccessKeyID, "not the secret", "audio", "the secret key is wrong"},
-		"key":    {"nobody", s3test.SecretAccessKey, "audio", "the access key is unknown"},
+		"bucket": {s3test.AccessKeyID, s3test.SecretAccessKey, "missing", "NoSuchBucket"},
+		"secret": {s3test.AccessKeyID, "not the secret", "audio", "SignatureDoesNotMatch"},
+		"key":    {"nobody", s3test.SecretAccessKey, "audio", "XAdminUserNotFound"},
 	} {
 		s, err := audios3.New(audios3.Config{
 			URL: s3test.URL(server.Endpoint, c.bucket), AccessKeyID: c.key, SecretAccessKey: c.secret,
@@ -228,7 +228,7 @@ func TestCheck(t *testing.T) {
 			require.NotErrorIs(t, err, feedback.ErrNotFound, name)
 			var e *feedback.Error
 			require.ErrorAs(t, err, &e, name)
-			require.Equal(t, "the audio storage is not configured correctly: "+c.want, e.Message, "%s: %v", name, err)
+			require.Equal(t, "the audio storage refuses requests: "+c.want, e.Message, "%s: %v", name, err)
 			require.NotContains(t, err.Error(), c.secret, name)
 			require.Equal(t, time.Minute, e.RetryAfter(), name)
 		}
@@ -254,8 +254,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			var e *feedback.Error
 			require.ErrorAs(t, err, &e, by)
 			require.ErrorIs(t, err, feedback.ErrStorage, by)
-			require.ErrorContains(t, err, "the clocks of this machine and of the bucket's server "+
-				"differ by more than 15 minutes", by)
+			require.ErrorContains(t, err, "the audio storage refuses requests: RequestTimeTooSkewed", by)
 			require.Equal(t, time.Minute, e.RetryAfter(), by)
 		}
 		require.Empty(t, objects(t, dir))

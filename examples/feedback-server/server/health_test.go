@@ -32,13 +32,13 @@ func TestHealthTellsOperatorsWhyUploadsAreRefused(t *testing.T) {
 	var report server.Report
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &report))
 	require.False(t, report.StorageAvailable)
-	require.Contains(t, report.Storage.Detail, "there is no such bucket")
+	require.Contains(t, report.Storage.Detail, "NoSuchBucket")
 	require.NotContains(t, w.Body.String(), s3test.SecretAccessKey)
 	require.NotContains(t, get(h, "/health").Body.String(), "bucket")
 
 	page := get(h, "/admin/health", operator).Body.String()
 	require.Contains(t, page, "are refused: ")
-	require.Contains(t, page, "there is no such bucket")
+	require.Contains(t, page, "NoSuchBucket")
 	require.Equal(t, http.StatusUnauthorized, get(h, "/admin/health").Code)
 }
 
