@@ -2,14 +2,13 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"time"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
 )
 
 type migrating struct{}
@@ -61,7 +60,12 @@ func (db *DB) migrate(ctx context.Context, table string, files fs.FS) error {
 	dialect := goose.DialectSQLite3
 	if db.Engine == Postgres {
 		dialect = goose.DialectPostgres
-		options = append(options, goose.WithSessionLocker(blockingLock(table)))
+		// Every second for a day: another program may be changing large tables.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 24*60*60))
+		if err != nil {
+			return err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
 	}
 	p, err := goose.NewProvider(dialect, db.W, files, options...)
 	if err != nil {
@@ -111,23 +115,4 @@ func (db *DB) pending(ctx context.Context, table string, files fs.FS) (bool, err
 		err = errUnreleased
 	}
 	return applied < newest, err
-}
-
-// blockingLock is an advisory lock that waits in PostgreSQL; goose's own polls every few seconds.
-type blockingLock string
-
-func (l blockingLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, "select pg_advisory_lock($1)", l.key())
-	return err
-}
-
-func (l blockingLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, "select pg_advisory_unlock($1)", l.key())
-	return err
-}
-
-func (l blockingLock) key() int64 {
-	h := fnv.New64a()
-	h.Write([]byte(l))
-	return int64(h.Sum64())
 }
