@@ -2,6 +2,7 @@ package feedbackclient
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -117,8 +118,10 @@ func (s *stream) events(ctx context.Context, c Client, sessionID string) iter.Se
 			yield(Event{}, permanent{err})
 			return
 		}
-		for r := bufio.NewReader(resp.Body); ; {
-			e, err := s.read(r)
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(nil, maxLine)
+		for {
+			e, err := s.read(lines)
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -127,14 +130,11 @@ func (s *stream) events(ctx context.Context, c Client, sessionID string) iter.Se
 }
 
 // read reads the next event, by the HTML standard's section on server-sent events.
-func (s *stream) read(r *bufio.Reader) (Event, error) {
+func (s *stream) read(lines *bufio.Scanner) (Event, error) {
 	name, id := "", s.lastID
 	var data strings.Builder
-	for {
-		line, err := readLine(r)
-		if err != nil {
-			return Event{}, err
-		}
+	for lines.Scan() {
+		line := lines.Text()
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch field {
@@ -165,27 +165,11 @@ func (s *stream) read(r *bufio.Reader) (Event, error) {
 		}
 		return e, nil
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return Event{}, permanent{fmt.Errorf("a line of the stream is longer than %d bytes", maxLine)}
+	}
+	return Event{}, cmp.Or(lines.Err(), io.EOF)
 }
 
 // maxLine is the longest line of a stream: an event with the text of a segment is one line.
 const maxLine = 16 << 20
-
-// readLine returns the next line without its end.
-func readLine(r *bufio.Reader) (string, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxLine:
-			return "", permanent{fmt.Errorf("a line of the stream is longer than %d bytes", maxLine)}
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF):
-			return "", io.EOF
-		case err != nil:
-			return "", err
-		}
-		return strings.TrimRight(string(line), "\r\n"), nil
-	}
-}
