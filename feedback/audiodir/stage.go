@@ -43,7 +43,7 @@ type incomingFile struct {
 func (f incomingFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	if err != nil {
-		return n, storageError("write", err)
+		return n, err
 	}
 	// Many uploads that each began while there was space may together take more than there is.
 	return n, f.store.CheckSpace(context.Background())

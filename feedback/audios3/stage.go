@@ -32,21 +32,10 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedbac
 	if _, err := f.Seek(audiotype.HeaderSize, io.SeekStart); err != nil {
 		return nil, errors.Join(storageError("create", err), a.Discard())
 	}
-	if a.Received, err = recording.Receive(ctx, fileWriter{f}, r, maxBytes); err != nil {
+	if a.Received, err = recording.Receive(ctx, f, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
 	return a, nil
-}
-
-// fileWriter's errors tell that the storage failed, not the upload.
-type fileWriter struct{ f *os.File }
-
-func (w fileWriter) Write(p []byte) (int, error) {
-	n, err := w.f.Write(p)
-	if err != nil {
-		err = storageError("write", err)
-	}
-	return n, err
 }
 
 // Keep implements [feedback.StagedAudio].

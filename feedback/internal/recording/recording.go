@@ -36,8 +36,8 @@ type Received struct {
 	Head []byte // its first bytes, up to audiotype.HeadSize
 }
 
-// Receive copies r to w and hashes it, in constant memory. It returns errors of w unchanged; the
-// others are those of [feedback.AudioStore].
+// Receive copies r to w and hashes it, in constant memory. Its errors are those of
+// [feedback.AudioStore], as w may return them itself.
 func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
 	h := newHasher()
 	got, err := receive(ctx, w, r, maxBytes, h)
@@ -72,6 +72,9 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		h.parts <- part // which is only read from now on
 		got.Head = append(got.Head, part[:min(n, audiotype.HeadSize-len(got.Head))]...)
 		if _, err := w.Write(part); err != nil {
+			if _, known := errors.AsType[*feedback.Error](err); !known {
+				err = StorageError("write an upload", err)
+			}
 			return Received{}, err
 		}
 	}

@@ -103,6 +103,7 @@ func TestReceiveErrors(t *testing.T) {
 			}
 			got, err := recording.Receive(ctx, c.w, c.r, c.limit)
 			require.ErrorIs(t, err, c.want, name)
+			require.Equal(t, c.want == full, errors.Is(err, feedback.ErrStorage), name)
 			require.Zero(t, got, name)
 		})
 	}
