@@ -81,7 +81,7 @@ func (t Type) Check(converted bool) error {
 	switch {
 	case t == Type{}:
 		message = "the content is not audio of a supported type: " +
-			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared"
+			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples declared by format=pcm"
 	case !listed, converted && t != silk:
 		return nil
 	}

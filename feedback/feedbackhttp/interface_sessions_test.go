@@ -189,14 +189,17 @@ func TestUploads(t *testing.T) {
 			a := e.upload(lesson, part{name: "file", file: "x", value: samples}, part{name: "format", value: "pcm"},
 				part{name: "sample_rate", value: "16000"}, part{name: "channels", value: "1"}).want(202)
 			require.Equal(t, []any{"audio/wav", 200.0}, []any{a.json["content_type"], a.json["size_bytes"]})
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments", samples+"\x00\x02", "Content-Type",
-				"audio/pcm; rate=8000; channels=2").want(202)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=pcm&sample_rate=8000&channels=2",
+				samples+"\x00\x02", "Content-Type", "audio/pcm").want(202)
+			undeclared := e.do("POST", "/feedback-lessons/"+lesson+"/segments", samples, "Content-Type",
+				"audio/pcm; rate=8000; channels=2").want(415, "not_audio")
+			require.Contains(t, undeclared.str("detail"), "format=pcm")
 			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=pcm", samples, "Content-Type",
 				"audio/pcm").want(422)
 			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=mp3", samples, "Content-Type",
 				"audio/pcm").want(422)
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments?sample_rate=1&channels=1", samples, "Content-Type",
-				"audio/pcm").want(422)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=pcm&sample_rate=1&channels=1", samples,
+				"Content-Type", "audio/pcm").want(422)
 			wav := e.do("GET", "/audio-segments/"+a.str("segment_id")+"/audio", nil).want(200)
 			require.Equal(t, 244, wav.Body.Len())
 			require.Equal(t, "RIFF", wav.Body.String()[:4])

@@ -168,7 +168,7 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 		values.in = "body"
 		form := multipart.NewReader(bufio.NewReaderSize(body, formBuffer), params["boundary"])
 		err = readForm(ctx.Context(), body, form, up, &values)
-	} else if err = values.contentType(kind, params); err == nil {
+	} else {
 		err = receive(ctx.Context(), up, body)
 	}
 	if err != nil {
@@ -207,12 +207,6 @@ func readForm(
 		case "file", "audio":
 			if up.Received() {
 				return fieldProblem("body."+name, "is a second recording; a request has one")
-			}
-			kind, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
-			if err == nil {
-				if err := values.contentType(kind, params); err != nil {
-					return err
-				}
 			}
 			if err := receive(ctx, up, part); err != nil {
 				return err
@@ -322,23 +316,6 @@ func (v *uploadValues) set(name, value string) error {
 	default:
 		return fieldProblem(v.in, fmt.Sprintf("has an unknown field %.40q; the fields are file (or audio), "+
 			"sequence, duration_ms, format, sample_rate and channels", name))
-	}
-	return nil
-}
-
-// contentType reads a declaration of raw samples, such as "audio/pcm; rate=16000; channels=1".
-// Other types are ignored.
-func (v *uploadValues) contentType(kind string, params map[string]string) error {
-	if kind != "audio/pcm" && kind != "audio/x-pcm" {
-		return nil
-	}
-	v.pcm = true
-	for param, name := range map[string]string{"rate": "sample_rate", "channels": "channels"} {
-		if value, ok := params[param]; ok {
-			if err := v.set(name, value); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
