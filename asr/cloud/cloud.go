@@ -33,8 +33,7 @@
 // # Names
 //
 // asr.Audio.Words become hot words of the recording: the first 128, at most 2000 bytes, of those
-// with at most 30 characters, or 10 if they are not all ASCII. Options with hotword_id or
-// hotword_list replace them.
+// with at most 30 characters, or 10 if they are not all ASCII.
 //
 // # Errors
 //
@@ -49,7 +48,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -92,8 +90,6 @@ type Config struct {
 	// then waits for an operator. The limits are those of what is sent: 100 MB of WAV are 54
 	// minutes, 5 MB are 2.
 	FFmpeg string
-	// Options are further parameters of the flash interface, such as hotword_id or filter_dirty.
-	Options map[string]string
 	// RequestTimeout is the longest time for one recording. Defaults to 30 minutes.
 	RequestTimeout time.Duration
 	// TimeoutFactor and MinTimeout shorten the time for short recordings, but not for tasks, which
@@ -152,12 +148,6 @@ func (c Config) check() error {
 	need("EngineType", c.EngineType, plain)
 	if c.Mode != Flash && c.Mode != Task {
 		wrong = append(wrong, fmt.Sprintf("Mode is %q; it must be flash or task", c.Mode))
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
-		switch name {
-		case "secretid", "timestamp", "engine_type", "voice_format", "appid":
-			wrong = append(wrong, "Options sets "+name+", which the client sets itself")
-		}
 	}
 	for _, f := range []struct{ name, value string }{{"FlashURL", c.FlashURL}, {"APIURL", c.APIURL}} {
 		if f.value == "" {

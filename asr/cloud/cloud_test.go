@@ -98,12 +98,11 @@ func TestConfigurationErrorsContainNoSecret(t *testing.T) {
 	t.Parallel()
 	_, err := cloud.New(cloud.Config{
 		SecretKey: "s3cret key", EngineType: "16k zh", Mode: "fast", FlashURL: "nowhere",
-		Options: map[string]string{"secretid": "x"},
 	})
 	require.Error(t, err)
 	for _, says := range []string{
 		"SecretID is missing", "SecretKey contains invalid", "EngineType contains", `Mode is "fast"`,
-		"Options sets secretid", "FlashURL is not an address",
+		"FlashURL is not an address",
 	} {
 		require.ErrorContains(t, err, says)
 	}
@@ -118,10 +117,10 @@ func TestFlashRequestMatchesTheDocumentation(t *testing.T) {
 	t.Parallel()
 	s := newFlash(t)
 	cfg := account(s, nil, cloud.Flash)
-	// Signed as it is, sent escaped.
-	cfg.Options = map[string]string{"hotword_list": "练习|10,page two|5", "filter_dirty": "1"}
 	cfg.EngineType = "8k_en"
-	got, err := recognize(t, connect(t, cfg))
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.Words = []string{"练习", "page two"} // signed as they are, sent escaped
+	got, err := connect(t, cfg).Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	require.Equal(t, time.Second, got.Duration)
 	require.Equal(t, "en", got.Language)
@@ -134,7 +133,7 @@ func TestFlashRequestMatchesTheDocumentation(t *testing.T) {
 	require.Equal(t, "application/octet-stream", req.FileType)
 	require.Equal(t, "wav", req.Fields["voice_format"])
 	require.Equal(t, "8k_en", req.Fields["engine_type"])
-	require.Equal(t, "练习|10,page two|5", req.Fields["hotword_list"])
+	require.Equal(t, "练习|10,page two|10", req.Fields["hotword_list"])
 }
 
 func TestClassesOfFlashCodes(t *testing.T) {

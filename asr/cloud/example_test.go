@@ -21,7 +21,6 @@ func Example() {
 
 	rec, err := cloud.New(cloud.Config{
 		AppID: "1250000000", SecretID: "AKIDEXAMPLE", SecretKey: "key",
-		Options:  map[string]string{"filter_dirty": "1"},
 		FlashURL: server.URL, // not set for the real cloud
 	})
 	if err != nil {

@@ -51,15 +51,15 @@ func (r *Recognizer) flash(ctx context.Context, src *provider.Source, audio asr.
 func (r *Recognizer) flashOnce(
 	ctx context.Context, src io.Reader, size int64, format string, audio asr.Audio,
 ) (asr.Transcript, error) {
-	params := map[string]string{}
-	if list := r.hotWords(audio.Words); list != nil {
+	params := map[string]string{
+		"secretid":     r.cfg.SecretID,
+		"timestamp":    strconv.FormatInt(time.Now().Unix(), 10),
+		"engine_type":  r.cfg.engineFor(audio.Language),
+		"voice_format": format,
+	}
+	if list := hotWords(audio.Words); list != nil {
 		params["hotword_list"] = *list
 	}
-	maps.Copy(params, r.cfg.Options)
-	params["secretid"] = r.cfg.SecretID
-	params["timestamp"] = strconv.FormatInt(time.Now().Unix(), 10)
-	params["engine_type"] = r.cfg.engineFor(audio.Language)
-	params["voice_format"] = format
 	target, signature := signFlash(r.cfg.AppID, r.cfg.SecretKey, params)
 
 	address := cmp.Or(r.cfg.FlashURL, "https://"+flashHost)

@@ -16,11 +16,8 @@ const (
 )
 
 // hotWords returns the words that the cloud takes in the form "word|10,word|10", or nil if
-// there are none or the operator has chosen hot words.
-func (r *Recognizer) hotWords(words []string) *string {
-	if r.cfg.Options["hotword_id"] != "" || r.cfg.Options["hotword_list"] != "" {
-		return nil
-	}
+// there are none.
+func hotWords(words []string) *string {
 	list := ""
 	for _, word := range words {
 		n := utf8.RuneCountInString(word)

@@ -59,21 +59,6 @@ func TestWordsBecomeHotWords(t *testing.T) {
 	}
 }
 
-// TestHotWordsOfTheOperatorStay: the cloud would prefer the list of the request.
-func TestHotWordsOfTheOperatorStay(t *testing.T) {
-	t.Parallel()
-	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
-	audio.Words = []string{"Siobhan"}
-	for option, want := range map[string]string{"hotword_id": "", "hotword_list": "Ada|5"} {
-		flash := newFlash(t)
-		cfg := account(flash, nil, cloud.Flash)
-		cfg.Options = map[string]string{option: "Ada|5"}
-		_, err := connect(t, cfg).Recognize(t.Context(), audio)
-		require.NoError(t, err)
-		require.Equal(t, want, flash.Requests()[0].Fields["hotword_list"])
-	}
-}
-
 // TestHotWordsAreNotInErrors: they are in the address of a request.
 func TestHotWordsAreNotInErrors(t *testing.T) {
 	t.Parallel()

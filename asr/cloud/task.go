@@ -173,7 +173,7 @@ func (r *Recognizer) create(
 	request := &createRequest{
 		BaseRequest: apiRequest("CreateRecTask"), EngineModelType: r.cfg.engineFor(audio.Language),
 		ChannelNum: 1, ResTextFormat: 0, SourceType: 1, Data: data, DataLen: len(data),
-		HotwordList: r.hotWords(audio.Words),
+		HotwordList: hotWords(audio.Words),
 	}
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
 	t := cloudTask{created: time.Now().UTC().Truncate(time.Second), attempt: attempt}
