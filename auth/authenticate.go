@@ -98,20 +98,6 @@ func (s *Service) Identity(ctx context.Context, userID uuid.UUID) (id Identity, 
 	return id, err
 }
 
-// Logout ends the session of a token: when it returns, the token is invalid. A token that is
-// already invalid is not an error.
-func (s *Service) Logout(ctx context.Context, token string) error {
-	hash, ok := hashToken(token)
-	if !ok {
-		return nil
-	}
-	return s.deleteSession(ctx, hash)
-}
-
-func (s *Service) deleteSession(ctx context.Context, hash TokenHash) error {
-	return s.ask(ctx, "delete session", func(ctx context.Context) error { return s.store.DeleteSession(ctx, hash) })
-}
-
 // DeleteUser deletes a user and ends all its sessions. Delete first what the program keeps of
 // the user: the next sign-in of the same person creates another user.
 func (s *Service) DeleteUser(ctx context.Context, userID uuid.UUID) error {

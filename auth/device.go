@@ -140,7 +140,8 @@ func (s *Service) Sessions(ctx context.Context, user uuid.UUID) (sessions []Sess
 	return sessions, err
 }
 
-// EndSession ends the session of a user with the given hash; [ErrNoSession] if there is none.
+// EndSession ends the session of a user with the given hash, that of [Principal] or of
+// [Service.Sessions]: when it returns, the token is invalid. It fails with [ErrNoSession].
 func (s *Service) EndSession(ctx context.Context, user uuid.UUID, hash TokenHash) error {
 	session, err := s.findSession(ctx, hash)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Service) EndSession(ctx context.Context, user uuid.UUID, hash TokenHash
 	if session.UserID != user {
 		return ErrNoSession
 	}
-	return s.deleteSession(ctx, hash)
+	return s.ask(ctx, "delete session", func(ctx context.Context) error { return s.store.DeleteSession(ctx, hash) })
 }
 
 // maxNameBytes is the length of the longest name or address of a device.

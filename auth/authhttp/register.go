@@ -3,6 +3,7 @@ package authhttp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"time"
@@ -47,6 +48,11 @@ const tag = "Sign-in"
 // maxLoginBody is the size limit of the body of a sign-in, in bytes: a code has at most 2048, which
 // JSON may escape.
 const maxLoginBody = 8 << 10
+
+type loginInput struct {
+	Authorization string `header:"Authorization" hidden:"true"`
+	Body          loginBody
+}
 
 // input is a request with a JSON body.
 type input[T any] struct{ Body T }
@@ -109,7 +115,7 @@ func (o *operations) registerLogin() {
 			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
-		Middlewares: huma.Middlewares{o.requireService, o.limited(o.limit), o.keepToken},
+		Middlewares: huma.Middlewares{o.requireService, o.limited(o.limit)},
 	}
 	if o.Cookie != nil {
 		huma.Register(o.api, operation, o.loginCookie)
@@ -142,7 +148,7 @@ func (o *operations) registerSession() {
 			Tags:        []string{tag},
 			Security:    security,
 			Errors:      []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-			Middlewares: huma.Middlewares{o.requireService, o.keepToken, o.requireUser},
+			Middlewares: huma.Middlewares{o.requireService, o.requireUser},
 		}
 	}
 	huma.Register(o.api, operation("me", http.MethodGet, "/me", "Who is signed in", ""), o.me)
@@ -206,20 +212,6 @@ func clientOf(ctx context.Context) string {
 	return ctx.Value(attemptKey{}).(attempt).client.Unmap().String()
 }
 
-type tokenKey struct{}
-
-// keepToken passes the bearer token on to the handler, without a parameter in the OpenAPI document.
-func (o *operations) keepToken(ctx huma.Context, next func(huma.Context)) {
-	token, _ := bearerToken(httpapi.Header(ctx))
-	next(huma.WithValue(ctx, tokenKey{}, token))
-}
-
-// token returns the bearer token of the request, or "".
-func token(ctx context.Context) string {
-	token, _ := ctx.Value(tokenKey{}).(string)
-	return token
-}
-
 type principalKey struct{}
 
 func (o *operations) requireUser(ctx huma.Context, next func(huma.Context)) {
@@ -237,8 +229,9 @@ func principal(ctx context.Context) auth.Principal {
 	return p
 }
 
-func (o *operations) signIn(ctx context.Context, in *input[loginBody]) (auth.Login, error) {
-	login, err := o.Service.Relogin(ctx, in.Body.Code, token(ctx), "")
+func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
+	old, _ := bearerToken(http.Header{"Authorization": {in.Authorization}})
+	login, err := o.Service.Relogin(ctx, in.Body.Code, old, "")
 	countGuess(ctx, err)
 	if err != nil {
 		return login, refusal(err)
@@ -246,7 +239,7 @@ func (o *operations) signIn(ctx context.Context, in *input[loginBody]) (auth.Log
 	return login, nil
 }
 
-func (o *operations) loginCookie(ctx context.Context, in *input[loginBody]) (*cookieOutput, error) {
+func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOutput, error) {
 	login, err := o.signIn(ctx, in)
 	if err != nil {
 		return nil, err
@@ -260,7 +253,7 @@ func stateOf(l auth.Login) loginState {
 	return loginState{UserID: l.UserID, Method: auth.MethodSession, Session: session}
 }
 
-func (o *operations) login(ctx context.Context, in *input[loginBody]) (*answer[loginAnswer], error) {
+func (o *operations) login(ctx context.Context, in *loginInput) (*answer[loginAnswer], error) {
 	login, err := o.signIn(ctx, in)
 	if err != nil {
 		return nil, err
@@ -296,10 +289,11 @@ func (o *operations) registerLogout(op huma.Operation, end func(context.Context)
 }
 
 func (o *operations) logout(ctx context.Context) error {
-	if principal(ctx).Method != auth.MethodSession {
+	p := principal(ctx)
+	if p.Method != auth.MethodSession {
 		return nil // the development sign-in has no session to end
 	}
-	if err := o.Service.Logout(ctx, token(ctx)); err != nil {
+	if err := o.Service.EndSession(ctx, p.UserID, p.Session); err != nil && !errors.Is(err, auth.ErrNoSession) {
 		return refusal(err)
 	}
 	return nil

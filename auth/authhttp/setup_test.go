@@ -114,6 +114,13 @@ func (b *bench) signIn(t *testing.T, openID string) string {
 	return r.json["token"].(string)
 }
 
+func (b *bench) logout(t *testing.T, token string) {
+	t.Helper()
+	out := do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+token)
+	require.Equal(t, http.StatusNoContent, out.StatusCode, out.text)
+	require.Empty(t, out.text)
+}
+
 func (b *bench) me(t *testing.T, token string) reply {
 	t.Helper()
 	return do(t, b.handler, http.MethodGet, mePath, "", "Authorization", "Bearer "+token)
