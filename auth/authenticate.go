@@ -104,12 +104,10 @@ func (s *Service) DeleteUser(ctx context.Context, userID uuid.UUID) error {
 	return s.ask(ctx, "delete user", func(ctx context.Context) error { return s.store.DeleteUser(ctx, userID) })
 }
 
-// LogoutAll ends all sessions of a user, as when a phone is lost or a user leaves, and returns how
-// many there were. Devices that the user has confirmed can no longer sign in either.
-func (s *Service) LogoutAll(ctx context.Context, userID uuid.UUID) (n int, err error) {
-	err = s.ask(ctx, "delete sessions", func(ctx context.Context) (err error) {
-		n, err = s.store.DeleteSessions(ctx, userID)
-		return err
+// LogoutAll ends all sessions of a user, as when a phone is lost or a user leaves.
+// Devices that the user has confirmed can no longer sign in either.
+func (s *Service) LogoutAll(ctx context.Context, userID uuid.UUID) error {
+	return s.ask(ctx, "delete sessions", func(ctx context.Context) error {
+		return s.store.DeleteSessions(ctx, userID)
 	})
-	return n, err
 }

@@ -48,13 +48,12 @@ func Example() {
 	who, err := service.Authenticate(ctx, login.Token)
 	fmt.Println(who.UserID == login.UserID, who.Method, err)
 
-	n, err := service.LogoutAll(ctx, who.UserID)
-	fmt.Println(n, err)
+	fmt.Println(service.LogoutAll(ctx, who.UserID))
 	_, err = service.Authenticate(ctx, login.Token)
 	fmt.Println(err)
 	// Output:
 	// true session <nil>
-	// 1 <nil>
+	// <nil>
 	// session token is not valid
 }
 

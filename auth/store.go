@@ -89,9 +89,8 @@ type Store interface {
 	DeleteSession(ctx context.Context, hash TokenHash) error
 
 	// DeleteSessions deletes all sessions of a user and the devices that the user has confirmed,
-	// atomically, and returns the number of the sessions. A CreateDeviceSession at the same time
-	// fails, or its session is deleted too.
-	DeleteSessions(ctx context.Context, userID uuid.UUID) (int, error)
+	// atomically. A CreateDeviceSession at the same time fails, or its session is deleted too.
+	DeleteSessions(ctx context.Context, userID uuid.UUID) error
 
 	// DeleteUser deletes a user and all its sessions. Deleting one that does not exist is not
 	// an error. The next sign-in with the same identity creates another user.

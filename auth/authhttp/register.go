@@ -300,7 +300,7 @@ func (o *operations) logout(ctx context.Context) error {
 }
 
 func (o *operations) logoutAll(ctx context.Context) error {
-	if _, err := o.Service.LogoutAll(ctx, principal(ctx).UserID); err != nil {
+	if err := o.Service.LogoutAll(ctx, principal(ctx).UserID); err != nil {
 		return refusal(err)
 	}
 	return nil

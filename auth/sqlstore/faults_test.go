@@ -89,7 +89,7 @@ func TestALostPostgresIsUnavailableUntilItIsBack(t *testing.T) {
 		"migrated":        func() error { _, err := s.Migrated(t.Context()); return err },
 		"migrate":         func() error { return s.Migrate(t.Context()) },
 		"delete user":     func() error { return s.DeleteUser(t.Context(), [16]byte{1}) },
-		"delete sessions": func() error { _, err := s.DeleteSessions(t.Context(), [16]byte{1}); return err },
+		"delete sessions": func() error { return s.DeleteSessions(t.Context(), [16]byte{1}) },
 	} {
 		err := call()
 		require.ErrorIs(t, err, auth.ErrUnavailable, operation)
@@ -160,9 +160,9 @@ func TestTwoProgramsShareAFile(t *testing.T) {
 	}))
 	user, err := stores[0].User(t.Context(), session("anna").Identity, noon)
 	require.NoError(t, err)
-	count, err := stores[1].DeleteSessions(t.Context(), user)
+	left, err := stores[1].Sessions(t.Context(), user, noon)
 	require.NoError(t, err)
-	require.Equal(t, 5, count)
+	require.Len(t, left, 5)
 }
 
 // The file cannot be used to sign in.

@@ -280,18 +280,14 @@ func deleteSessions(t *testing.T, b *bench) {
 	other, bens := b.signIn(t, ben)
 	require.True(t, b.has(t, first) && b.has(t, second))
 	confirmed, bensConfirmed := b.confirmDevice(t, "BCDFGH", user), b.confirmDevice(t, "CDFGHJ", other)
-	n, err := b.DeleteSessions(t.Context(), user)
-	require.NoError(t, err)
-	require.Equal(t, 2, n)
+	require.NoError(t, b.DeleteSessions(t.Context(), user))
 	require.False(t, b.has(t, first) || b.has(t, second))
 	require.True(t, b.has(t, bens))
-	_, err = b.CreateDeviceSession(t.Context(), confirmed, b.newSession(auth.Identity{}))
+	_, err := b.CreateDeviceSession(t.Context(), confirmed, b.newSession(auth.Identity{}))
 	require.ErrorIs(t, err, auth.ErrDeviceCode, "a confirmed device would sign in again")
 	_, err = b.CreateDeviceSession(t.Context(), bensConfirmed, b.newSession(auth.Identity{}))
 	require.NoError(t, err)
-	n, err = b.DeleteSessions(t.Context(), uuid.New())
-	require.NoError(t, err)
-	require.Zero(t, n)
+	require.NoError(t, b.DeleteSessions(t.Context(), uuid.New()), "there are none")
 }
 
 func deleteSessionsMeanwhile(t *testing.T, b *bench) {
@@ -300,7 +296,7 @@ func deleteSessionsMeanwhile(t *testing.T, b *bench) {
 		secret, n := b.confirmDevice(t, "BCDFGH", user), b.newSession(auth.Identity{})
 		require.NoError(t, concurrently(2, func(i int) (err error) {
 			if i == 0 {
-				_, err = b.DeleteSessions(t.Context(), user)
+				err = b.DeleteSessions(t.Context(), user)
 			} else if _, err = b.CreateDeviceSession(t.Context(), secret, n); errors.Is(err, auth.ErrDeviceCode) {
 				err = nil
 			}
