@@ -14,7 +14,6 @@
 package authhttp
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -53,18 +52,16 @@ type Config struct {
 	// share one limit.
 	TrustedProxies []netip.Prefix
 
-	// Cookie, if not nil, keeps the tokens of this interface in a cookie: the sign-in answers as
-	// GET /auth/me does, without the token, and sets the cookie; the sign-outs delete it. Handler
-	// applies Cookie.Handler; callers of Register do that themselves.
+	// Cookie keeps the tokens that browsers get by Devices and OAuth, which need it; the sign-outs
+	// delete it. Handler applies Cookie.Handler; callers of Register do that themselves.
 	Cookie *Cookie
 
-	// Devices, if not nil, adds the sign-in of pages by a code that a signed-in user confirms (RFC
-	// 8628), and the list of sessions. The tokens of pages are kept in this cookie; callers of
-	// Register apply its Handler. Each client address may start as many sign-ins as may fail.
-	Devices *Cookie
+	// Devices adds the sign-in of pages by a code that a signed-in user confirms (RFC 8628), and
+	// the list of sessions. Each client address may start as many sign-ins as may fail.
+	Devices bool
 
 	// OAuth, if not nil, takes the place of the sign-in with a code: browsers sign in at a server
-	// of OAuth 2. It needs Cookie.
+	// of OAuth 2.
 	OAuth *OAuth
 
 	// Now is the clock of the rate limit. If nil, time.Now.
@@ -80,8 +77,8 @@ func Handler(c Config) http.Handler {
 	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1"})
 	Register(huma.NewGroup(api, "/api/v1"), c)
 	var handler http.Handler = mux
-	if cookie := cmp.Or(c.Cookie, c.Devices); cookie != nil {
-		handler = cookie.Handler(mux)
+	if c.Cookie != nil {
+		handler = c.Cookie.Handler(mux)
 	}
 	return httpapi.Wrap(handler, httpapi.WrapOptions{Logger: c.Logger, TrustedProxies: c.TrustedProxies})
 }

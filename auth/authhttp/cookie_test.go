@@ -34,8 +34,8 @@ func send(h http.Handler, method, path, body string, header ...string) *httptest
 
 func TestCookieKeepsTheTokenOfABrowser(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{http: func(c *authhttp.Config) { c.Cookie = &authhttp.Cookie{} }})
-	w := send(b.handler, http.MethodPost, loginPath, `{"code":"`+b.platform.Code(authtest.User{OpenID: "ann"})+`"}`)
+	b := setup(t, options{http: withDevices})
+	w := b.browser(t)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	cookie := w.Result().Cookies()[0]
 	require.NoError(t, cookie.Valid())
@@ -130,8 +130,8 @@ func TestCookieForDevelopment(t *testing.T) {
 		"mine=%s; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax":         {Insecure: true, Name: "mine"},
 		"mine=%s; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax": {Name: "mine"},
 	} {
-		h := authhttp.Handler(authhttp.Config{Service: b.service, Cookie: c})
-		w := send(h, http.MethodPost, loginPath, `{"code":"`+b.platform.Code(authtest.User{OpenID: "ann"})+`"}`)
+		b.handler = authhttp.Handler(authhttp.Config{Service: b.service, Cookie: c, Devices: true})
+		w := b.browser(t)
 		require.Equal(t, fmt.Sprintf(want, w.Result().Cookies()[0].Value), w.Header().Get("Set-Cookie"))
 	}
 }

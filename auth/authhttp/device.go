@@ -141,9 +141,10 @@ func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody])
 		return nil, refusal(err)
 	}
 	annotate(ctx, login.UserID)
-	state := stateOf(login)
+	session := &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
+	state := loginState{UserID: login.UserID, Method: auth.MethodSession, Session: session}
 	return &deviceSessionOutput{
-		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.Devices.of(login)}, Body: &state,
+		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.Cookie.of(login)}, Body: &state,
 	}, nil
 }
 

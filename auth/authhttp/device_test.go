@@ -19,7 +19,7 @@ const (
 	firefox    = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0"
 )
 
-func withDevices(c *authhttp.Config) { c.Devices = &authhttp.Cookie{} }
+func withDevices(c *authhttp.Config) { c.Cookie, c.Devices = &authhttp.Cookie{}, true }
 
 // page starts a sign-in by a code and returns the answer.
 func (b *bench) page(t *testing.T) (d authhttp.DeviceStarted) {
@@ -46,6 +46,14 @@ func (b *bench) poll(d authhttp.DeviceStarted) *httptest.ResponseRecorder {
 func (b *bench) code(operation, code, token string) *httptest.ResponseRecorder {
 	return send(b.handler, http.MethodPost, devicePath+operation, `{"code":"`+code+`"}`,
 		"Authorization", "Bearer "+token)
+}
+
+// browser signs a page in as ann and returns the answer.
+func (b *bench) browser(t *testing.T) *httptest.ResponseRecorder {
+	t.Helper()
+	d := b.page(t)
+	require.Equal(t, http.StatusNoContent, b.code("/confirm", d.Code, b.bearer(t, "ann")).Code)
+	return b.poll(d)
 }
 
 func TestAPageIsSignedInByItsCode(t *testing.T) {

@@ -33,7 +33,7 @@ func withOAuth(t *testing.T) (*bench, *oauthtest.Server) {
 	return setup(t, options{
 		auth: func(c *auth.Config) { c.Exchanger = client },
 		http: func(c *authhttp.Config) {
-			c.Cookie, c.Devices = &authhttp.Cookie{}, &authhttp.Cookie{}
+			withDevices(c)
 			c.OAuth = &authhttp.OAuth{AuthCodeURL: client.AuthCodeURL, Page: "../../../../"}
 			c.LoginsPerMinute, c.LoginBurst = 1, 3
 		},

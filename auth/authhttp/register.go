@@ -1,7 +1,6 @@
 package authhttp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -63,12 +62,6 @@ type answer[T any] struct {
 	Body         T
 }
 
-type cookieOutput struct {
-	CacheControl string      `header:"Cache-Control"`
-	SetCookie    http.Cookie `header:"Set-Cookie"`
-	Body         loginState
-}
-
 type logoutOutput struct {
 	SetCookie http.Cookie `header:"Set-Cookie"`
 }
@@ -99,7 +92,7 @@ func Register(api huma.API, c Config) {
 }
 
 func (o *operations) registerLogin() {
-	operation := huma.Operation{
+	huma.Register(o.api, huma.Operation{
 		OperationID: "login",
 		Method:      http.MethodPost,
 		Path:        "/auth/miniapp/login",
@@ -116,12 +109,7 @@ func (o *operations) registerLogin() {
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
 		Middlewares: huma.Middlewares{o.requireService, o.limited(o.limit)},
-	}
-	if o.Cookie != nil {
-		huma.Register(o.api, operation, o.loginCookie)
-	} else {
-		huma.Register(o.api, operation, o.login)
-	}
+	}, o.login)
 }
 
 // registerSession adds the operations of a user who is signed in.
@@ -129,13 +117,13 @@ func (o *operations) registerSession() {
 	document := o.api.OpenAPI()
 	document.Tags = append(document.Tags, &huma.Tag{Name: tag, Description: "Sessions of users."})
 	security := []map[string][]string{{"bearer": {}}}
-	if cookie := cmp.Or(o.Cookie, o.Devices); cookie != nil {
+	if o.Cookie != nil {
 		security = append(security, map[string][]string{"cookie": {}})
 		if document.Components.SecuritySchemes == nil {
 			document.Components.SecuritySchemes = map[string]*huma.SecurityScheme{}
 		}
 		document.Components.SecuritySchemes["cookie"] = &huma.SecurityScheme{
-			Type: "apiKey", In: "cookie", Name: cookie.name(), Description: "A session token, which sign-in sets.",
+			Type: "apiKey", In: "cookie", Name: o.Cookie.name(), Description: "A session token, which sign-in sets.",
 		}
 	}
 	operation := func(id, method, path, summary, description string) huma.Operation {
@@ -160,7 +148,7 @@ func (o *operations) registerSession() {
 		"Delete the user and everything of the user",
 		"Deletes the account with everything that it contains, for good, and ends all sessions. "+
 			"Files that belong to it are deleted soon after."), o.erase)
-	if o.Devices != nil {
+	if o.Devices {
 		o.registerDevices(operation)
 	}
 }
@@ -229,34 +217,12 @@ func principal(ctx context.Context) auth.Principal {
 	return p
 }
 
-func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
+func (o *operations) login(ctx context.Context, in *loginInput) (*answer[loginAnswer], error) {
 	old, _ := bearerToken(http.Header{"Authorization": {in.Authorization}})
 	login, err := o.Service.Relogin(ctx, in.Body.Code, old, "")
 	countGuess(ctx, err)
 	if err != nil {
-		return login, refusal(err)
-	}
-	return login, nil
-}
-
-func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOutput, error) {
-	login, err := o.signIn(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return &cookieOutput{CacheControl: "no-store", SetCookie: *o.Cookie.of(login), Body: stateOf(login)}, nil
-}
-
-// stateOf returns the state of who has signed in.
-func stateOf(l auth.Login) loginState {
-	session := &loginSession{CreatedAt: l.CreatedAt, ExpiresAt: l.ExpiresAt}
-	return loginState{UserID: l.UserID, Method: auth.MethodSession, Session: session}
-}
-
-func (o *operations) login(ctx context.Context, in *loginInput) (*answer[loginAnswer], error) {
-	login, err := o.signIn(ctx, in)
-	if err != nil {
-		return nil, err
+		return nil, refusal(err)
 	}
 	return &answer[loginAnswer]{"no-store", loginAnswer{
 		Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
@@ -275,8 +241,7 @@ func (o *operations) me(ctx context.Context, _ *struct{}) (*answer[loginState], 
 // registerLogout adds a sign-out, which deletes the cookie if there is one.
 func (o *operations) registerLogout(op huma.Operation, end func(context.Context) error) {
 	op.DefaultStatus = http.StatusNoContent
-	cookie := cmp.Or(o.Cookie, o.Devices)
-	if cookie == nil {
+	if o.Cookie == nil {
 		huma.Register(o.api, op, func(ctx context.Context, _ *struct{}) (*struct{}, error) { return nil, end(ctx) })
 		return
 	}
@@ -284,7 +249,7 @@ func (o *operations) registerLogout(op huma.Operation, end func(context.Context)
 		if err := end(ctx); err != nil {
 			return nil, err
 		}
-		return &logoutOutput{SetCookie: *cookie.deleted()}, nil
+		return &logoutOutput{SetCookie: *o.Cookie.deleted()}, nil
 	})
 }
 

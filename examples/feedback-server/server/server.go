@@ -170,15 +170,11 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	cookie := &authhttp.Cookie{Insecure: c.AppEnv != "production" && isLoopback(c.HTTPAddr)}
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
-		signIn := authhttp.Config{
+		authhttp.Register(v1, authhttp.Config{
 			Service: accounts, TrustedProxies: c.TrustedProxies,
 			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
-			Erase: eraseData(lessons, db), Devices: cookie, OAuth: oauthPage,
-		}
-		if oauthPage != nil {
-			signIn.Cookie = cookie
-		}
-		authhttp.Register(v1, signIn)
+			Erase: eraseData(lessons, db), Cookie: cookie, Devices: true, OAuth: oauthPage,
+		})
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
 			MaxRequests: c.LimitRequests, MaxRequestsInAll: c.LimitRequestsInAll,
