@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -93,23 +92,6 @@ func Whisper(model string) Config {
 	}
 }
 
-// MissingError reports programs and files that do not exist.
-type MissingError struct {
-	// Programs and Files were not found.
-	Programs, Files []string
-	// Packages are the Debian packages that contain the programs.
-	Packages []string
-}
-
-// Error tells what is missing and how to install it.
-func (e *MissingError) Error() string {
-	text := "missing for speech recognition: " + strings.Join(slices.Concat(e.Programs, e.Files), ", ")
-	if len(e.Packages) > 0 {
-		text += "; on Debian: apt-get install --no-install-recommends " + strings.Join(e.Packages, " ")
-	}
-	return text
-}
-
 // Recognizer runs the program. It implements [asr.Recognizer] and is safe for concurrent use.
 type Recognizer struct {
 	cfg     Config
@@ -124,7 +106,7 @@ var _ asr.Recognizer = (*Recognizer)(nil)
 const tempPrefix = "lessonkit-asr-"
 
 // New finds the programs, and deletes recordings that a killed process has left in cfg.Dir. If some
-// programs do not exist, the error is a *MissingError that names all of them. It starts nothing.
+// programs do not exist, the error names all of them. It starts nothing.
 func New(cfg Config) (*Recognizer, error) {
 	if len(cfg.Args) == 0 || !strings.Contains(strings.Join(cfg.Args[1:], "\x00"), "{input}") {
 		return nil, errors.New(`recogniser command: the arguments must be a program and its arguments with {input}, ` +
@@ -140,21 +122,23 @@ func New(cfg Config) (*Recognizer, error) {
 		Timeout: cmp.Or(max(cfg.Timeout, 0), LongestTime), Factor: 8, MinTimeout: 4 * time.Minute,
 		UnavailableFor: unavailableFor, Logger: cfg.Logger,
 	})}
-	missing := &MissingError{}
+	var missing, packages []string
 	var err error
 	if r.program, err = process.Find(cfg.Args[0]); err != nil {
-		missing.Programs = append(missing.Programs, cfg.Args[0])
-		missing.Packages = append(missing.Packages, cfg.packages...)
+		missing, packages = append(missing, cfg.Args[0]), append(packages, cfg.packages...)
 	}
 	if r.ffmpeg, err = process.Find(cfg.FFmpeg); err != nil {
-		missing.Programs = append(missing.Programs, cfg.FFmpeg)
-		missing.Packages = append(missing.Packages, "ffmpeg")
+		missing, packages = append(missing, cfg.FFmpeg), append(packages, "ffmpeg")
 	}
 	if info, err := os.Stat(cfg.modelFile); cfg.modelFile != "" && (err != nil || info.IsDir()) {
-		missing.Files = append(missing.Files, cfg.modelFile)
+		missing = append(missing, cfg.modelFile)
 	}
-	if len(missing.Programs)+len(missing.Files) > 0 {
-		return nil, missing
+	if len(missing) > 0 {
+		text := "missing for speech recognition: " + strings.Join(missing, ", ")
+		if len(packages) > 0 {
+			text += "; on Debian: apt-get install --no-install-recommends " + strings.Join(packages, " ")
+		}
+		return nil, errors.New(text)
 	}
 	tempdir.Sweep(cfg.Dir, tempPrefix)
 	return r, nil

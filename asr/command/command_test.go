@@ -69,9 +69,6 @@ func TestMissingProgramsAndPackagesAreNamed(t *testing.T) {
 	cfg.Args = append([]string{"no-such-recogniser"}, cfg.Args[1:]...)
 	cfg.FFmpeg = "no-such-ffmpeg"
 	_, err := command.New(cfg)
-	missing, ok := errors.AsType[*command.MissingError](err)
-	require.True(t, ok, "%v", err)
-	require.Equal(t, []string{"no-such-recogniser", "no-such-ffmpeg"}, missing.Programs)
 	require.EqualError(t, err, "missing for speech recognition: no-such-recogniser, no-such-ffmpeg; "+
 		"on Debian: apt-get install --no-install-recommends pocketsphinx pocketsphinx-en-us ffmpeg")
 
@@ -224,10 +221,10 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	_, err := command.New(command.Whisper(model))
 	require.ErrorContains(t, err, model, "the missing model is named")
 	for _, directory := range []string{dir, ""} { // "" is the current one
-		missing := &command.MissingError{}
-		_, err := command.New(command.Whisper(directory))
-		require.ErrorAs(t, err, &missing)
-		require.Len(t, missing.Files, 1)
+		path, err := filepath.Abs(directory)
+		require.NoError(t, err)
+		_, err = command.New(command.Whisper(directory))
+		require.ErrorContains(t, err, path)
 	}
 	require.NoError(t, os.WriteFile(model, nil, 0o600))
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -18,7 +17,7 @@ import (
 
 func TestARecordingBecomesAFeedbackRecord(t *testing.T) {
 	t.Parallel()
-	if _, err := command.New(command.PocketSphinx()); errors.As(err, new(*command.MissingError)) {
+	if _, err := command.New(command.PocketSphinx()); err != nil {
 		t.Skip(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
