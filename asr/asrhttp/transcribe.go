@@ -115,8 +115,7 @@ type form struct {
 	size              int64
 	language, format  string
 	prompt            string
-	words, segments   bool // timestamp_granularities[]
-	stream            bool
+	words, segments   bool     // timestamp_granularities[]
 	ignored           []string // fields that have no effect
 	hasFile           bool
 }
@@ -212,8 +211,9 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 		}
 		f.format = text
 	case "stream":
-		if f.stream, err = strconv.ParseBool(text); err != nil && text != "" {
-			return badRequest(name, "invalid_value", "stream is %q; it must be true or false", text)
+		if stream, err := strconv.ParseBool(text); stream || err != nil && text != "" {
+			return badRequest(name, "unsupported_value",
+				"stream is %q; the text is returned as a whole, so it must be false", text)
 		}
 	case "timestamp_granularities":
 		switch text {
@@ -250,8 +250,6 @@ func (f *form) check() error {
 	case (f.words || f.segments) && f.format != "verbose_json":
 		return badRequest("timestamp_granularities[]", "invalid_value",
 			"timestamp_granularities needs response_format verbose_json")
-	case f.stream && f.format != "json":
-		return badRequest("stream", "invalid_value", "stream needs response_format json")
 	}
 	return nil
 }
