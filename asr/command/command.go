@@ -33,9 +33,9 @@ import (
 type Config struct {
 	// Args is the program and its arguments. In each argument, {input} is replaced by the path of
 	// the WAV file, {language} by the language of the recording (or "auto"), {prompt} by
-	// Audio.Prompt and Audio.Words, {dir} by the temporary directory and {log} by the path of a
-	// file in it, whose errors explain a failure. {input} is required. The program runs in {dir}:
-	// paths of other files must be absolute.
+	// Audio.Prompt and Audio.Words, and {dir} by the temporary directory. {input} is required. The
+	// program runs in {dir}: paths of other files must be absolute. What it prints to standard
+	// error explains a failure.
 	Args []string
 	// Parse is called with each line of the standard output of the program, after it has ended.
 	// Defaults to Lines.
@@ -70,7 +70,7 @@ const maxDuration = 4 * time.Hour
 // speech, and requires no GPU and no downloads except Debian packages.
 func PocketSphinx() Config {
 	return Config{
-		Args:     []string{"pocketsphinx_continuous", "-infile", "{input}", "-time", "yes", "-logfn", "{log}"},
+		Args:     []string{"pocketsphinx_continuous", "-infile", "{input}", "-time", "yes"},
 		Parse:    Timed,
 		Model:    "pocketsphinx-en-us",
 		packages: []string{"pocketsphinx", "pocketsphinx-en-us"},

@@ -61,6 +61,12 @@ func TestPocketSphinxRecognisesSpeech(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left, "the temporary directory is removed")
+
+	cfg.Args = append(cfg.Args, "-hmm", "/none")
+	rec, err = command.New(cfg)
+	require.NoError(t, err)
+	_, err = rec.Recognize(t.Context(), audio)
+	require.ErrorContains(t, err, "Folder '/none' does not contain acoustic model definition")
 }
 
 func TestMissingProgramsAndPackagesAreNamed(t *testing.T) {
@@ -81,7 +87,7 @@ func script(t *testing.T, text string, change func(*command.Config)) *command.Re
 	t.Helper()
 	needs(t, "ffmpeg")
 	cfg := command.Config{
-		Args: []string{"sh", "-c", text, "recogniser", "{input}", "{log}", "{language}"}, Dir: t.TempDir(),
+		Args: []string{"sh", "-c", text, "recogniser", "{input}", "{language}"}, Dir: t.TempDir(),
 	}
 	if change != nil {
 		change(&cfg)
@@ -115,7 +121,7 @@ func TestBadAudioIsUnusable(t *testing.T) {
 func TestProgramGetsSixteenKilohertzMono(t *testing.T) {
 	t.Parallel()
 	needs(t, "od")
-	rec := script(t, `set -- "$3" $(od -An -j22 -N6 -tu2 $1); echo $2 $3 $4 $1`, nil)
+	rec := script(t, `set -- "$2" $(od -An -j22 -N6 -tu2 $1); echo $2 $3 $4 $1`, nil)
 	audio := asr.FromBytes("a.wav", wavOf(time.Second))
 	audio.Language = "zh-CN"
 	got, err := rec.Recognize(t.Context(), audio)

@@ -43,18 +43,23 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.NoError(t, err, "there is a text")
 	require.Equal(t, "well done", got.Text)
+
+	rec = script(t, `echo 'ERROR: "ngram_search.c": nobody speaks' >&2`, nil)
+	got, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.NoError(t, err)
+	require.Empty(t, got.Text)
 }
 
 func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]string{
 		`echo "played it twice"; echo "played it twice" >&2; exit 1`:       "it failed after 15 bytes of messages",
-		`echo "loading" >&2; echo "heard: played it twice" >$2; exit 1`:    "it failed after 31 bytes of messages",
-		`echo "played it"; echo "ERROR: after played it" >$2; exit 1`:      "ERROR: after … …",
+		`echo "loading" >&2; echo "heard: played it twice" >&2; exit 1`:    "it failed after 30 bytes of messages",
+		`echo "played it"; echo "ERROR: after played it" >&2; exit 1`:      "ERROR: after … …",
 		`echo "main: failed with prompt 'Known: 雨桐, Siobhan'" >&2; exit 1`: "main: failed with prompt 'Known: …, …'",
 		`echo "error: unknown argument: 雨桐" >&2`:                           "error: unknown argument: …",
 		`echo "sh: error while loading" >&2; echo "sh: $1" >&2; exit 127`:  "sh: error while loading",
-		`echo "$0: cannot open $1: no space for 雨桐" >$2; echo "x"; exit 1`: "audio/audio.wav: no space for …",
+		`echo "$0: cannot open $1: no space for 雨桐" >&2; echo "x"; exit 1`: "audio/audio.wav: no space for …",
 	} {
 		audio := asr.FromBytes("a.wav", wavOf(time.Second))
 		audio.Words = []string{"雨桐", "Siobhan"}
@@ -69,7 +74,7 @@ func TestErrorsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 
 func TestPromptThatIsNotTextIsNotTheProgramsFault(t *testing.T) {
 	t.Parallel()
-	rec := script(t, `[ "$4" = "Known: x" ] && echo heard; echo "error: $4" >&2`, func(c *command.Config) {
+	rec := script(t, `[ "$3" = "Known: x" ] && echo heard; echo "error: $3" >&2`, func(c *command.Config) {
 		c.Args = append(c.Args, "{prompt}")
 	})
 	audio := asr.FromBytes("a.wav", wavOf(time.Second))

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -28,14 +26,13 @@ const maxOutput = 8 << 20
 func (r *Recognizer) run(
 	ctx context.Context, audio asr.Audio, dir, wav string, duration time.Duration,
 ) (asr.Transcript, error) {
-	logFile := filepath.Join(dir, "log")
 	language := cmp.Or(provider.PrimaryLanguage(audio.Language), "auto")
 	prompt := ""
 	if strings.Contains(strings.Join(r.cfg.Args, " "), "{prompt}") {
 		prompt = strings.ReplaceAll(provider.Prompt(audio), "\x00", "") // no argument can have it
 	}
-	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
-		"{prompt}", strings.TrimLeft(prompt, "- "))
+	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{language}", language, "{prompt}",
+		strings.TrimLeft(prompt, "- "))
 	args := make([]string, 0, len(r.cfg.Args))
 	for _, a := range r.cfg.Args[1:] {
 		args = append(args, replace.Replace(a))
@@ -69,7 +66,7 @@ func (r *Recognizer) run(
 	if err == nil && out.err == nil {
 		return t, checkText(t.Text, duration, messages, said)
 	}
-	messages = strings.ReplaceAll(messages+"\n"+readTail(logFile), dir, "audio")
+	messages = strings.ReplaceAll(messages, dir, "audio")
 	message := provider.Excerpt(errorLines(messages, reportsError), said)
 	e := &asr.Error{Op: filepath.Base(r.program), Message: message, Err: cmp.Or(out.err, err)}
 	if message == "" {
@@ -91,8 +88,9 @@ func dropMarkers(segments []asr.Segment) string {
 
 var (
 	reportsError = regexp.MustCompile(`(?i)^\s*(?:\S*error\b|fatal\b|\S+: (?:\S*error|failed|cannot|could not)\b)`)
-	// zeroStatusError is how whisper-cli reports errors after which it exits with status 0.
-	zeroStatusError = regexp.MustCompile(`(?i)^error:`)
+	// zeroStatusError is how whisper-cli reports errors after which it exits with status 0. What
+	// PocketSphinx reports as ERROR may be that nobody speaks.
+	zeroStatusError = regexp.MustCompile(`^error:`)
 )
 
 // errorLines returns the lines of a program's messages that match pattern. Other lines may be what
@@ -141,19 +139,4 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	o.text = append(o.text, p...)
 	return len(p), nil
-}
-
-// readTail returns the end of a file, or "" if there is none.
-func readTail(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	const size = 64 << 10
-	if info, err := f.Stat(); err == nil && info.Size() > size {
-		_, _ = f.Seek(-size, io.SeekEnd)
-	}
-	text, _ := io.ReadAll(io.LimitReader(f, size)) // as far as it can be read
-	return string(text)
 }
