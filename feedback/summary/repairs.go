@@ -107,15 +107,10 @@ func (v *view) beginsCue(i int) bool {
 
 // termIn returns where such words begin after i, or j.
 func (v *view) termIn(i, j int) int {
-	for t := i + 1; t < j; t++ {
-		if v.beginsCue(t) {
-			for t > i+1 && v.hesitates(t-1) {
-				t--
-			}
-			return t
-		}
+	t := i + 1
+	for t < j && !v.beginsCue(t) {
+		t++
 	}
-	t := j
 	for t > i+1 && v.hesitates(t-1) {
 		t--
 	}
