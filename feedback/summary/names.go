@@ -189,7 +189,8 @@ func (n *names) restore(s string) (text string, known bool) {
 	return text, known
 }
 
-// wholeWord reports whether s[start:end] neither starts nor ends within a word.
+// wholeWord reports whether s[start:end] neither starts nor ends within a word. What follows a
+// Korean name is mostly a particle: one that begins another word is hidden, too, and restored.
 func wholeWord(s string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	first, _ := utf8.DecodeRuneInString(s[start:])
@@ -198,22 +199,7 @@ func wholeWord(s string, start, end int) bool {
 	if script.InWord(before) && script.InWord(first) {
 		return false
 	}
-	return !script.InWord(last) || !script.InWord(after) || takesParticle(s[start:end], after)
-}
-
-// koreanParticles are the first characters of Korean particles and forms of address.
-const koreanParticles = "은는이가을를의와과도만에께한로으랑씨님야아군양네처보까부"
-
-// takesParticle reports whether a Korean name is followed by a particle. A short name may be part
-// of another word, a whole name hardly.
-func takesParticle(name string, after rune) bool {
-	for _, r := range name {
-		if !unicode.Is(unicode.Hangul, r) && r != ' ' {
-			return false
-		}
-	}
-	return unicode.Is(unicode.Hangul, after) &&
-		(utf8.RuneCountInString(name) > 2 || strings.ContainsRune(koreanParticles, after))
+	return !script.InWord(last) || !script.InWord(after) || unicode.Is(unicode.Hangul, last)
 }
 
 // pattern returns an expression for a form with any spaces between its parts and between the

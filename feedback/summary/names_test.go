@@ -41,7 +41,7 @@ func TestNamesAreHidden(t *testing.T) {
 		{"any apostrophe", "O'Brien and O’Brien drew", "[NAME_1_2] and [NAME_1_1] drew", []string{"O’Brien"}},
 		{"a Korean name takes particles", "김민수는 민수가 김민수네 수민이", "[NAME_1_1]는 [NAME_2_1]가 [NAME_1_1]네 수민이",
 			[]string{"김민수", "민수"}},
-		{"a Korean name that is part of a word", "지원이 지원하다", "[NAME_1_1]이 지원하다", []string{"지원"}},
+		{"a Korean name also as part of a word", "지원이 지원하다, 고지원", "[NAME_1_1]이 [NAME_1_1]하다, 고지원", []string{"지원"}},
 		{"in another Unicode form", "Jos\u00e9 draws", "[NAME_1_1] draws", []string{"Jose\u0301"}},
 		{"spaces between characters", "王 小 明 来 了", "[NAME_1_2] 来 了", []string{"王小明"}},
 		{"a class is hidden whole only", "Monday Art Class meets on Monday for art",
