@@ -47,7 +47,7 @@ func TestLocal(t *testing.T) {
 			"Her parents are splitting up, keep that between us. Boys, stop fighting! We did bars 5 to 9.",
 			"We did bars 5 to 9."},
 		{"a request in traditional characters", "他爸爸失業了，這個不要告訴媽媽。音階彈得很好。", "音階彈得很好。"},
-		{"a holiday", "the christmas concert is on monday", "The Christmas concert is on Monday."},
+		{"a holiday", "the christmas concert is in monday's lesson", "The Christmas concert is in Monday's lesson."},
 		{"no comma where a filler was", "Um, we, uh, played, you know, the minuet.", "We played the minuet."},
 		{"a comma where a Chinese filler was", "嗯，今天呢，那个，我们学了音阶，呃，还有练习曲。", "今天，我们学了音阶，还有练习曲。"},
 		{"a comma after a statement that ends with 的", "这是要判负的，嗯，算犯规，第二次判负。他弹的，嗯，第二首很好。",

@@ -319,7 +319,7 @@ func capital(w word, upper bool, names []string) string {
 			return n + w.low[len(own):]
 		}
 	}
-	hasOne := capitals[w.low] || capitals[strings.TrimSuffix(w.low, "s")]
+	hasOne := capitals[w.low] || capitals[strings.TrimRight(w.low, "'s")]
 	if upper || hasOne || w.low == "i" || strings.HasPrefix(w.low, "i'") {
 		r, n := utf8.DecodeRuneInString(w.text)
 		if unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r) {
