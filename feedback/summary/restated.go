@@ -290,35 +290,6 @@ func (v *view) sameIs(from, term, to, last int) *repair {
 		last: last}
 }
 
-// repairOfTooMuch finds the repair of an amount of which the clause at i says that it is too much,
-// by the one after that: 好十目，呃十目有点多，好六七目吧.
-func (v *view) repairOfTooMuch(i int) *repair {
-	c, at := v.clauseOf(i), i
-	for at < c.to && v.hesitates(at) {
-		at++
-	}
-	if c.from != i || i < 2 || c.to == len(v.words) || at+2 >= c.to || v.words[at].kind != number ||
-		!says(textOf(v.words[at+2:c.to]), "zhTooMuch") {
-		return nil
-	}
-	to, end := c.to, v.clauseOf(c.to).to
-	for to < end && v.words[to].kind != number {
-		to++
-	}
-	n := to - c.to // words before the number, such as 好
-	if to+2 > end || v.low(to+1) != v.low(at+1) || !says(textOf(v.words[to+2:end]), "zhParticles") {
-		return nil
-	}
-	for from := i - 2 - n; from >= v.clauseOf(i-1).from; from-- {
-		if textOf(v.words[from:from+n]) == textOf(v.words[c.to:to]) &&
-			textOf(v.words[from+n:from+n+2]) == textOf(v.words[at:at+2]) &&
-			says(textOf(v.words[from+n+2:i]), "zhParticles") {
-			return &repair{first: from, from: from, rest: i, term: i, to: c.to, end: end, cue: end, last: to + 2}
-		}
-	}
-	return nil
-}
-
 // tellsOfDenied reports whether 不是 at term denies what was not said before, and the next clause
 // begins with that: 个人组150，不是组合组，组合组是260.
 func (v *view) tellsOfDenied(term int) bool {
