@@ -66,27 +66,6 @@ func (v *view) repairStated(i int) *repair {
 	return &repair{first: i - 2, from: i - 2, rest: i, term: i, to: to, end: end, cue: end, last: to}
 }
 
-// repairAsked finds the repair of a figure of which the clause at i asks whether it is another one,
-// by the answer after that: "at two, or is it three, it's three", 14号，14号还是15号来着，15号. Without
-// such a figure the question goes.
-func (v *view) repairAsked(i int) *repair {
-	c := v.clauseOf(i)
-	text := textOf(v.words[i:c.to])
-	if c.from != i || c.to == len(v.words) || !says(text, "wonders") {
-		return nil
-	}
-	to, end := v.afterIs(c.to), v.clauseOf(c.to).to
-	if i > 0 {
-		if r := v.repairFor(repair{from: i, term: i, to: to, end: end, cue: end, last: to}); r != nil {
-			return r
-		}
-	}
-	if !v.words[i].wide || !strings.Contains(text, textOf(v.words[c.to:end])) {
-		return nil
-	}
-	return &repair{first: i, from: i, rest: c.to, term: c.to, to: c.to, end: end, cue: end, last: c.to}
-}
-
 // repairTaken finds the repair of a figure that is something else, as is said after words such as
 // "no" at i: "it's on the fourth, no, the fourth's a holiday, it's on the fifth".
 func (v *view) repairTaken(i int) *repair {
