@@ -32,8 +32,8 @@ func correct(v *view, drop []reason) {
 			r = v.repairBefore(from)
 		}
 		for i := from; i <= max(from, to-1); i++ {
-			again := cmp.Or(v.repairDenied(i), v.repairClaimed(i), v.repairStated(i), v.repairTaken(i),
-				v.repairTitle(i), v.repairLimited(i), v.repairBoth(i))
+			again := cmp.Or(v.repairDenied(i), v.repairClaimed(i), v.repairTaken(i), v.repairTitle(i),
+				v.repairLimited(i), v.repairBoth(i))
 			if again != nil {
 				r, to = again, max(to, again.to)
 			}

@@ -47,25 +47,6 @@ func (v *view) repairClaimed(i int) *repair {
 // claims are words with which a speaker names what was said before.
 var claims = wordSet("i_said i_just_said 我说 我刚说 我刚才说 我刚刚说 我前面说")
 
-// repairStated finds the repair of an amount by one of the same unit after a hesitation and "it
-// is", with which its clause ends: 错了两道，呃，是三道.
-func (v *view) repairStated(i int) *repair {
-	to := i
-	for to < len(v.words) && v.hesitates(to) {
-		to++
-	}
-	if to == i || i < 2 || v.words[i-1].end == inside || v.low(to) != "是" || to+2 >= len(v.words) {
-		return nil
-	}
-	to++
-	end := to + 2
-	if v.words[to].kind != number || v.words[i-2].kind != number || v.low(to+1) != v.low(i-1) ||
-		v.words[end-1].end == inside {
-		return nil
-	}
-	return &repair{first: i - 2, from: i - 2, rest: i, term: i, to: to, end: end, cue: end, last: to}
-}
-
 // repairTaken finds the repair of a figure that is something else, as is said after words such as
 // "no" at i: "it's on the fourth, no, the fourth's a holiday, it's on the fifth".
 func (v *view) repairTaken(i int) *repair {
