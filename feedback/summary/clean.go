@@ -210,16 +210,11 @@ func unwanted(words []word) []reason {
 	return drop
 }
 
-// keepTogether lets fillers begin and end where phrases do: 人家就扑你了嘛, and of 三十六块她弟弟别吵 not only
-// 弟弟别吵 goes.
+// keepTogether lets fillers begin where phrases do: 人家就扑你了嘛.
 func (l *lattice) keepTogether(drop []reason) {
 	for i := 1; i+1 < len(drop); i++ {
-		switch {
-		case drop[i] != filler || drop[i-1] != kept || l.words[i-1].end != inside:
-		case l.words[i].low+l.words[i+1].low == "你了":
-			replace(drop[i:l.clauseOf(i).to], filler, kept) // 人家就扑你了嘛
-		case i > 1 && students[l.words[i-1].low] && l.has(l.classes[i], "kin") && l.set(i-2)&units != 0:
-			drop[i-1] = filler // of 三十六块她弟弟别吵 not only 弟弟别吵
+		if drop[i] == filler && drop[i-1] == kept && l.words[i-1].end == inside && l.low(i)+l.low(i+1) == "你了" {
+			replace(drop[i:l.clauseOf(i).to], filler, kept)
 		}
 	}
 }
