@@ -62,8 +62,8 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // safe for concurrent use.
 //
 // It makes up to four attempts after 429, 5xx and broken connections, each of at most a minute, and
-// waits as long as Retry-After requires, for at most two minutes in all. Transcripts of more than
-// 20,000 words are shortened by [Local]; of records for a report those in the middle are left out.
+// waits as long as Retry-After requires, for at most two minutes in all. It sends all lessons or
+// records that have words, however long they are.
 //
 // The names of the student and the guardian are sent as tokens and restored in the answer: whole
 // names, their parts, the short forms usual in Chinese, names with a Korean particle, and what
@@ -77,14 +77,13 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // nobody said are named in a warning, and so are those that it lacks, with homework and notices of
 // which it says too little, as far as [Local] finds them in the notes.
 type Chat struct {
-	url           string
-	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key
-	model         string
-	prompt        string
-	attempts      int
-	maxInputWords int
-	client        *http.Client
-	log           *slog.Logger
+	url       string
+	authorize func(*http.Request) // a function, so that printing a Chat does not print the key
+	model     string
+	prompt    string
+	attempts  int
+	client    *http.Client
+	log       *slog.Logger
 }
 
 var _ feedback.Summarizer = (*Chat)(nil)
@@ -106,12 +105,11 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		return nil, errors.New("summary: APIKey contains a space, a line break or another invalid character")
 	}
 	c := &Chat{
-		url:           u,
-		authorize:     func(*http.Request) {},
-		model:         cfg.Model,
-		prompt:        cmp.Or(strings.TrimSpace(cfg.Prompt), strings.TrimSpace(defaultPrompt)),
-		attempts:      4,
-		maxInputWords: 20_000,
+		url:       u,
+		authorize: func(*http.Request) {},
+		model:     cfg.Model,
+		prompt:    cmp.Or(strings.TrimSpace(cfg.Prompt), strings.TrimSpace(defaultPrompt)),
+		attempts:  4,
 		// A redirect could take transcripts anywhere.
 		client: &http.Client{CheckRedirect: stayHere},
 		log:    cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
@@ -158,9 +156,9 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if in.LastRecord, err = homeworkOf(ctx, in.LastRecord); err != nil {
 		return feedback.Summary{}, err
 	}
-	in, left, err := c.input(ctx, in)
-	if err != nil {
-		return feedback.Summary{}, err
+	in.Lessons = slices.DeleteFunc(in.Lessons, func(l feedback.SummaryLesson) bool { return isNoise(l.Text) })
+	if len(in.Lessons) == 0 {
+		return feedback.Summary{}, errNoWords
 	}
 	n := newNames([]string{student: in.Student, guardian: in.GuardianTitle}, allTexts(in), in.Words)
 	a, err := c.complete(ctx, c.messages(in, n))
@@ -169,14 +167,6 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	}
 	text, known := n.restore(a.text)
 	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
-	if len(left) > 0 {
-		what := "sentences"
-		if in.Report {
-			what = "records"
-		}
-		warnNaming(&out, feedback.WarningShortened,
-			fmt.Sprintf("The text was long; these %s were left out (%d):", what, len(left)), left)
-	}
 	if a.truncated {
 		warn(&out, feedback.WarningIncomplete,
 			"The text may be incomplete: it reached the length limit of the summary service.")
@@ -195,7 +185,8 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if in.Report {
 		return out, nil
 	}
-	if left, err = leftOut(ctx, in, text); err != nil {
+	left, err := leftOut(ctx, in, text)
+	if err != nil {
 		return feedback.Summary{}, err
 	}
 	if len(left) > 0 {
@@ -203,34 +194,4 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 			"这些内容说过，但文字里没有，请核对："), left)
 	}
 	return out, nil
-}
-
-// input leaves out the lessons without words. If the others are too long, they become one, and the
-// sentences that were left out are returned, or of a report the dates of the records.
-func (c *Chat) input(
-	ctx context.Context, in feedback.SummaryInput,
-) (_ feedback.SummaryInput, left []string, err error) {
-	words := 0
-	for _, l := range in.Lessons {
-		words += countWords(l.Text)
-	}
-	in.Lessons = slices.DeleteFunc(in.Lessons, func(l feedback.SummaryLesson) bool { return isNoise(l.Text) })
-	if len(in.Lessons) == 0 {
-		return in, nil, errNoWords
-	}
-	if words <= c.maxInputWords {
-		return in, nil, nil
-	}
-	if in.Report {
-		for words > c.maxInputWords && len(in.Lessons) > 2 { // the oldest and the newest tell most
-			i := len(in.Lessons) / 2
-			left = append(left, in.Lessons[i].Date)
-			words -= countWords(in.Lessons[i].Text)
-			in.Lessons = slices.Delete(in.Lessons, i, i+1)
-		}
-		return in, left, nil
-	}
-	text, _, left, err := Local{MaxWords: c.maxInputWords}.text(ctx, textsOf(in.Lessons), strings.Fields(in.Student))
-	in.Lessons = []feedback.SummaryLesson{{Text: text}}
-	return in, left, err
 }

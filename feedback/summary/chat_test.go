@@ -228,30 +228,7 @@ func TestRealConnections(t *testing.T) {
 	requireDiscreet(t, err.Error(), logged.String())
 }
 
-func TestLongLessonsAreShortened(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-			var got struct{ Messages []message }
-			require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
-			require.Less(t, countWords(got.Messages[1].Content), 220)
-			fmt.Fprint(w, reply)
-		})
-		c, _ := newChat(t, ChatConfig{Client: client})
-		c.maxInputWords = 200
-		var text string
-		for i := range 100 {
-			text += "We drew an apple and a p" + strings.Repeat("e", i+1) + "ar. "
-		}
-		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(text)})
-		require.NoError(t, err)
-		require.Contains(t, s.Warning, "were left out")
-		require.Contains(t, s.Warning, "We drew")
-	})
-}
-
-// A report is asked for as one, with the days of its records; of too many, those in the middle are
-// left out.
+// A report is asked for as one, with the days of its records, also of long ones.
 func TestChatReport(t *testing.T) {
 	t.Parallel()
 	var sent string
@@ -263,20 +240,19 @@ func TestChatReport(t *testing.T) {
 				`{"choices":[{"message":{"content":"In March [NAME_1_1] was slow."},"finish_reason":"length"}]}`)
 		})})
 	in := feedback.SummaryInput{Report: true, Student: "Ming"}
-	for i, text := range []string{"Ming was slow.", strings.Repeat("word ", 15_000), strings.Repeat("other ", 15_000),
+	for i, text := range []string{"Ming was slow.", strings.Repeat("word ", 30_000) + "ends.",
 		"Ming is quick. Homework: page 1."} {
 		in.Lessons = append(in.Lessons, feedback.SummaryLesson{Text: text, Date: fmt.Sprintf("2026-0%d-02", i+3)})
 	}
 	s, err := c.Summarize(t.Context(), in)
 	require.NoError(t, err)
 	require.Equal(t, "In March Ming was slow.", s.Text)
-	require.Equal(t, []feedback.SummaryWarning{feedback.WarningShortened, feedback.WarningIncomplete}, s.WarningCodes)
-	require.Contains(t, s.Warning, "these records were left out (1):\n- 2026-05-02\nThe text may be")
+	require.Equal(t, []feedback.SummaryWarning{feedback.WarningIncomplete}, s.WarningCodes)
 	require.Contains(t, sent, "Tell what changed.")
 	require.NotContains(t, sent, "about lessons")
 	require.Contains(t, sent, `date=\"2026-03-02, Monday\"`)
 	require.Contains(t, sent, "[NAME_1_1] is quick")
-	require.NotContains(t, sent, "other")
+	require.Equal(t, 30_000, strings.Count(sent, "word "))
 }
 
 // The rules name the tokens that are sent, also where those of a text look like them.
