@@ -136,6 +136,11 @@ func TestCookieForDevelopment(t *testing.T) {
 	}
 }
 
+func TestDevicesNeedACookie(t *testing.T) {
+	t.Parallel()
+	require.Panics(t, func() { authhttp.Handler(authhttp.Config{Devices: true}) })
+}
+
 func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
 	t.Parallel()
 	identify := authhttp.Authenticate(setup(t, options{}).service)

@@ -80,8 +80,12 @@ type logoutOutput struct {
 //
 //	GET /auth/oauth             GET /auth/oauth/callback
 //
-// Each call of Register has its own rate limit, in memory.
+// Each call of Register has its own rate limit, in memory. It panics if Devices or OAuth have no
+// Cookie.
 func Register(api huma.API, c Config) {
+	if (c.Devices || c.OAuth != nil) && c.Cookie == nil {
+		panic("authhttp: Devices and OAuth need a Cookie")
+	}
 	o := &operations{Config: c, api: api, limit: NewLimiter(c), starts: NewLimiter(c)}
 	if c.OAuth != nil {
 		o.registerOAuth()
