@@ -148,17 +148,11 @@ func prepare(ctx context.Context, sink Sink, n int) error {
 
 // sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
+	case <-time.After(d):
 	}
+	return ctx.Err()
 }
 
 // backoff returns the wait before retry n, counted from 1, less up to a quarter at random.

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // Reference is a reference image. Its data is read when a request is sent, and again when it is
@@ -240,15 +239,9 @@ func buffer(r io.Reader) (source, error) {
 // extension agrees with the media type.
 func partName(name, mediaType string, index int) string {
 	name = path.Base(strings.ReplaceAll(name, "\\", "/"))
-	name = strings.TrimSuffix(name, path.Ext(name))
-	name = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '"' || r == unicode.ReplacementChar {
-			return '_'
-		}
-		return r
-	}, name)
+	name = clean(strings.TrimSuffix(name, path.Ext(name)), 120)
 	if name == "" || name == "/" {
 		name = fmt.Sprintf("image-%d", index+1)
 	}
-	return strings.ToValidUTF8(name[:min(len(name), 120)], "") + extension(mediaType)
+	return name + extension(mediaType)
 }

@@ -45,7 +45,7 @@ func newUpload(req *Request, files []attachment) *upload {
 	}
 	for i := range files {
 		header := textproto.MIMEHeader{}
-		header.Set("Content-Disposition", `form-data; name="image[]"; filename="`+files[i].name+`"`)
+		header.Set("Content-Disposition", multipart.FileContentDisposition("image[]", files[i].name))
 		header.Set("Content-Type", files[i].mediaType)
 		_, _ = w.CreatePart(header)
 		u.add(&buf, &files[i].source)

@@ -114,10 +114,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 
 // sleep waits for d, and returns false if the client leaves or the fake is closed before.
 func (s *Server) sleep(r *http.Request, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-r.Context().Done():
 	case <-s.closed:
