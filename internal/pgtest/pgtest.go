@@ -42,7 +42,7 @@ func URL(t testing.TB) string {
 // Pool returns a pool on a new, empty database, with the limits of the programs' pools.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgpool.Config(URL(t))
+	config, err := pgpool.Config(URL(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

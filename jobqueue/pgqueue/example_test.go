@@ -40,7 +40,7 @@ func Example() {
 // One pool serves the queue and, by database/sql, the other stores of a program on one database.
 func ExamplePoolConfig() {
 	ctx := context.Background()
-	config, err := pgqueue.PoolConfig("postgres://localhost/app")
+	config, err := pgqueue.PoolConfig("postgres://localhost/app", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package pgqueue
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"lessonkit.example/internal/db/pgpool"
@@ -12,7 +14,13 @@ import (
 // transactions between their statements, have none. The pool has up to 12 connections, or as many
 // as the address says: "?pool_max_conns=32".
 //
-// The tracer in ConnConfig sets the limit: use multitracer.New to add another. Other stores of the
-// database share the pool by stdlib.OpenDBFromPool. The error does not contain the address, which
-// may have a password in it.
-func PoolConfig(address string) (*pgxpool.Config, error) { return pgpool.Config(address) }
+// trace, if not nil, is called before each statement with its text without arguments. The statement
+// then has the context that it returns; the function that it returns, which may be nil, is called
+// once when the statement has ended. The tracer in ConnConfig does both: use multitracer.New to add
+// another. Other stores of the database share the pool by stdlib.OpenDBFromPool. The error does not
+// contain the address, which may have a password in it.
+func PoolConfig(
+	address string, trace func(ctx context.Context, statement string) (context.Context, func(error)),
+) (*pgxpool.Config, error) {
+	return pgpool.Config(address, trace)
+}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/jackc/pgx/v5/multitracer"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -48,7 +48,7 @@ func isDatabase(address string) bool {
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		return path != "" && !strings.HasPrefix(path, "//") && !strings.Contains(path, "?")
 	}
-	_, err := pgqueue.PoolConfig(address)
+	_, err := pgqueue.PoolConfig(address, nil)
 	return err == nil
 }
 
@@ -100,13 +100,11 @@ func openSQLite(path string, traces *tracing) (*database, error) {
 
 func openPostgres(ctx context.Context, address string, traces *tracing, log *slog.Logger) (*database, error) {
 	d := &database{engine: "postgres"}
-	config, err := pgqueue.PoolConfig(address)
+	config, err := pgqueue.PoolConfig(address, d.watchPooler(traces.statements("postgresql"), log))
 	if err != nil {
 		return nil, err
 	}
 	d.name = config.ConnConfig.Host + "/" + config.ConnConfig.Database
-	config.ConnConfig.Tracer = multitracer.New(config.ConnConfig.Tracer,
-		postgresTracer{trace: traces.statements("postgresql"), poolerMisused: &d.poolerMisused, log: log})
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
@@ -121,6 +119,29 @@ func openPostgres(ctx context.Context, address string, traces *tracing, log *slo
 		return d.read.Close()
 	}
 	return d, nil
+}
+
+// watchPooler adds to trace, which may be nil, that prepared statements are noticed which are not
+// found or exist already. pgx prepares the statements of a connection once. A pooler in transaction
+// mode runs each transaction on any connection of the server, where other statements are prepared.
+func (d *database) watchPooler(trace statementTrace, log *slog.Logger) statementTrace {
+	return func(ctx context.Context, statement string) (context.Context, func(error)) {
+		var end func(error)
+		if trace != nil {
+			ctx, end = trace(ctx, statement)
+		}
+		return ctx, func(err error) {
+			if end != nil {
+				end(err)
+			}
+			const undefinedStatement, duplicateStatement = "26000", "42P05"
+			e, ok := errors.AsType[*pgconn.PgError](err)
+			if ok && (e.Code == undefinedStatement || e.Code == duplicateStatement) && !d.poolerMisused.Swap(true) {
+				log.Error("DATABASE_URL: the database is behind a connection pooler in transaction mode, such as " +
+					"pgbouncer: add default_query_exec_mode=exec to the address of the database")
+			}
+		}
+	}
 }
 
 type enqueueTx func(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error)

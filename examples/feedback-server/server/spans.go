@@ -73,6 +73,9 @@ func fail(span trace.Span, errorType string) {
 	span.SetStatus(codes.Error, "")
 }
 
+// statementTrace is called before each statement; see pgqueue.PoolConfig.
+type statementTrace func(ctx context.Context, statement string) (context.Context, func(error))
+
 // statements returns what starts the span of a statement of a database system. Statements outside
 // of a trace have none: an idle worker polls its queues every second.
 func (t *tracing) statements(system string) statementTrace {

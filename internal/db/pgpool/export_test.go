@@ -7,4 +7,4 @@ import (
 )
 
 // Limit returns the tracer of Config with another limit.
-func Limit(d time.Duration) pgx.QueryTracer { return limit(d) }
+func Limit(d time.Duration) pgx.QueryTracer { return tracer{limit: d} }

@@ -23,9 +23,9 @@ const defaultMaxConns = 12
 
 // Config returns the configuration of a pool, of 12 connections unless the address has a
 // pool_max_conns. Its tracer limits statements; migrations, waiting for notifications, and
-// transactions between their statements, have no limit, nor has COPY, which no store uses. The
-// error does not contain the address.
-func Config(address string) (*pgxpool.Config, error) {
+// transactions between their statements, have no limit, nor has COPY, which no store uses. trace,
+// if not nil, is called for statements and batches. The error does not contain the address.
+func Config(address string, trace db.Trace) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return nil, errors.New("database address: must begin with postgres://")
 	}
@@ -38,64 +38,93 @@ func Config(address string) (*pgxpool.Config, error) {
 		config.MaxConns = defaultMaxConns
 	}
 	config.PingTimeout = 5 * time.Second // of a connection that was idle and may be half-open
-	config.ConnConfig.Tracer = limit(StatementTimeout)
+	config.ConnConfig.Tracer = tracer{StatementTimeout, trace}
 	return config, nil
 }
 
-// limit is how long a statement may take. It is a tracer because a tracer provides the context that
-// pgx continues with.
-type limit time.Duration
+// tracer limits and traces statements, because a tracer provides the context that pgx continues
+// with.
+type tracer struct {
+	limit time.Duration
+	trace db.Trace // may be nil
+}
 
 var (
-	_ pgx.QueryTracer   = limit(0)
-	_ pgx.BatchTracer   = limit(0)
-	_ pgx.PrepareTracer = limit(0)
-	_ pgx.ConnectTracer = limit(0)
+	_ pgx.QueryTracer   = tracer{}
+	_ pgx.BatchTracer   = tracer{}
+	_ pgx.PrepareTracer = tracer{}
+	_ pgx.ConnectTracer = tracer{}
 )
 
 type cancelKey struct{}
 
-func (l limit) begin(ctx context.Context) context.Context {
+func (t tracer) begin(ctx context.Context) context.Context {
 	if db.Migrating(ctx) {
 		return ctx
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(l))
+	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	return context.WithValue(ctx, cancelKey{}, cancel)
 }
 
 // end receives the context that begin returned.
-func (limit) end(ctx context.Context) {
+func (tracer) end(ctx context.Context) {
 	if cancel, ok := ctx.Value(cancelKey{}).(context.CancelFunc); ok {
 		cancel()
 	}
 }
 
+type tracedKey struct{}
+
+func (t tracer) beginStatement(ctx context.Context, statement string) context.Context {
+	if t.trace != nil {
+		traced, end := t.trace(ctx, statement)
+		ctx = context.WithValue(traced, tracedKey{}, end)
+	}
+	return t.begin(ctx)
+}
+
+// endStatement receives the context that beginStatement returned.
+func (t tracer) endStatement(ctx context.Context, err error) {
+	if end, _ := ctx.Value(tracedKey{}).(func(error)); end != nil {
+		end(err)
+	}
+	t.end(ctx)
+}
+
 // The methods below implement pgx's tracers.
 
-func (l limit) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	return l.begin(ctx)
+func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return t.beginStatement(ctx, data.SQL)
 }
 
-func (l limit) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) { l.end(ctx) }
-
-func (l limit) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	return l.begin(ctx)
+func (t tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	t.endStatement(ctx, data.Err)
 }
 
-func (limit) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
-
-func (l limit) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) { l.end(ctx) }
-
-func (l limit) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
-	return l.begin(ctx)
+func (t tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	var statements []string
+	for _, q := range data.Batch.QueuedQueries {
+		statements = append(statements, q.SQL)
+	}
+	return t.beginStatement(ctx, strings.Join(statements, "; "))
 }
 
-func (l limit) TracePrepareEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareEndData) {
-	l.end(ctx)
+func (tracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (t tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
+	t.endStatement(ctx, data.Err)
 }
 
-func (l limit) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
-	return l.begin(ctx)
+func (t tracer) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
+	return t.begin(ctx)
 }
 
-func (l limit) TraceConnectEnd(ctx context.Context, _ pgx.TraceConnectEndData) { l.end(ctx) }
+func (t tracer) TracePrepareEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareEndData) {
+	t.end(ctx)
+}
+
+func (t tracer) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+	return t.begin(ctx)
+}
+
+func (t tracer) TraceConnectEnd(ctx context.Context, _ pgx.TraceConnectEndData) { t.end(ctx) }

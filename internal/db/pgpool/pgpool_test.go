@@ -2,10 +2,12 @@ package pgpool_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
@@ -17,7 +19,7 @@ import (
 
 func TestStatementsHaveATimeout(t *testing.T) {
 	t.Parallel()
-	config, err := pgpool.Config(pgtest.URL(t))
+	config, err := pgpool.Config(pgtest.URL(t), nil)
 	require.NoError(t, err)
 	const timeout = 3 * time.Second // a busy machine needs one for a commit
 	config.ConnConfig.Tracer = pgpool.Limit(timeout)
@@ -60,8 +62,35 @@ func TestThePoolsSizeIsTheAddresss(t *testing.T) {
 		"postgres://localhost/app":                   12,
 		"postgres://localhost/app?pool_max_conns=32": 32,
 	} {
-		config, err := pgpool.Config(address)
+		config, err := pgpool.Config(address, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, config.MaxConns, address)
 	}
+}
+
+func TestStatementsAndBatchesAreTraced(t *testing.T) {
+	t.Parallel()
+	var traced, ended []string
+	config, err := pgpool.Config(pgtest.URL(t), func(ctx context.Context, s string) (context.Context, func(error)) {
+		traced = append(traced, s)
+		ctx, cancel := context.WithCancel(ctx)
+		if s == "select 3" {
+			cancel() // the statement has this context
+		}
+		return ctx, func(err error) { ended = append(ended, fmt.Sprint(s, ": ", err != nil)); cancel() }
+	})
+	require.NoError(t, err)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	_, err = pool.Exec(t.Context(), "select 1")
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "select 3")
+	require.ErrorIs(t, err, context.Canceled)
+	batch := &pgx.Batch{}
+	batch.Queue("select 4")
+	batch.Queue("select 5")
+	require.NoError(t, pool.SendBatch(t.Context(), batch).Close())
+	require.Equal(t, []string{"select 1", "select 3", "select 4; select 5"}, traced)
+	require.Equal(t, []string{"select 1: false", "select 3: true", "select 4; select 5: false"}, ended)
 }
