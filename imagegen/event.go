@@ -7,12 +7,11 @@ type EventKind string
 
 // The kinds of event, in the order a call reports them.
 const (
-	EventAttempt  EventKind = "attempt"  // a request for images is about to be sent
-	EventRetry    EventKind = "retry"    // it failed with Err and will be sent again after Wait
-	EventTask     EventKind = "task"     // the service responded with a task; store TaskID now, before the first poll
-	EventPoll     EventKind = "poll"     // a poll returned State, or failed with Err and will be repeated
-	EventProgress EventKind = "progress" // Bytes of the image Image.Index have arrived
-	EventImage    EventKind = "image"    // an image has been stored
+	EventAttempt EventKind = "attempt" // a request for images is about to be sent
+	EventRetry   EventKind = "retry"   // it failed with Err and will be sent again after Wait
+	EventTask    EventKind = "task"    // the service responded with a task; store TaskID now, before the first poll
+	EventPoll    EventKind = "poll"    // a poll returned State, or failed with Err and will be repeated
+	EventImage   EventKind = "image"   // an image has been stored
 )
 
 // Event reports progress of a call. Fields that do not apply to the kind are zero.
@@ -23,7 +22,6 @@ type Event struct {
 	TaskID  string
 	State   State
 	Image   *Info
-	Bytes   int64
 	Wait    time.Duration
 	Err     error
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
 	"os"
 
 	"lessonkit.example/imagegen"
@@ -60,6 +62,22 @@ func ExampleClient_Wait() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// The photo that a browser sends, in winter.
+func ExampleBytes() {
+	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example"})
+	http.HandleFunc("POST /winter", func(w http.ResponseWriter, r *http.Request) {
+		photo, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 50_000_000))
+		if err == nil {
+			refs := []imagegen.Reference{imagegen.Bytes("photo", photo)}
+			req := &imagegen.Request{Prompt: "in winter", References: refs}
+			_, err = client.Generate(r.Context(), req, imagegen.Writer(w))
+		}
+		if err != nil {
+			log.Print(err)
+		}
+	})
 }
 
 func ExampleError() {

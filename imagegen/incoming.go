@@ -12,24 +12,19 @@ type incoming struct {
 	ctx      context.Context
 	sink     Sink
 	info     Info
-	left     *int64        // bytes that the images of the call may still have
-	progress func(n int64) // called now and then
-	declared string        // media type from the server
+	left     *int64 // bytes that the images of the call may still have
+	declared string // media type from the server
 	head     []byte
 	dims     *dimensions
 	size     int64
 	counted  int64 // subtracted from left
-	reported int64
 	blob     Blob
 	err      error
 
 	sinkFailed bool // err is the sink's
 }
 
-const (
-	sniffBytes    = 512
-	progressBytes = 256 << 10 // between two calls of progress
-)
+const sniffBytes = 512
 
 func (in *incoming) Write(p []byte) (int, error) {
 	if in.err != nil {
@@ -42,10 +37,6 @@ func (in *incoming) Write(p []byte) (int, error) {
 		return 0, in.fail(fmt.Errorf("%w: the images have more than %d bytes", ErrTooLarge, maxResultBytes))
 	}
 	in.dims.write(p)
-	if in.size-in.reported >= progressBytes {
-		in.reported = in.size
-		in.progress(in.size)
-	}
 	rest := p
 	if in.blob == nil {
 		n := min(len(p), sniffBytes-len(in.head))

@@ -124,11 +124,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 func (c *call) incoming(ctx context.Context, sink Sink, info Info) *incoming {
-	in := &incoming{ctx: ctx, sink: sink, info: info, left: &c.left, dims: newDimensions()}
-	in.progress = func(n int64) {
-		c.event(Event{Kind: EventProgress, Image: &in.info, Bytes: n, TaskID: info.TaskID})
-	}
-	return in
+	return &incoming{ctx: ctx, sink: sink, info: info, left: &c.left, dims: newDimensions()}
 }
 
 // collect stores the images of a response and adds them to r: it commits those that were contained
@@ -188,7 +184,7 @@ func (c *call) collect(
 
 func (c *call) stored(r *Result, info Info) {
 	r.Images = append(r.Images, info)
-	c.event(Event{Kind: EventImage, Image: &info, Bytes: info.Size, TaskID: r.TaskID})
+	c.event(Event{Kind: EventImage, Image: &info, TaskID: r.TaskID})
 }
 
 // bodyReader reads a response, ends it when it stays idle, and keeps its beginning for errors.

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
 
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/fit"
@@ -154,7 +155,7 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 			return ExitUsage, fmt.Errorf("%s, line %d: %w", o.batch, e.line, err)
 		}
 	}
-	if terminal(stderr) && !o.quiet {
+	if file, ok := stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) && !o.quiet {
 		b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 	}

@@ -50,13 +50,11 @@ func Run(
 		}
 		return exit
 	}
-	close := func() {}
 	if !o.quiet {
-		p := newProgress(stderr)
-		o.config.OnEvent, close = p.onEvent, p.close
+		p := &progress{w: stderr}
+		o.config.OnEvent = p.onEvent
 	}
 	out, err := o.carryOut(ctx, stdout, stderr)
-	close()
 	out.Exit = status(err)
 	if err != nil {
 		out.Error = err.Error()
