@@ -17,10 +17,6 @@ type Result struct {
 	TaskID    string          // empty for a synchronous response
 	RequestID string          // of the response to the request for images
 	Attempts  int             // requests for images that were sent
-
-	// Ambiguous counts earlier attempts of this call that ended without a response: the service may
-	// have run, and charged, them too.
-	Ambiguous int
 }
 
 // address and serviceError decode values whose JSON type differs between services. Of several

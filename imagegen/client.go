@@ -56,7 +56,7 @@ type call struct {
 	op       string // for errors
 	req      *Request
 	attempts int   // requests for images sent
-	unsure   int   // attempts that may have run without a response
+	unsure   bool  // one of them may have run without a response
 	left     int64 // bytes that its images may still have
 }
 

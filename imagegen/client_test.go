@@ -114,7 +114,7 @@ func TestErrorMethods(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
 			fake.Script(test.step)
-			_, err := fake.Client(func(c *imagegen.Config) { c.Retry.Max = -1 }).Generate(t.Context(), fox(),
+			_, err := fake.Client(func(c *imagegen.Config) { c.MaxRetries = -1 }).Generate(t.Context(), fox(),
 				imagegen.Memory())
 			var e interface {
 				Permanent() bool

@@ -23,7 +23,13 @@ type Config struct {
 	// sooner when no byte of it arrives for a minute.
 	Timeout time.Duration
 
-	Retry Retry
+	// MaxRetries is how often a request for images is sent again. Defaults to 2; negative means
+	// none. It is sent again only when it cannot have started: the connection or its TLS handshake
+	// failed, or the service answered with status 429, or 503, and a Retry-After; and with an
+	// IdempotencyKey also when the connection broke before the first byte of a response. The wait
+	// doubles from 0.5 s to 60 s, and is never shorter than Retry-After. When Retry-After exceeds
+	// 60 s the call fails and [Error.RetryAfter] returns it.
+	MaxRetries int
 
 	// FirstPoll is the time before the first poll of a task, plus up to half of it at random.
 	// Defaults to 10 s; negative means none, for a Client that only waits for older tasks: it then
@@ -53,20 +59,6 @@ type Config struct {
 	OnEvent func(Event)
 }
 
-// Retry configures when a request for images is sent again. By default that is only when it cannot
-// have started: the connection or its TLS handshake failed, or the service answered with status
-// 429, or 503, and a Retry-After. The wait doubles from 0.5 s to 60 s, and is never shorter than
-// Retry-After. When Retry-After exceeds 60 s the call fails and [Error.RetryAfter] returns it.
-type Retry struct {
-	// Max is the number of retries. Defaults to 2; negative means none.
-	Max int
-
-	// Ambiguous sends a request again as well when its connection broke before the first byte of a
-	// response. The service may generate, and charge, it more than once: see [Result].Ambiguous. A
-	// request with an IdempotencyKey needs no such permission.
-	Ambiguous bool
-}
-
 const (
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = time.Minute
@@ -90,7 +82,7 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Minute)
-	c.Retry.Max = max(cmp.Or(c.Retry.Max, 2), 0)
+	c.MaxRetries = max(cmp.Or(c.MaxRetries, 2), 0)
 	c.FirstPoll = cmp.Or(c.FirstPoll, 10*time.Second)
 	if c.HTTPClient == nil {
 		c.HTTPClient = &http.Client{Transport: newTransport(newDialer())}

@@ -45,14 +45,13 @@
 //
 // # Charges
 //
-// A generation costs money, so a request is sent again, at most [Retry].Max times, only if it
-// cannot have started: the service could not be reached, or has answered that it does not accept
+// A generation costs money, so a request is sent again, at most [Config].MaxRetries times, only if
+// it cannot have started: the service could not be reached, or has answered that it does not accept
 // the request now (status 429, or 503, with a Retry-After). Any other failure ends the call, and
 // [Error].MayHaveRun, also in the text of the error, says when images may have been generated and
 // charged although they did not arrive: after a broken connection, a timeout, a truncated response
-// or another 5xx status. [Retry].Ambiguous sends such a request again if its connection broke
-// before a response, at the risk of another charge, which [Result].Ambiguous counts;
-// [Request].IdempotencyKey does so without that risk if the service honors it.
+// or another 5xx status. A request with an IdempotencyKey, which the service has to honor, is sent
+// again as well if its connection broke before a response.
 //
 // A task identifier is reported as an [Event] before the first poll, and in a [*WaitError] whenever
 // waiting ends early, so that the task can be resumed.

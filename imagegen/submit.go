@@ -42,7 +42,7 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 		}
 		wait, retry := c.retry(e)
 		if e.class == faultAmbiguous || e.class == faultAnswered && e.MayHaveRun {
-			c.unsure++
+			c.unsure = true
 		}
 		if !retry {
 			return nil, c.complete(e)
@@ -59,13 +59,13 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 // complete adds the attempts of the call to an error.
 func (c *call) complete(e *Error) *Error {
 	e.Attempts = c.attempts
-	e.MayHaveRun = e.MayHaveRun || c.unsure > 0
+	e.MayHaveRun = e.MayHaveRun || c.unsure
 	return e
 }
 
 // retry reports whether a failed request is sent again, and after how long.
 func (c *call) retry(e *Error) (time.Duration, bool) {
-	if c.attempts > c.config.Retry.Max || e.permanent {
+	if c.attempts > c.config.MaxRetries || e.permanent {
 		return 0, false
 	}
 	wait := backoff(c.attempts)
@@ -75,7 +75,7 @@ func (c *call) retry(e *Error) (time.Duration, bool) {
 	case faultUnsent:
 		return wait, true
 	case faultAmbiguous:
-		return wait, c.config.Retry.Ambiguous || c.req.IdempotencyKey != ""
+		return wait, c.req.IdempotencyKey != ""
 	}
 	return 0, false
 }
@@ -178,8 +178,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 	if failure != nil {
 		return nil, failure
 	}
-	r := &Result{RequestID: c.requestID(resp), Attempts: c.attempts, Ambiguous: c.unsure, TaskID: got.id,
-		Usage: got.usage}
+	r := &Result{RequestID: c.requestID(resp), Attempts: c.attempts, TaskID: got.id, Usage: got.usage}
 	e := &Error{Op: p.op, Status: resp.StatusCode, RequestID: r.RequestID, MayHaveRun: true}
 	switch got.shape {
 	case shapeImages:

@@ -57,7 +57,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
 				slog.String("state", clean(string(got.state), 64)))
 			if got.state.done() {
-				r := &Result{TaskID: id, Attempts: c.attempts, Ambiguous: c.unsure, Usage: got.usage}
+				r := &Result{TaskID: id, Attempts: c.attempts, Usage: got.usage}
 				return c.finish(parent, r, got, sink)
 			}
 		case ctx.Err() != nil:

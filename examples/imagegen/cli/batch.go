@@ -242,11 +242,10 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 		return last, true
 	case last.unsent():
 	case last.unsure() && b.idempotent && last.Key != "":
-		rec.Key = last.Key
-	case !last.unsure() || !b.config.Retry.Ambiguous:
+		rec.Key, rec.Charged = last.Key, true
+	default:
 		return rec, false
 	}
-	rec.Charged = last.unsure()
 	if b.maxImages > 0 && (rec.Key == "" || rec.Key != last.Key) && b.ledger.requested+e.N > b.maxImages {
 		b.stop = fmt.Errorf("-max-images %d would be exceeded", b.maxImages)
 		return rec, false
@@ -406,7 +405,7 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 	}
 	fmt.Fprintln(out, string(text))
 	if s.Charged > 0 {
-		fmt.Fprintf(b.stderr, "Of %d entries it is unknown whether they were charged; -ambiguous sends them again.\n",
+		fmt.Fprintf(b.stderr, "Of %d entries it is unknown whether they were charged: a changed line is sent again.\n",
 			s.Charged)
 	}
 	return s.Exit, b.stop

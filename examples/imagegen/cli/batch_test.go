@@ -233,7 +233,7 @@ func TestBatch(t *testing.T) {
 	posts := len(p.fake.Counts().Posts)
 	code, _, stderr = run()
 	require.Equal(t, cli.ExitFailed, code)
-	require.Contains(t, stderr, "-ambiguous sends them again")
+	require.Contains(t, stderr, "a changed line is sent again")
 	require.Contains(t, stderr, "0003: not sent again: generate: status 500")
 	require.Contains(t, stderr, "cee: not sent again: generate: status 200: moderation_blocked: no knives")
 	require.Contains(t, stderr, "0005: not sent again: images are missing")
@@ -241,8 +241,9 @@ func TestBatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(ledger), `"name":"cee"`)
 	require.Len(t, p.fake.Counts().Posts, posts, "nothing is sent again")
-	_, stdout, _ = run("-json", "-ambiguous")
-	require.Contains(t, stdout, `"charged":0`)
+	prompts(t, p.dir, `{"prompt":"b","name":"again"}`)
+	_, stdout, _ = run("-json")
+	require.Contains(t, stdout, `"entries":1,"done":1`)
 	require.Len(t, p.fake.Counts().Posts, posts+1)
 }
 

@@ -89,8 +89,6 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.config.AllowPrivate, "allow-private", false, "fetch from private networks, too")
 	f.DurationVar(&o.timeout, "timeout", 0,
 		"give up after this `time` in all, such as 10m; -batch lets requests\nthat were sent end")
-	f.BoolVar(&o.config.Retry.Ambiguous, "ambiguous", false,
-		"send again what may have been charged already, at the risk of paying twice")
 	f.BoolVar(&o.idempotent, "idempotent", false,
 		"the service honors Idempotency-Key: send requests again with their key")
 	f.StringVar(&o.batch, "batch", "", "`file` with a request in each line")

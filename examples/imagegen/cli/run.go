@@ -69,7 +69,6 @@ type outcome struct {
 	Images     []imageOutcome  `json:"images"`
 	TaskID     string          `json:"task_id,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"`
-	Ambiguous  int             `json:"ambiguous_attempts,omitempty"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	MayHaveRun bool            `json:"may_have_run,omitempty"`
@@ -109,7 +108,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 		r, err = client.Generate(ctx, o.request, sink)
 	}
 	if r != nil {
-		out.TaskID, out.Attempts, out.Ambiguous, out.Usage = r.TaskID, r.Attempts, r.Ambiguous, r.Usage
+		out.TaskID, out.Attempts, out.Usage = r.TaskID, r.Attempts, r.Usage
 		for _, i := range r.Images {
 			out.Images = append(out.Images, imageOutcome{i.Index, i.Path, i.Type, i.Width, i.Height, i.Size, i.Prompt})
 		}
