@@ -89,7 +89,7 @@ const (
 )
 
 // health reports the state of the service. Its checks of the database run side by side under a
-// timeout, once for all concurrent callers.
+// timeout.
 type health struct {
 	config     Config
 	version    string
@@ -99,21 +99,55 @@ type health struct {
 	recognizer asr.Recognizer
 	stopping   *atomic.Bool
 
-	checks singleflight.Group
-
-	mu      sync.Mutex
-	last    databaseState
-	checked time.Time
-	storage storageState
-	stats   jobqueue.Stats
-	counted time.Time // zero: never
+	database cached[databaseState]
+	storage  cached[storageState]
+	stats    cached[jobqueue.Stats]
 }
 
-// storageState is the result of the last check of the storage that has ended.
+// cached is a value that may take long to find out. It is safe for concurrent use.
+type cached[T any] struct {
+	refreshing singleflight.Group
+
+	mu    sync.Mutex
+	value T
+	at    time.Time // zero: never
+}
+
+func (c *cached[T]) last() (T, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.value, c.at
+}
+
+// get returns the last value and its time. It has it refreshed, once for all concurrent callers, if
+// it is older than maxAge, and waits for that until ctx ends or wait has passed; refresh goes on.
+func (c *cached[T]) get(
+	ctx context.Context, maxAge, wait time.Duration, refresh func(ctx context.Context) (T, error),
+) (T, time.Time) {
+	if value, at := c.last(); time.Since(at) < maxAge {
+		return value, at
+	}
+	refreshed := c.refreshing.DoChan("", func() (any, error) {
+		value, err := refresh(context.WithoutCancel(ctx))
+		if err == nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.value, c.at = value, time.Now()
+		}
+		return nil, err
+	})
+	select {
+	case <-refreshed:
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+	return c.last()
+}
+
+// storageState is the result of a check of the storage.
 type storageState struct {
 	space audiodir.Space
 	err   error
-	ended time.Time
 }
 
 // databaseState is the result of the checks of the database.
@@ -178,25 +212,14 @@ func (h *health) ready(ctx context.Context) bool {
 
 // state returns a recent state of the database, or an empty one if the checks take too long.
 func (h *health) state(ctx context.Context) databaseState {
-	h.mu.Lock()
-	last, age := h.last, time.Since(h.checked)
-	h.mu.Unlock()
-	if age < healthMaxAge {
-		return last
+	state, checked := h.database.get(ctx, healthMaxAge, healthTimeout, h.check)
+	if time.Since(checked) > healthMaxAge+healthTimeout {
+		return databaseState{}
 	}
-	// Other callers wait for the same result: the end of this request does not cancel it.
-	shared := context.WithoutCancel(ctx)
-	result := h.checks.DoChan("", func() (any, error) { return h.check(shared), nil })
-	select {
-	case r := <-result:
-		return r.Val.(databaseState)
-	case <-ctx.Done():
-	case <-time.After(healthTimeout):
-	}
-	return databaseState{}
+	return state
 }
 
-func (h *health) check(ctx context.Context) databaseState {
+func (h *health) check(ctx context.Context) (databaseState, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var state databaseState
@@ -211,38 +234,23 @@ func (h *health) check(ctx context.Context) databaseState {
 		}
 	})
 	checks.Wait()
-
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.last, h.checked = state, time.Now()
-	return state
+	return state, nil
 }
 
 // checkStorage fails if recordings or texts are refused. If that takes long to find out, which must
 // not make the database look away, the check goes on, and the result is that of the last one.
 func (h *health) checkStorage(ctx context.Context) (audiodir.Space, error) {
-	result := h.checks.DoChan("storage", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
+	state, ended := h.storage.get(ctx, 0, storageWait, func(ctx context.Context) (storageState, error) {
+		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
 		textErr := h.db.lessons.CheckSpace(ctx) // first: the other one may use up the time
 		space, err := checkAudio(ctx, h.audio)
-		err = errors.Join(err, textErr)
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.storage = storageState{space, err, time.Now()}
-		return space, err
+		return storageState{space, errors.Join(err, textErr)}, nil
 	})
-	select {
-	case r := <-result:
-		return r.Val.(audiodir.Space), r.Err
-	case <-time.After(storageWait):
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if last := h.storage; last.err != nil || time.Since(last.ended) < storageMaxAge {
-			return last.space, last.err
-		}
+	if state.err == nil && time.Since(ended) > storageMaxAge {
 		return audiodir.Space{}, errors.New("the storage does not answer")
 	}
+	return state.space, state.err
 }
 
 // checkAudio fails if uploads are refused. The space of a bucket is unknown.
@@ -289,37 +297,13 @@ func (h *health) speechPaused(ctx context.Context) bool {
 // jobs returns the last counts of the queue and when they were counted, the zero time if never. It
 // has them counted again where they are old, and does not wait long for that.
 func (h *health) jobs(ctx context.Context) (stats jobqueue.Stats, counted time.Time) {
-	last := func() (jobqueue.Stats, time.Time) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.stats, h.counted
-	}
-	stats, counted = last()
-	if time.Since(counted) < healthMaxAge {
-		return stats, counted
-	}
-	counting := h.checks.DoChan("jobs", func() (any, error) { return nil, h.count(context.WithoutCancel(ctx)) })
 	wait := countWait
-	if counted.IsZero() {
+	if _, counted = h.stats.last(); counted.IsZero() {
 		wait = healthTimeout
 	}
-	select {
-	case <-counting:
-	case <-ctx.Done():
-	case <-time.After(wait):
-	}
-	return last()
-}
-
-func (h *health) count(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, countTimeout)
-	defer cancel()
-	stats, err := h.db.client.Stats(ctx)
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stats, h.counted = stats, time.Now()
-	return nil
+	return h.stats.get(ctx, healthMaxAge, wait, func(ctx context.Context) (jobqueue.Stats, error) {
+		ctx, cancel := context.WithTimeout(ctx, countTimeout)
+		defer cancel()
+		return h.db.client.Stats(ctx)
+	})
 }
