@@ -10,16 +10,16 @@ import (
 
 // Info describes one image.
 type Info struct {
-	Index  int    // position in the response, from 0
-	Type   string // media type detected from the data; "application/octet-stream" if unknown
-	Ext    string // file name extension for Type, with its dot
-	Width  int    // pixels; 0 while unknown, and for AVIF, HEIC and SVG
-	Height int    // pixels; likewise
-	Size   int64  // bytes; for Sink.Open an estimate, inexact if there are several images, or 0
-	Prompt string // the prompt as revised by the service, if any; empty for Sink.Open
-	URL    string // the URL it was fetched from, without the query; empty for image data
-	Path   string // where a sink stored it, if the sink reports that
-	TaskID string // the task it belongs to, if any
+	Index  int    `json:"index"`                    // position in the response, from 0
+	Type   string `json:"type"`                     // detected media type; "application/octet-stream" if unknown
+	Ext    string `json:"ext"`                      // file name extension for Type, with its dot
+	Width  int    `json:"width,omitempty"`          // pixels; 0 while unknown, and for AVIF, HEIC and SVG
+	Height int    `json:"height,omitempty"`         // pixels; likewise
+	Size   int64  `json:"size"`                     // bytes; for Sink.Open an inexact estimate, or 0
+	Prompt string `json:"revised_prompt,omitempty"` // as the service revised it, if it did; empty for Sink.Open
+	URL    string `json:"url,omitempty"`            // where it was fetched, without the query; empty for image data
+	Path   string `json:"path,omitempty"`           // where a sink stored it, if the sink reports that
+	TaskID string `json:"task_id,omitempty"`        // the task it belongs to, if any
 }
 
 // Sink stores images. Open is called for each image once its type is known, and not for data that

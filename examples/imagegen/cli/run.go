@@ -66,7 +66,7 @@ func Run(
 
 // outcome is the output of -json.
 type outcome struct {
-	Images     []imageOutcome  `json:"images"`
+	Images     []imagegen.Info `json:"images"`
 	TaskID     string          `json:"task_id,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
@@ -75,19 +75,9 @@ type outcome struct {
 	Exit       int             `json:"exit"`
 }
 
-type imageOutcome struct {
-	Index         int    `json:"index"`
-	Path          string `json:"path,omitempty"`
-	Type          string `json:"type"`
-	Width         int    `json:"width,omitempty"`
-	Height        int    `json:"height,omitempty"`
-	Size          int64  `json:"size"`
-	RevisedPrompt string `json:"revised_prompt,omitempty"`
-}
-
 // carryOut sends the request, or waits for the task, of the command line.
 func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out outcome, err error) {
-	out.Images = []imageOutcome{}
+	out.Images = []imagegen.Info{}
 	client, err := imagegen.New(o.config)
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", imagegen.ErrInvalidRequest, err)
@@ -109,9 +99,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	}
 	if r != nil {
 		out.TaskID, out.Attempts, out.Usage = r.TaskID, r.Attempts, r.Usage
-		for _, i := range r.Images {
-			out.Images = append(out.Images, imageOutcome{i.Index, i.Path, i.Type, i.Width, i.Height, i.Size, i.Prompt})
-		}
+		out.Images = append(out.Images, r.Images...)
 	}
 	if w, ok := errors.AsType[*imagegen.WaitError](err); ok {
 		out.TaskID = w.TaskID
