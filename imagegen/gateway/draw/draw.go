@@ -12,14 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
-	_ "image/jpeg" // references may be JPEG
 	"image/png"
-	"io"
 	"math/rand/v2"
 	"time"
-
-	"golang.org/x/image/draw"
 
 	"lessonkit.example/imagegen"
 )
@@ -31,12 +26,8 @@ type Generator struct {
 }
 
 // Generate stores req.N PNG images (one if N is 0) of ratio req.Size (square if empty) in sink.
-// Equal requests give equal pixels; references shine through, of up to 16 megapixels in all.
+// Equal requests give equal pixels. References change nothing.
 func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
-	refs, err := decode(req.References)
-	if err != nil {
-		return nil, err
-	}
 	edge := min(g.LongEdge, 4096)
 	if edge <= 0 {
 		edge = 1280
@@ -50,7 +41,7 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 		case <-time.After(g.Delay):
 		}
 		var data bytes.Buffer
-		if err := png.Encode(&data, picture(req.Prompt, i, w, h, refs)); err != nil {
+		if err := png.Encode(&data, picture(req.Prompt, i, w, h)); err != nil {
 			return nil, fmt.Errorf("draw: %w", err)
 		}
 		info := imagegen.Info{Index: i, Type: "image/png", Ext: ".png", Width: w, Height: h,
@@ -70,34 +61,8 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 	return result, nil
 }
 
-// maxPixels limits all references of a picture, as package fit limits an image.
-const maxPixels = 16 << 20
-
-// decode returns the references that are PNG or JPEG, and skips the others and those that have more
-// pixels than are left of maxPixels.
-func decode(refs []imagegen.Reference) (all []image.Image, err error) {
-	left := int64(maxPixels)
-	for _, ref := range refs {
-		r, err := ref.Open()
-		if err != nil {
-			return nil, fmt.Errorf("draw: reference: %w", err)
-		}
-		var head bytes.Buffer
-		c, _, err := image.DecodeConfig(io.TeeReader(r, &head))
-		if n := int64(c.Width) * int64(c.Height); err == nil && n <= left {
-			if img, _, err := image.Decode(io.MultiReader(&head, r)); err == nil {
-				all = append(all, img)
-				left -= n
-			}
-		}
-		r.Close()
-	}
-	return all, nil
-}
-
-// picture paints image number index of a prompt: a gradient of two colors, and the references over
-// it.
-func picture(prompt string, index, w, h int, refs []image.Image) image.Image {
+// picture paints image number index of a prompt: a gradient of two colors.
+func picture(prompt string, index, w, h int) image.Image {
 	rng := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", prompt, index))))
 	var from, to [3]float64
 	for k := range 3 {
@@ -113,10 +78,6 @@ func picture(prompt string, index, w, h int, refs []image.Image) image.Image {
 			}
 			pixel[3] = 255
 		}
-	}
-	half := image.NewUniform(color.Alpha{A: 128})
-	for _, ref := range refs {
-		draw.ApproxBiLinear.Scale(img, img.Rect, ref, ref.Bounds(), draw.Over, &draw.Options{SrcMask: half})
 	}
 	return img
 }

@@ -3,8 +3,6 @@ package draw_test
 import (
 	"bytes"
 	"fmt"
-	"image"
-	"image/color"
 	"image/png"
 	"testing"
 
@@ -47,28 +45,4 @@ func TestTheSameRequestGivesTheSamePixels(t *testing.T) {
 			seen[string(a)] = fmt.Sprint(prompt, i)
 		}
 	}
-}
-
-// A reference of 50 MB may have any number of pixels.
-func TestReferencesChangeThePictureUnlessTheyHaveTooManyPixels(t *testing.T) {
-	t.Parallel()
-	picture := func(data ...[]byte) []byte {
-		images, request := imagegen.Memory(), &imagegen.Request{Prompt: "jazz"}
-		for _, d := range data {
-			request.References = append(request.References, imagegen.Bytes("a", d))
-		}
-		_, err := draw.Generator{LongEdge: 64}.Generate(t.Context(), request, images)
-		require.NoError(t, err)
-		return images.Get(0)
-	}
-	black := func(w, h int) []byte {
-		var b bytes.Buffer
-		require.NoError(t, png.Encode(&b, image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.Black})))
-		return b.Bytes()
-	}
-	require.Equal(t, picture(), picture([]byte("GIF89a")))
-	require.Equal(t, picture(), picture(black(5000, 4000)))
-	large := black(4000, 2500)
-	require.NotEqual(t, picture(), picture(large))
-	require.Equal(t, picture(large), picture(large, large), "they are held together")
 }
