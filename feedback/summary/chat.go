@@ -185,11 +185,8 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if in.Report {
 		return out, nil
 	}
-	left, err := leftOut(ctx, in, text)
-	if err != nil {
-		return feedback.Summary{}, err
-	}
-	if len(left) > 0 {
+	// What cannot be looked at in time has no warning: the answer was paid for.
+	if left, err := leftOut(ctx, in, text); err == nil && len(left) > 0 {
 		warnNaming(&out, feedback.WarningLeftOut, inLanguage(text, "This was said and is not in the text, please check:",
 			"这些内容说过，但文字里没有，请核对："), left)
 	}

@@ -70,7 +70,7 @@ func figures(text string) []figure {
 			f.value = "weekday " + strconv.Itoa(strings.Index("日一二三四五六", strings.Replace(group(1), "天", "日", 1))/3)
 			out = append(out, f)
 		case group(2) != "":
-			f.vague = strings.Trim(f.text, "一") == "" || strings.HasPrefix(text[m[1]:], "分") &&
+			f.vague = strings.Trim(f.text, "一") == "" || f.text == "万一" || strings.HasPrefix(text[m[1]:], "分") &&
 				!strings.HasPrefix(text[m[1]:], "分钟")
 			for _, n := range chineseNumbers(f.text) {
 				add(n)
@@ -167,9 +167,17 @@ var (
 )
 
 // unsupported returns the figures of a text that the sources do not contain.
-// A figure is in a source in whatever form: 三点半 and "half past three" contain those of 15:30 too,
-// if it is about an afternoon.
-func unsupported(text, sources string) []figure {
+func unsupported(text, sources string) []figure { return lacking(text, valuesIn(sources)) }
+
+// lacking returns the figures of a text whose values are not known.
+func lacking(text string, known map[string]bool) []figure {
+	bad := slices.DeleteFunc(figures(text), func(f figure) bool { return f.vague || known[f.value] })
+	return slices.CompactFunc(bad, func(a, b figure) bool { return a.start == b.start }) // 三四 is two
+}
+
+// valuesIn returns the values of the figures that sources contain, in whatever form: 三点半 and
+// "half past three" contain those of 15:30 too, if it is about an afternoon.
+func valuesIn(sources string) map[string]bool {
 	known := map[string]bool{"": true, "0": true} // as in 9:00
 	add := func(pattern *regexp.Regexp, values ...string) {
 		if pattern.MatchString(sources) {
@@ -193,6 +201,5 @@ func unsupported(text, sources string) []figure {
 			known[strconv.Itoa(n+12)] = true
 		}
 	}
-	bad := slices.DeleteFunc(figures(text), func(f figure) bool { return f.vague || known[f.value] })
-	return slices.CompactFunc(bad, func(a, b figure) bool { return a.start == b.start }) // 三四 is two
+	return known
 }

@@ -2,52 +2,60 @@ package summary
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/internal/evidence"
 )
 
+// leftOutTime is how long leftOut may take: two hours of notes need some seconds.
+const leftOutTime = 20 * time.Second
+
 // leftOut returns what [Local] would write of the notes and a text lacks: numbers, weekdays and
-// months, with the words around them, and clauses of homework and notices without any.
+// months, with the words around them, and clauses of homework and notices without any. Of other
+// clauses it cannot tell: a model may say in other words what has the same figures.
 func leftOut(ctx context.Context, in feedback.SummaryInput, text string) ([]string, error) {
-	var left, clauses []string
-	names, known := strings.Fields(in.Student), map[string]bool{}
+	ctx, cancel := context.WithTimeout(ctx, leftOutTime)
+	defer cancel()
+	known := valuesIn(text)
+	maps.Copy(known, valuesIn(in.Student+"\n"+in.GuardianTitle)) // who may be "she" in the text
+	var left []string
+	add := func(line string) {
+		if !slices.Contains(left, line) {
+			left = append(left, line)
+		}
+	}
 	for i, l := range in.Lessons {
 		words, err := clean(ctx, l.Text)
 		if err != nil {
 			return nil, err
 		}
+		var clauses []string
 		for _, p := range pieces(words, i) {
 			for _, s := range parts(p.words, sentence) {
-				said := write(s, names)
-				missing := slices.DeleteFunc(unsupported(said, text), func(f figure) bool { return known[f.value] })
-				for _, f := range missing {
-					known[f.value] = true
-				}
-				if len(missing) > 0 {
-					left = append(left, named(said, missing...))
+				said := write(s, strings.Fields(in.Student))
+				if missing := lacking(said, known); len(missing) > 0 {
+					add(named(said, missing...))
 				}
 			}
 			if p.place == inLesson {
 				continue
 			}
 			for _, c := range parts(p.words, clause) {
-				clauses = append(clauses, strings.TrimRight(write(c, names), ",，"))
+				said := strings.TrimRight(write(c, strings.Fields(in.Student)), ",，")
+				if !slices.ContainsFunc(figures(said), func(f figure) bool { return !f.vague }) {
+					clauses = append(clauses, said)
+				}
 			}
 		}
-	}
-	follows := false // one that is left out, too
-	for _, s := range evidence.Find(strings.Join(clauses, "\n"), []string{text}, in.Student, in.GuardianTitle) {
-		isLeft := !s.Supported && len(figures(s.Text)) == 0
-		switch last := len(left) - 1; {
-		case isLeft && follows:
-			left[last] += inLanguage(s.Text, ", ", "，") + s.Text
-		case isLeft:
-			left = append(left, s.Text)
+		for _, s := range evidence.Find(strings.Join(clauses, "\n"), []string{text}, in.Student, in.GuardianTitle) {
+			if !s.Supported {
+				add(s.Text)
+			}
 		}
-		follows = isLeft
 	}
 	return left, nil
 }

@@ -31,18 +31,23 @@ func TestAnswerThatLacksWhatWasSaid(t *testing.T) {
 			[]string{"Sunday: The concert is on Sunday at three."}},
 		"a price": {english, strings.Replace(all, " (£9)", "", 1),
 			[]string{"9: … needs new strings, they cost 9 pounds."}},
+		"nothing, but the name": {"So June played well today. For homework read page 4.",
+			"She played well today.\n\nHomework: page 4.", nil},
+		"the same figure twice": {"So we played. For homework read page nine. Please bring nine pounds.", "We played.",
+			[]string{"nine: For homework read page nine.", "nine: Please bring nine pounds."}},
 		"homework": {english, strings.Replace(all, " and write down the words", "", 1),
 			[]string{"And write down the words."}},
 		"nothing, in Chinese": {chinese, whole, nil},
 		"minutes": {chinese, strings.Replace(whole, "每天练20分钟", "每天练习", 1),
 			[]string{"二十：回家每天练二十分钟，再听一遍录音。"}},
 		"what to wear": {chinese, strings.Replace(whole, "，请穿白衬衫，提前到", "", 1),
-			[]string{"请穿白衬衫，提前到场。"}},
-		"in another language": {english, "今天诺亚用三个和弦弹了他的歌。周日三点有音乐会，琴弦9镑。", nil},
+			[]string{"请穿白衬衫", "提前到场。"}},
+		"what is said of once": {"回家一定要听录音。", "今天很棒。", []string{"回家一定要听录音。"}},
+		"in another language":  {english, "今天诺亚用三个和弦弹了他的歌。周日三点有音乐会，琴弦9镑。", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := feedback.SummaryInput{Lessons: lessonsOf(test.notes), Student: "Noah"}
+			in := feedback.SummaryInput{Lessons: lessonsOf(test.notes), Student: "June"}
 			left, err := leftOut(t.Context(), in, test.text)
 			require.NoError(t, err)
 			require.Equal(t, test.want, left)
