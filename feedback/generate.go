@@ -88,8 +88,8 @@ const (
 	WarningUnknownName SummaryWarning = "name_not_restored"
 	// WarningUnsupported: the text has numbers or dates that were not said; Warning names them.
 	WarningUnsupported SummaryWarning = "unsupported_number"
-	// WarningLeftOut: Warning names numbers, dates, homework and notices that were said and that the
-	// text lacks.
+	// WarningLeftOut: the text lacks numbers, dates, homework or notices that were said; Warning
+	// names them.
 	WarningLeftOut SummaryWarning = "left_out"
 	// WarningDoubtfulLeftOut: sentences that may not have been said were left out, by
 	// [Service.Generate].

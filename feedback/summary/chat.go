@@ -187,8 +187,8 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	}
 	// What cannot be looked at in time has no warning: the answer was paid for.
 	if left, err := leftOut(ctx, in, text); err == nil && len(left) > 0 {
-		warnNaming(&out, feedback.WarningLeftOut, inLanguage(text, "This was said and is not in the text, please check:",
-			"这些内容说过，但文字里没有，请核对："), left)
+		warnNaming(&out, feedback.WarningLeftOut, inLanguage(text,
+			"This was said and is not in the text, please check:", "这些内容说过，但文字里没有，请核对："), left)
 	}
 	return out, nil
 }

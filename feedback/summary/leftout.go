@@ -24,7 +24,8 @@ func leftOut(ctx context.Context, in feedback.SummaryInput, text string) ([]stri
 	maps.Copy(known, valuesIn(in.Student+"\n"+in.GuardianTitle)) // who may be "she" in the text
 	var left []string
 	add := func(line string) {
-		if !slices.Contains(left, line) {
+		const most = 1000 // fewer are shown
+		if len(left) < most && !slices.ContainsFunc(left, func(l string) bool { return strings.Contains(l, line) }) {
 			left = append(left, line)
 		}
 	}
