@@ -7,7 +7,7 @@ import (
 )
 
 // lookAlikes are marks in the version() of databases that say that they are PostgreSQL.
-var lookAlikes = regexp.MustCompile(`-YB-|Redshift|Greenplum|RisingWave|Materialize|CrateDB|QuestDB`)
+var lookAlikes = regexp.MustCompile(`-YB-|Redshift|Greenplum|RisingWave|Materialize|QuestDB`)
 
 var serverVersion = regexp.MustCompile(`^PostgreSQL (\d+)`)
 
@@ -17,7 +17,7 @@ const oldestServer = 12
 func checkServer(version string) error {
 	match := serverVersion.FindStringSubmatch(version)
 	if match == nil || lookAlikes.MatchString(version) {
-		return fmt.Errorf("pgqueue: the server is %.100q, not PostgreSQL (%d or later): the queue finds rows by "+
+		return fmt.Errorf("pgqueue: the server is %.200q, not PostgreSQL (%d or later): the queue finds rows by "+
 			"ctid, and needs SKIP LOCKED and advisory locks", version, oldestServer)
 	}
 	if n, err := strconv.Atoi(match[1]); err != nil || n < oldestServer {

@@ -17,7 +17,8 @@ func TestCheckServer(t *testing.T) {
 		"too old":     {"PostgreSQL 11.22 on x86_64-pc-linux-gnu", "is PostgreSQL 11; 12 or later"},
 		"CockroachDB": {"CockroachDB CCL v23.2.4 (x86_64-pc-linux-gnu, built 2024/04/08)", `is "CockroachDB CCL`},
 		"YugabyteDB":  {"PostgreSQL 11.2-YB-2.20.1.3-b0 on x86_64-pc-linux-gnu", `is "PostgreSQL 11.2-YB-`},
-		"Redshift": {"PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC, Redshift 1.0.77467",
+		"Redshift": {"PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2 20041017 " +
+			"(Red Hat 3.4.2-6.fc3), Redshift 1.0.77467",
 			`Redshift 1.0.77467", not PostgreSQL`},
 		"Greenplum": {"PostgreSQL 12.12 (Greenplum Database 7.1.0 build commit:x) on x86_64",
 			`(Greenplum Database 7.1.0`},
