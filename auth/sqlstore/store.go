@@ -61,6 +61,8 @@ const migrationsTable = "auth_migrations"
 var migrations embed.FS
 
 // Migrate creates the tables or brings them up to date. Several programs may call it at once.
+// It needs PostgreSQL's own address, not a pooler in transaction mode: its lock belongs to a
+// connection.
 func (s *Store) Migrate(ctx context.Context) error {
 	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.db.Files(migrations)))
 }

@@ -97,7 +97,9 @@ var migrations embed.FS
 
 const migrationsTable = "feedback_migrations"
 
-// Migrate applies the missing migrations. Several processes may call it concurrently.
+// Migrate applies the missing migrations. Several processes may call it concurrently. It
+// needs PostgreSQL's own address, not a pooler in transaction mode: its lock belongs to a
+// connection.
 func (s *Store) Migrate(ctx context.Context) error {
 	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.db.Files(migrations)))
 }

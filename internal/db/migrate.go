@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"time"
 
@@ -60,8 +61,12 @@ func (db *DB) migrate(ctx context.Context, table string, files fs.FS) error {
 	dialect := goose.DialectSQLite3
 	if db.Engine == Postgres {
 		dialect = goose.DialectPostgres
+		// One lock for each table, which goose's other users in the database do not wait for.
+		key := fnv.New64a()
+		key.Write([]byte(table))
 		// Every second for a day: another program may be changing large tables.
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 24*60*60))
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(int64(key.Sum64())),
+			lock.WithLockTimeout(1, 24*60*60))
 		if err != nil {
 			return err
 		}

@@ -1,13 +1,17 @@
 package db_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/pressly/goose/v3/lock"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/internal/db"
+	"lessonkit.example/internal/pgtest"
 )
 
 var first = fstest.MapFS{
@@ -56,6 +60,21 @@ func TestStartersAtOnceAllSucceed(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+func TestLocksOfOthersAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(pgtest.URL(t))
+	require.NoError(t, err)
+	defer d.Close()
+	other, err := d.W.Conn(t.Context())
+	require.NoError(t, err)
+	defer other.Close()
+	_, err = other.ExecContext(t.Context(), "select pg_advisory_lock($1)", lock.DefaultLockID)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, d.Migrate(ctx, "x_migrations", first))
 }
 
 func TestBrokenMigrationLeavesNothing(t *testing.T) {

@@ -13,9 +13,10 @@
 //
 // # Connection poolers
 //
-// Every statement works in a pooler's transaction mode. If the pooler does not support prepared
-// statements, set DefaultQueryExecMode of the pool to pgx.QueryExecModeExec. LISTEN needs a direct
-// connection: configure one in Config.ListenConn, or set Config.PollOnly.
+// Every statement but those of [Store.Migrate] works in a pooler's transaction mode. If the pooler
+// does not support prepared statements, set DefaultQueryExecMode of the pool to
+// pgx.QueryExecModeExec. LISTEN needs a direct connection: configure one in Config.ListenConn, or
+// set Config.PollOnly.
 //
 // # Suspended processes
 //
@@ -101,7 +102,8 @@ const versionTable = "jobqueue_migrations"
 // Migrate creates the tables or updates them. Several processes may do so at once. The error is
 // [jobqueue.ErrUnavailable] while the database is not available. It connects
 // outside the pool, with the pool's BeforeConnect and AfterConnect. On a server whose version()
-// names another database than PostgreSQL it changes nothing and returns an error.
+// names another database than PostgreSQL it changes nothing and returns an error. It needs
+// PostgreSQL's own address, not a pooler in transaction mode: its lock belongs to a connection.
 func (s *Store) Migrate(ctx context.Context) (err error) {
 	defer rules.Classify(&err)
 	var version string
