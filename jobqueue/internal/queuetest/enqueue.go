@@ -35,13 +35,21 @@ func enqueueKeepsEveryField(t *testing.T, h Harness) {
 }
 
 func enqueueManyReturnsResultsInOrder(t *testing.T, h Harness) {
+	metas := map[int]map[string]string{}
 	ids := fill(t, h.Store, 1500, func(p *jobqueue.Params) {
-		if p.Args.(args).N%3 == 0 {
-			p.UniqueKey = fmt.Sprint("key ", p.Args.(args).N)
+		n := p.Args.(args).N
+		switch n % 3 {
+		case 0:
+			p.UniqueKey = fmt.Sprint("key ", n)
+		case 1:
+			p.Meta = map[string]string{"n": fmt.Sprint(n)}
 		}
+		metas[n] = p.Meta
 	})
 	for _, i := range []int{0, 1, 2, 3, 700, 1498, 1499} {
-		require.JSONEq(t, fmt.Sprintf(`{"n":%d}`, i), string(get(t, h.Store, ids[i]).Args))
+		j := get(t, h.Store, ids[i])
+		require.JSONEq(t, fmt.Sprintf(`{"n":%d}`, i), string(j.Args))
+		require.Equal(t, metas[i], j.Meta)
 	}
 	none, err := jobqueue.NewClient(h.Store).EnqueueMany(t.Context(), nil)
 	require.NoError(t, err)
@@ -80,7 +88,7 @@ func uniqueWithinOneCall(t *testing.T, h Harness) {
 }
 
 // Calls that insert the same keys in opposite orders wait for one another, but not both. The ids of
-// a call have its order.
+// a call have its order. Of calls that insert one job each, with the same key, one does.
 func uniqueKeysInOppositeOrders(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	for round := range 4 {
@@ -106,8 +114,19 @@ func uniqueKeysInOppositeOrders(t *testing.T, h Harness) {
 				}
 			})
 		}
+		for range 16 {
+			group.Go(func() {
+				r, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "other", UniqueKey: fmt.Sprint(round)})
+				if err != nil {
+					t.Error(err)
+				}
+				if !r.Duplicate {
+					inserted.Add(1)
+				}
+			})
+		}
 		group.Wait()
-		require.EqualValues(t, len(ps), inserted.Load())
+		require.EqualValues(t, len(ps)+1, inserted.Load())
 	}
 }
 
