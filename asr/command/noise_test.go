@@ -26,6 +26,9 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 		"not UTF-8":                  {`printf 'caf\351\n'`, nil, "its output is not UTF-8"},
 		"not UTF-8, no newline":      {`printf 'caf\351'`, nil, "its output is not UTF-8"},
 		"an error and status 0":      {`echo "error: unknown language 'xx'" >&2`, nil, "unknown language 'xx'"},
+		"Error and status 0":         {`echo "Error: no model" >&2`, nil, "no model"},
+		"ERROR and status 0":         {`echo "ERROR: no model" >&2`, nil, "no model"},
+		"a quoted name in an error":  {`echo 'error: "a.bin" is no model' >&2`, nil, "is no model"},
 		"a later error and status 0": {`echo loading >&2; echo "error: failed to read" >&2`, nil, "failed to read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +47,7 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 	require.NoError(t, err, "there is a text")
 	require.Equal(t, "well done", got.Text)
 
-	rec = script(t, `echo 'ERROR: "ngram_search.c": nobody speaks' >&2`, nil)
+	rec = script(t, `echo 'ERROR: "ngram_search.c", line 1157: nobody speaks' >&2`, nil)
 	got, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.NoError(t, err)
 	require.Empty(t, got.Text)

@@ -88,9 +88,9 @@ func dropMarkers(segments []asr.Segment) string {
 
 var (
 	reportsError = regexp.MustCompile(`(?i)^\s*(?:\S*error\b|fatal\b|\S+: (?:\S*error|failed|cannot|could not)\b)`)
-	// zeroStatusError is how whisper-cli reports errors after which it exits with status 0. What
-	// PocketSphinx reports as ERROR may be that nobody speaks.
-	zeroStatusError = regexp.MustCompile(`^error:`)
+	// zeroStatusError is how whisper-cli and others report errors after which they exit with status
+	// 0. What PocketSphinx reports as ERROR: "file.c", line 1: … may be that nobody speaks.
+	zeroStatusError = regexp.MustCompile(`^error:|^(?i:error):\s*[^"\s]`)
 )
 
 // errorLines returns the lines of a program's messages that match pattern. Other lines may be what
