@@ -209,13 +209,23 @@ func isMissing(err error) bool {
 	return code.Code == minio.NoSuchKey || code.Code == "" && code.StatusCode == http.StatusNotFound
 }
 
-// storageError is the failure of an operation. If the storage refuses it, only an administrator can
-// remove the cause: the message tells the storage's code for it, and clients wait longer.
+// passing matches the codes, in answers below 500, of what may succeed when it is tried again: the
+// storage is busy, or a body was damaged or cut on the way.
+var passing = regexp.MustCompile(`^(RequestTimeout|RequestThrottled|RequestLimitExceeded|Throttling.*|SlowDown.*|` +
+	`BadDigest|IncompleteBody|XAmzContentSHA256Mismatch)$`)
+
+// storageError is the failure of an operation. If the storage refuses it, and not because of what
+// passes, only an administrator can remove the cause: the message tells the storage's code for it,
+// and clients wait longer.
 func storageError(op string, err error) error {
 	failure := recording.StorageError("audios3: "+op, err)
 	e, isStorage := errors.AsType[*feedback.Error](failure)
 	answer := minio.ToErrorResponse(err)
-	refused := answer.Code != "" && answer.StatusCode < 500 && answer.StatusCode != http.StatusTooManyRequests
+	refused := answer.Code != "" && answer.StatusCode < 500 && !passing.MatchString(answer.Code)
+	switch answer.StatusCode {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests, 499: // nginx: closed
+		refused = false
+	}
 	if isStorage && refused && !isMissing(err) {
 		e.Message, e.After = "the audio storage refuses requests: "+answer.Code, time.Minute
 	}

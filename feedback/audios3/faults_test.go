@@ -57,9 +57,17 @@ func faulty(t *testing.T, method string, n int64, f fault) (*audios3.Store, stri
 }
 
 func slowDown(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+	refuse(w, r, http.StatusServiceUnavailable, "SlowDown")
+}
+
+func timeOut(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+	refuse(w, r, http.StatusBadRequest, "RequestTimeout")
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, status int, code string) {
 	io.Copy(io.Discard, r.Body)
-	w.WriteHeader(http.StatusServiceUnavailable)
-	io.WriteString(w, "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>")
+	w.WriteHeader(status)
+	io.WriteString(w, "<Error><Code>"+code+"</Code><Message>Please try again.</Message></Error>")
 }
 
 // loseAnswer passes the request on and closes the connection instead of answering.
@@ -116,6 +124,7 @@ func TestFaultsDuringAnUpload(t *testing.T) {
 		"answers that are all lost":  {-1, loseAnswer, false},
 		"two answers to slow down":   {2, slowDown, true},
 		"always to slow down":        {-1, slowDown, false},
+		"always a timeout":           {-1, timeOut, false},
 		"a storage that stalls once": {1, stall, true},
 		"damaged on the way, always": {-1, damage, false},
 	} {
@@ -129,7 +138,8 @@ func TestFaultsDuringAnUpload(t *testing.T) {
 				require.NotContains(t, err.Error(), s3test.SecretAccessKey)
 				var e *feedback.Error
 				require.ErrorAs(t, err, &e)
-				require.Positive(t, e.RetryAfter(), "the phone tries again")
+				require.Equal(t, "the audio storage is not available", e.Message, "that passes by itself")
+				require.Equal(t, 5*time.Second, e.RetryAfter(), "the phone tries again")
 				if name != "answers that are all lost" { // that object is an orphan, which a sweep deletes
 					require.Empty(t, objects(t, dir))
 				}
