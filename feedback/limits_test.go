@@ -200,6 +200,18 @@ func TestUploadsOfADayAreLimitedBeforeTheyAreRead(t *testing.T) {
 	}
 }
 
+func TestInvalidInputIsRefusedBeforeTheRecordingIsRead(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	l := e.lesson()
+	for _, in := range []feedback.SegmentInput{
+		{Sequence: new(feedback.MaxSequence + 1)}, {Duration: -time.Second}, {PCM: &feedback.PCM{SampleRate: 1}},
+	} {
+		_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID, mustNotRead{t}, in)
+		require.ErrorIs(t, err, feedback.ErrInvalid)
+	}
+}
+
 func TestALimitOfManyBytesIsWrittenOut(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.Limits.Bytes = 20 << 30 })

@@ -171,6 +171,9 @@ func (c *SegmentCounts) add(d SegmentCounts) {
 func (s *Service) AddSegment(
 	ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader, in SegmentInput,
 ) (_ Segment, created bool, err error) {
+	if err := in.validate(); err != nil { // Submit does it after the upload
+		return Segment{}, false, err
+	}
 	u, err := s.StartUpload(ctx, teacher, lesson)
 	if err != nil {
 		return Segment{}, false, err
