@@ -81,7 +81,8 @@ func (t Type) Check(converted bool) error {
 	switch {
 	case t == Type{}:
 		message = "the content is not audio of a supported type: " +
-			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples declared by format=pcm"
+			"mp3, aac, m4a, wav, ogg, webm, flac, amr, " +
+			"or raw samples (PCM) declared with their sample rate and channels"
 	case !listed, converted && t != silk:
 		return nil
 	}

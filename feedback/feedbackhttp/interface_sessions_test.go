@@ -193,7 +193,7 @@ func TestUploads(t *testing.T) {
 				samples+"\x00\x02", "Content-Type", "audio/pcm").want(202)
 			undeclared := e.do("POST", "/feedback-lessons/"+lesson+"/segments", samples, "Content-Type",
 				"audio/pcm; rate=8000; channels=2").want(415, "not_audio")
-			require.Contains(t, undeclared.str("detail"), "format=pcm")
+			require.Contains(t, undeclared.str("detail"), "raw samples (PCM) declared with")
 			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=pcm", samples, "Content-Type",
 				"audio/pcm").want(422)
 			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=mp3", samples, "Content-Type",
