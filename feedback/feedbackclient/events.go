@@ -131,7 +131,7 @@ func (s *stream) events(ctx context.Context, c Client, sessionID string) iter.Se
 
 // read reads the next event, by the HTML standard's section on server-sent events.
 func (s *stream) read(lines *bufio.Scanner) (Event, error) {
-	name, id := "", s.lastID
+	name, id, retry := "", s.lastID, s.retry
 	var data strings.Builder
 	for lines.Scan() {
 		line := lines.Text()
@@ -146,13 +146,15 @@ func (s *stream) read(lines *bufio.Scanner) (Event, error) {
 			data.WriteString(value + "\n")
 		case "retry":
 			if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
-				s.retry = time.Duration(ms) * time.Millisecond
+				retry = time.Duration(ms) * time.Millisecond
 			}
 		}
 		if line != "" {
 			continue
 		}
-		s.lastID = id // an empty line ends an event, of which the first has no data
+		// An empty line ends an event, of which the first has no data. Without it, the connection
+		// may have cut off the last line.
+		s.lastID, s.retry = id, retry
 		e := Event{ID: id, Name: name}
 		body := data.String()
 		name = ""

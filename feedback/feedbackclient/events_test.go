@@ -33,7 +33,7 @@ func TestFollowConnectsAgain(t *testing.T) {
 					return 200, stream, "retry: 3000\nid: 4\n\nevent: news\ndata: 5\n\n"
 				case 2: // cut off in the middle of an event
 					return 200, stream, "id: 5\nevent: lesson\ndata: {\"lesson\":{\"lesson_id\":\"a\"}}\n\n" +
-						"id: 6\nevent: lesson\ndata: {\"less"
+						"id: 6\nevent: lesson\ndata: {}\nretry: 2" // of 2000
 				case 3:
 					return 503, nil, busy
 				case 4:
