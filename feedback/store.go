@@ -15,7 +15,8 @@ import (
 // A store of limited space may have a method CheckSpace(ctx context.Context) error, which fails
 // with [ErrStorageFull]: then the service stores nothing that grows, and deletes.
 //
-// The Store of package sqlstore documents what each method does.
+// The Store of package sqlstore documents what each method does; what it says of disks and of its
+// transactions is not required of others.
 type Store interface {
 	Defaults(ctx context.Context, teacher uuid.UUID) (Defaults, error)
 	SaveDefaults(ctx context.Context, teacher uuid.UUID, d Defaults, at time.Time) error

@@ -205,7 +205,8 @@ var errAudioDeleted = &feedback.Error{Kind: feedback.ErrAudioDeleted,
 	Message: "the recording was deleted because of its age: it cannot be transcribed again"}
 
 // RetryLesson does what RetrySegment does for all segments of a lesson for which that would not
-// fail, in one transaction. It fails with [feedback.ErrAudioDeleted] if that would for all.
+// fail, in one transaction. It fails with [feedback.ErrAudioDeleted] if that would fail for all for
+// that reason.
 func (s *Store) RetryLesson(
 	ctx context.Context, teacher, id uuid.UUID, language string, at time.Time,
 ) (retried feedback.Lesson, err error) {
