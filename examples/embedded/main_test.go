@@ -18,6 +18,7 @@ import (
 func TestARecordingBecomesAFeedbackRecord(t *testing.T) {
 	t.Parallel()
 	if _, err := command.New(command.PocketSphinx()); err != nil {
+		require.ErrorContains(t, err, "missing for speech recognition")
 		t.Skip(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

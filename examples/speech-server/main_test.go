@@ -165,6 +165,7 @@ func TestOfficialClientOfOpenAI(t *testing.T) {
 	longtest.Only(t)
 	t.Parallel()
 	if _, err := command.New(command.PocketSphinx()); err != nil {
+		require.ErrorContains(t, err, "missing for speech recognition")
 		t.Skip(err)
 	}
 	file, err := filepath.Abs("../internal/demo/speech/lesson1-segment1.mp3")
