@@ -52,7 +52,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		}
 	}
 	s.reportInactive(cmp.Or(config.Name(), "the configuration"), capabilities)
-	return kept, s.diagnostics()
+	return kept, s.found.sorted()
 }
 
 func (s *selection) activate(c Capability) {

@@ -183,27 +183,20 @@ func (ds Diagnostics) sorted() Diagnostics {
 // collector collects diagnostics, up to a limit for each rule.
 type collector struct {
 	found  Diagnostics
-	counts limit.Findings[Value]
+	counts limit.Findings
 }
 
 // report adds a diagnostic about a value and returns it, nil if there are too many.
 func (c *collector) report(code Code, v Value, message string) *Diagnostic {
-	if c.counts.Full(string(code), v) {
+	if full, first := c.counts.Full(string(code)); full {
+		if first {
+			c.found = append(c.found, NewDiagnostic(v, code, severityOf(code), limit.More))
+		}
 		return nil
 	}
 	c.found = append(c.found, Diagnostic{Code: code, Severity: severityOf(code), Message: message, text: v.text,
 		at: v.span(), Path: v.Path()})
 	return &c.found[len(c.found)-1]
-}
-
-// diagnostics returns the diagnostics in order, with one for each rule about those that are left
-// out.
-func (c *collector) diagnostics() Diagnostics {
-	for _, rest := range c.counts.Rest() {
-		code := Code(rest.Rule)
-		c.found = append(c.found, NewDiagnostic(rest.First, code, severityOf(code), rest.Message()))
-	}
-	return c.found.sorted()
 }
 
 func (d *Diagnostic) locate() {

@@ -72,7 +72,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		// A policy that is incomplete must not decide.
 		r.policy.granted, r.policy.appChecked, r.policy.tooLarge = nil, true, true
 	}
-	return r.policy, r.diagnostics()
+	return r.policy, r.found.sorted()
 }
 
 type resolver struct {

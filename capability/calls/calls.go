@@ -79,10 +79,6 @@ func Check(app *capability.App, f *Frontend, platform capability.Platform,
 		c.unusedGrants()
 		c.unusedCommands()
 	}
-	for _, rest := range c.limit.Rest() {
-		c.found = append(c.found, rest.First)
-		c.found[len(c.found)-1].Fix, c.found[len(c.found)-1].Message = nil, rest.Message()
-	}
 	c.found.Sort()
 	return c.found
 }
@@ -95,13 +91,20 @@ type checker struct {
 	active     []*capability.Policy // one for each platform
 	policies   []*capability.Policy // also those with all capability files
 	found      capability.Diagnostics
-	limit      limit.Findings[capability.Diagnostic]
+	limit      limit.Findings
 }
 
 // report adds a diagnostic, unless its rule is off or it is one of too many.
 func (c *checker) report(d capability.Diagnostic) {
 	d.Severity = c.severities[d.Code]
-	if d.Severity != capability.Off && !c.limit.Full(string(d.Code), d) {
+	if d.Severity == capability.Off {
+		return
+	}
+	full, first := c.limit.Full(string(d.Code))
+	if first {
+		d.Message, d.Fix = limit.More, nil
+	}
+	if !full || first {
 		c.found = append(c.found, d)
 	}
 }

@@ -41,7 +41,7 @@ func (l *linter) group(code capability.Code, v capability.Value, subject, format
 	key := fmt.Sprintf("%s\x00%s\x00%s\x00%v", code, v.File(), format, args)
 	g := l.groups[key]
 	if g == nil {
-		if l.limit.Full(string(code), v) {
+		if l.full(code, v) {
 			return &item{}
 		}
 		g = &group{code: code, format: format, args: args}
@@ -59,11 +59,6 @@ func (l *linter) group(code capability.Code, v capability.Value, subject, format
 func (l *linter) finish() {
 	for _, g := range l.ordered {
 		l.found = append(l.found, g.diagnostic())
-	}
-	for _, rest := range l.limit.Rest() {
-		code := capability.Code(rest.Rule)
-		d := capability.NewDiagnostic(rest.First, code, severityOf(code), rest.Message())
-		l.found = append(l.found, d)
 	}
 }
 

@@ -150,7 +150,7 @@ type linter struct {
 	expansions map[string]*expansion
 	expanded   int // permissions in all expansions
 	schemas    map[string]*scopeSchema
-	limit      limit.Findings[capability.Value]
+	limit      limit.Findings
 	renamed    map[capability.Position]bool // keys of a file that were reported instead of a missing one
 	damaged    bool                         // the syntax of the file is wrong, so what is missing may be there
 	groups     map[string]*group            // by what they have in common
@@ -195,11 +195,21 @@ func mistakes(docs []*capability.Document, active []together, manifests *capabil
 
 func (l *linter) report(code capability.Code, v capability.Value, format string, args ...any) *capability.Diagnostic {
 	message := fmt.Sprintf(format, args...)
-	if l.limit.Full(string(code), v) {
+	if l.full(code, v) {
 		return &capability.Diagnostic{}
 	}
 	l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), message))
 	return &l.found[len(l.found)-1]
+}
+
+// full reports whether there are too many findings of a rule to list one more, and lists that there
+// are more.
+func (l *linter) full(code capability.Code, v capability.Value) bool {
+	full, first := l.limit.Full(string(code))
+	if first {
+		l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), limit.More))
+	}
+	return full
 }
 
 func (l *linter) capability(c *capability.Capability) {

@@ -13,43 +13,19 @@ const (
 	PerRule = 200      // findings of one rule that are listed
 )
 
-// Findings counts those of each rule. The zero Findings has none. V is what a finding is about.
-type Findings[V any] struct {
-	listed map[string]int
-	rest   []*Rest[V]
-}
+// More is the message of the first finding of a rule that is one too many.
+var More = fmt.Sprintf("There are more findings of this rule than the %d that are listed; correct those first.",
+	PerRule)
 
-// Rest is what is not listed of one rule.
-type Rest[V any] struct {
-	Rule  string
-	First V // what the first of them is about
-	count int
-}
+// Findings counts those of each rule. The zero Findings has none.
+type Findings struct{ counts map[string]int }
 
-// Full reports whether there are too many findings of a rule to list one more. It counts the
-// finding.
-func (f *Findings[V]) Full(rule string, about V) bool {
-	if f.listed == nil {
-		f.listed = make(map[string]int)
+// Full reports whether there are too many findings of a rule to list one more, and whether this is
+// the first of those. It counts the finding.
+func (f *Findings) Full(rule string) (full, first bool) {
+	if f.counts == nil {
+		f.counts = make(map[string]int)
 	}
-	if f.listed[rule]++; f.listed[rule] <= PerRule {
-		return false
-	}
-	for _, r := range f.rest {
-		if r.Rule == rule {
-			r.count++
-			return true
-		}
-	}
-	f.rest = append(f.rest, &Rest[V]{rule, about, 1})
-	return true
-}
-
-// Rest returns what is not listed, one for each rule.
-func (f *Findings[V]) Rest() []*Rest[V] { return f.rest }
-
-// Message tells how many findings are not listed.
-func (r *Rest[V]) Message() string {
-	return fmt.Sprintf("There are %d more findings of this rule than the %d that are listed; correct those first.",
-		r.count, PerRule)
+	f.counts[rule]++
+	return f.counts[rule] > PerRule, f.counts[rule] == PerRule+1
 }
