@@ -134,9 +134,9 @@ func Inlined(config *Document) *Document {
 			break
 		}
 		if item.Kind() == Object {
-			d.capabilities = append(d.capabilities, d.capability(item, false))
+			d.capabilities = append(d.capabilities, d.capability(item))
 			if d.bySchema { // else a key that is written twice is a fault
-				d.duplicateKeys(item)
+				d.duplicateKeys(item, nil)
 			}
 		}
 	}

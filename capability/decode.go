@@ -15,13 +15,13 @@ import (
 func (d *Document) decode() {
 	switch root := d.Root(); root.Kind() {
 	case Array:
-		d.capabilities = d.list(root, true)
+		d.capabilities = d.list(root)
 	case Object:
 		// An object with that key is a list, whatever else it has.
 		if list := root.Get("capabilities"); !list.Exists() {
-			d.capabilities = []Capability{d.capability(root, false)}
+			d.capabilities = []Capability{d.capability(root)}
 		} else if d.is(list, Array, "capabilities") {
-			d.capabilities = d.list(list, false)
+			d.capabilities = d.list(list)
 		}
 	case Broken:
 	default:
@@ -29,11 +29,15 @@ func (d *Document) decode() {
 			`an array of them, or {"capabilities": [...]}.`, root.Kind()))
 	}
 	if d.Format() != TOML { // there a key that is written twice is a fault
-		d.duplicateKeys(d.Root())
+		var keys []string
+		if d.Root().Kind() == Array {
+			keys = syntax.CapabilityKeys
+		}
+		d.duplicateKeys(d.Root(), keys)
 	}
 }
 
-func (d *Document) list(v Value, inArray bool) []Capability {
+func (d *Document) list(v Value) []Capability {
 	var capabilities []Capability
 	for item := range v.Items() {
 		if len(capabilities) == limit.Items {
@@ -42,7 +46,7 @@ func (d *Document) list(v Value, inArray bool) []Capability {
 		}
 		switch item.Kind() {
 		case Object:
-			capabilities = append(capabilities, d.capability(item, inArray))
+			capabilities = append(capabilities, d.capability(item))
 		case Broken:
 		default:
 			d.report(codeWrongType, item, fmt.Sprintf("A capability must be an object, not %s.", item.Kind()))
@@ -51,7 +55,7 @@ func (d *Document) list(v Value, inArray bool) []Capability {
 	return capabilities
 }
 
-func (d *Document) capability(v Value, inArray bool) Capability {
+func (d *Document) capability(v Value) Capability {
 	c := Capability{Local: true, value: v}
 	if id := v.Get("identifier"); !id.Exists() {
 		d.missingKey(v, "identifier", "The capability", `"identifier": "main-capability"`, syntax.CapabilityKeys)
@@ -64,18 +68,15 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 	if local := v.Get("local"); d.is(local, Bool, "local") {
 		c.Local = local.Bool()
 	}
-	d.remote(&c, v.Get("remote"), inArray)
+	d.remote(&c, v.Get("remote"))
 	c.Windows = d.strings(v.Get("windows"), "windows")
 	c.Webviews = d.strings(v.Get("webviews"), "webviews")
 	if list := v.Get("permissions"); !list.Exists() {
 		d.missingKey(v, "permissions", "The capability", `"permissions": ["core:default"]`, syntax.CapabilityKeys)
 	} else if d.is(list, Array, "permissions") {
-		c.Permissions = d.permissions(list, inArray)
+		c.Permissions = d.permissions(list)
 	}
 	d.platforms(&c, v.Get("platforms"))
-	if inArray {
-		d.duplicateFields(v, syntax.CapabilityKeys...)
-	}
 	return c
 }
 
@@ -177,7 +178,7 @@ func (d *Document) strings(v Value, key string) []string {
 	return list
 }
 
-func (d *Document) remote(c *Capability, v Value, inArray bool) {
+func (d *Document) remote(c *Capability, v Value) {
 	if v.Kind() == Null || !d.is(v, Object, "remote") {
 		return
 	}
@@ -187,9 +188,6 @@ func (d *Document) remote(c *Capability, v Value, inArray bool) {
 		return
 	}
 	c.Remote = d.strings(urls, "urls")
-	if inArray {
-		d.duplicateFields(v, "urls")
-	}
 }
 
 func (d *Document) platforms(c *Capability, v Value) {

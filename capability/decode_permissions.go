@@ -10,14 +10,14 @@ import (
 )
 
 // permissions reads the entries of a capability.
-func (d *Document) permissions(v Value, inArray bool) []Entry {
+func (d *Document) permissions(v Value) []Entry {
 	entries := make([]Entry, 0, v.Len())
 	for item := range v.Items() {
 		switch item.Kind() {
 		case String:
 			entries = append(entries, Entry{Identifier: d.permissionIdentifier(item), value: item})
 		case Object:
-			entries = append(entries, d.entry(item, inArray))
+			entries = append(entries, d.entry(item))
 		case Broken:
 		default:
 			d.report(codeWrongType, item, fmt.Sprintf(`A permission must be a string, such as "core:default", `+
@@ -51,7 +51,7 @@ func (d *Document) permissionIdentifier(v Value) string {
 	return text
 }
 
-func (d *Document) entry(v Value, inArray bool) Entry {
+func (d *Document) entry(v Value) Entry {
 	e := Entry{value: v}
 	if id := v.Get("identifier"); !id.Exists() {
 		d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, syntax.EntryKeys)
@@ -60,9 +60,6 @@ func (d *Document) entry(v Value, inArray bool) Entry {
 	}
 	e.Allow = d.scope(v.Get("allow"), "allow")
 	e.Deny = d.scope(v.Get("deny"), "deny")
-	if inArray {
-		d.duplicateFields(v, syntax.EntryKeys...)
-	}
 	return e
 }
 
@@ -93,23 +90,6 @@ func (d *Document) dates(v Value) {
 	}
 	for _, member := range v.Members() {
 		d.dates(member)
-	}
-}
-
-// duplicateFields reports keys that the reference implementation rejects if they occur twice in an
-// object.
-func (d *Document) duplicateFields(object Value, keys ...string) {
-	for _, name := range keys {
-		seen := false
-		for key := range object.Members() {
-			if key.Text() == name {
-				if seen {
-					d.report(codeDuplicateField, key, fmt.Sprintf("The key %q occurs twice, which is an error in an "+
-						"array of capabilities; remove one of the two.", name))
-				}
-				seen = true
-			}
-		}
 	}
 }
 
@@ -177,31 +157,39 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 		Fix: RemoveItems(title, again...)})
 }
 
-// duplicateKeys reports the keys that occur twice in an object, or in one inside it.
-func (d *Document) duplicateKeys(v Value) {
+// keysInside are those of the objects that some keys of a capability have.
+var keysInside = map[string][]string{"remote": {"urls"}, "permissions": syntax.EntryKeys}
+
+// duplicateKeys reports the keys that occur twice in an object, or in one inside it. The reference
+// implementation rejects those in keys, which are the format's own in an array of capabilities.
+func (d *Document) duplicateKeys(v Value, keys []string) {
 	for item := range v.Items() {
-		d.duplicateKeys(item)
+		d.duplicateKeys(item, keys)
 	}
 	if v.Kind() != Object {
 		return
 	}
 	first := make(map[string]Value, v.Len())
 	for key, member := range v.Members() {
-		d.duplicateKeys(member)
-		if before, ok := first[key.Text()]; ok {
-			d.duplicateKey(before, key)
+		name := key.Text()
+		rejected := slices.Contains(keys, name)
+		var inside []string
+		if rejected {
+			inside = keysInside[name]
+		}
+		d.duplicateKeys(member, inside)
+		if before, ok := first[name]; !ok {
+			first[name] = key
+		} else if rejected {
+			d.report(codeDuplicateField, key, fmt.Sprintf("The key %q occurs twice, which is an error in an array of "+
+				"capabilities; remove one of the two.", name))
 		} else {
-			first[key.Text()] = key
+			d.duplicateKey(before, key)
 		}
 	}
 }
 
 func (d *Document) duplicateKey(before, again Value) {
-	for i := range d.found {
-		if d.found[i].Code == codeDuplicateField && d.found[i].at.Start == again.span().Start {
-			return
-		}
-	}
 	start := before.Position()
 	d.add(Diagnostic{
 		Code: codeDuplicateKey,
