@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -52,27 +51,10 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 		if related != nil {
 			result["relatedLocations"] = related
 		}
-		if d.Fix != nil {
-			result["fixes"] = []object{o.fix(d)}
-		}
 		results = append(results, result)
 	}
 	return Encode(w, object{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}}})
-}
-
-func (o SARIFOptions) fix(d capability.Diagnostic) object {
-	var replacements []object
-	for _, e := range d.Fix.Edits {
-		replacement := object{"deletedRegion": region(d.PositionAt(e.Start), d.PositionAt(e.End))}
-		if e.Text != "" {
-			replacement["insertedContent"] = object{"text": e.Text}
-		}
-		replacements = append(replacements, replacement)
-	}
-	file := o.file(cmp.Or(d.Fix.File, d.File))
-	return object{"description": object{"text": d.Fix.Title},
-		"artifactChanges": []object{{"artifactLocation": file, "replacements": replacements}}}
 }
 
 func sarifLevel(s capability.Severity) string {
