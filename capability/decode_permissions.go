@@ -95,27 +95,14 @@ func (d *Document) dates(v Value) {
 
 // duplicatePermissions reports the entries that are equal to a previous one, together.
 func (d *Document) duplicatePermissions(entries []Entry) {
-	type entryKey struct{ identifier, object string }
-	first := make(map[entryKey]int, len(entries))
-	objects := make(map[string]int) // by identifier; most occur once
-	for i := range entries {
-		if entries[i].value.Kind() == Object {
-			objects[entries[i].Identifier]++
-		}
-	}
+	first := make(map[string]int, len(entries))
 	var again []Value
 	var names []string
 	var related []Place
 	message := ""
 	for i := range entries {
 		e := &entries[i]
-		key := entryKey{identifier: e.Identifier}
-		if e.value.Kind() == Object {
-			if objects[e.Identifier] == 1 {
-				continue
-			}
-			key = entryKey{object: e.value.Canonical()}
-		}
+		key := e.value.Canonical()
 		before, ok := first[key]
 		if !ok {
 			first[key] = i
@@ -147,11 +134,7 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 	title := "Remove the second one"
 	if len(again) > 1 {
 		title = "Remove the second ones"
-		noun := "permissions"
-		if len(names) == 1 {
-			noun = "permission"
-		}
-		message = fmt.Sprintf("The %s %s must be listed only once; remove the others.", noun, words.Some(names, 8))
+		message = fmt.Sprintf("%s must be listed only once; remove the others.", words.Some(names, 8))
 	}
 	d.add(Diagnostic{Code: codeDuplicatePermission, Message: message, at: again[0].span(), Related: related,
 		Fix: RemoveItems(title, again...)})

@@ -327,7 +327,7 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 			head + `"permissions":[{"identifier":"fs:scope","allow":["$DOWNLOAD/a"]},` +
 				`{"identifier":"fs:scope","allow":["$DOWNLOAD/b"]}]}`},
 		head + `"permissions":["core:default","core:default","core:default"]}`: {
-			[]string{"1:68 duplicate-permission"}, `The permission "core:default" must be listed only once`, 3,
+			[]string{"1:68 duplicate-permission"}, `"core:default" must be listed only once`, 3,
 			head + `"permissions":["core:default"]}`},
 		head + `"permissions":[{"identifier":"core:default","windows":["x"],"description":"x"}]}`: {
 			[]string{"1:82 unknown-key"},
