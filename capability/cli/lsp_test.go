@@ -102,12 +102,17 @@ func (e *editor) open(file, text string) []lspDiagnostic {
 	return e.next(file, 1)
 }
 
-// change replaces a range, or the whole text without one.
-func (e *editor) change(file string, version int, changes ...map[string]any) []lspDiagnostic {
+// change replaces the text.
+func (e *editor) change(file string, version int, text string) []lspDiagnostic {
 	e.Helper()
-	e.notify("textDocument/didChange", map[string]any{"contentChanges": changes,
-		"textDocument": map[string]any{"uri": "file://" + file, "version": version}})
+	e.edit(file, version, text)
 	return e.next(file, version)
+}
+
+func (e *editor) edit(file string, version int, text string) {
+	e.Helper()
+	e.notify("textDocument/didChange", map[string]any{"contentChanges": []any{map[string]any{"text": text}},
+		"textDocument": map[string]any{"uri": "file://" + file, "version": version}})
 }
 
 // next waits for the findings in a version of a file.
@@ -165,18 +170,22 @@ func TestEditor(t *testing.T) {
 	require.False(t, actions[0].IsPreferred, "a guess")
 	edit := actions[0].Edit.Changes["file://"+file][0]
 	require.Equal(t, `"core:window:allow-close"`, edit.NewText)
-	ds = e.change(file, 2, map[string]any{"range": edit.Range, "text": edit.NewText})
-	require.Empty(t, ds)
+	require.Equal(t, ds[0].Range, edit.Range)
+	require.Empty(t, e.change(file, 2, strings.Replace(first, "alow", "allow", 1)))
 
-	// An edit behind characters of two UTF-16 units.
-	ds = e.change(file, 3, map[string]any{"range": lspRange{lspPosition{3, 22}, lspPosition{3, 24}}, "text": "\","})
-	require.Empty(t, ds)
-	ds = e.change(file, 4, map[string]any{"range": lspRange{lspPosition{3, 22}, lspPosition{3, 23}}, "text": "5"})
-	require.NotEmpty(t, ds)
-	ds = e.change(file, 5, map[string]any{"text": first})
+	// Places behind characters of two UTF-16 units.
+	behind := strings.ReplaceAll(first, "\n", "")
+	ds = e.change(file, 3, behind)
+	place := lspPosition{0, strings.Index(behind, `"core:window`) - len("😀 字") + 4}
+	require.Equal(t, place, ds[0].Range.Start)
+	var hovered struct{ Contents struct{ Kind, Value string } }
+	e.call("textDocument/hover", at(file, 0, place.Character-2), &hovered)
+	require.NotContains(t, hovered.Contents.Value, "core:default")
+	e.call("textDocument/hover", at(file, 0, place.Character-4), &hovered)
+	require.Contains(t, hovered.Contents.Value, "core:default")
+	ds = e.change(file, 5, first)
 	require.Equal(t, []string{"unknown-permission"}, lspCodes(ds))
 
-	var hovered struct{ Contents struct{ Kind, Value string } }
 	e.call("textDocument/hover", at(file, 4, 65), &hovered)
 	require.Contains(t, hovered.Contents.Value, "fs:allow-appdata-read")
 	require.Contains(t, hovered.Contents.Value, "`plugin:fs|read_file`")
@@ -195,16 +204,16 @@ func TestEditor(t *testing.T) {
 	require.GreaterOrEqual(t, i, 0)
 	require.Equal(t, lspRange{lspPosition{4, 35}, lspPosition{4, 57}}, list.Items[i].TextEdit.Range)
 	// A string that is not closed yet.
-	e.change(file, 6, map[string]any{"text": "{\"permissions\": [\"core:def"})
+	e.change(file, 6, "{\"permissions\": [\"core:def")
 	e.call("textDocument/completion", at(file, 0, 26), &list)
 	require.Greater(t, len(list.Items), 500)
 
 	// What two files cause is shown in both, and gone with its cause.
-	ds = e.change(file, 7, map[string]any{"text": strings.Replace(first, `"main"`, `"other"`, 1)})
+	ds = e.change(file, 7, strings.Replace(first, `"main"`, `"other"`, 1))
 	require.Contains(t, lspCodes(ds), "unknown-permission")
 	other := e.next(filepath.Join(dir, "src-tauri/capabilities/other.json"), 0)
 	require.Equal(t, []string{"duplicate-capability"}, lspCodes(other))
-	e.change(file, 8, map[string]any{"text": sound})
+	e.change(file, 8, sound)
 	require.Empty(t, e.next(filepath.Join(dir, "src-tauri/capabilities/other.json"), 0))
 
 	require.ErrorContains(t, e.Call(t.Context(), "textDocument/rename", at(file, 0, 0), nil), "unknown method")
@@ -223,8 +232,7 @@ func TestEditorHasTwoApplicationsOpen(t *testing.T) {
 	require.NotEmpty(t, e.open(a, risky))
 	e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + b,
 		"languageId": "json", "version": 1, "text": risky}})
-	e.notify("textDocument/didChange", map[string]any{"contentChanges": []any{map[string]any{"text": sound}},
-		"textDocument": map[string]any{"uri": "file://" + b, "version": 2}})
+	e.edit(b, 2, sound)
 	for changed := false; !changed; {
 		s := <-e.shown
 		changed = s.URI == "file://"+b && s.Version == 2 && len(s.Diagnostics) == 0
@@ -246,34 +254,29 @@ func TestEditorShowsConfiguration(t *testing.T) {
 	config := filepath.Join(dir, "src-tauri/tauri.conf.json")
 	e := newEditor(t)
 	require.Empty(t, e.open(config, "{}"))
-	ds := e.change(config, 2, map[string]any{"text": `{"app": {"security": {"capabilities": ["main", "mian", ` +
-		`{"identifier": "x", "windows": ["x"], "permissions": ["core:defalt"]}]}}}`})
+	ds := e.change(config, 2, `{"app": {"security": {"capabilities": ["main", "mian", `+
+		`{"identifier": "x", "windows": ["x"], "permissions": ["core:defalt"]}]}}}`)
 	require.Equal(t, []string{"unknown-capability", "unknown-permission"}, lspCodes(ds))
 
 	// The same text is right as soon as the build reads JSON5.
-	require.Equal(t, []string{"comment"}, lspCodes(e.change(config, 3, map[string]any{"text": "{ // one\n}"})))
+	require.Equal(t, []string{"comment"}, lspCodes(e.change(config, 3, "{ // one\n}")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "src-tauri/Cargo.toml"),
 		[]byte(`tauri = { features = ["config-json5"] }`), 0o600))
 	e.notify("textDocument/didSave", at(config, 0, 0))
 	require.Empty(t, e.next(config, 3))
 }
 
-// A message that is too large, or a change that is too much work, costs its files, not the session.
+// A message that is too large costs the files that are open, not the session.
 func TestEditorSendsTooMuch(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": "{}"})
 	file := filepath.Join(dir, "capabilities/main.json")
 	e := newEditor(t)
 	require.Empty(t, e.open(file, sound))
-	edits := slices.Repeat([]map[string]any{{"range": lspRange{}, "text": "x"}}, 20_000)
-	edits[0] = map[string]any{"text": strings.Repeat("a", 1<<20)}
-	for _, changes := range [][]map[string]any{edits, {{"text": strings.Repeat("a", 9<<20)}}} {
-		e.notify("textDocument/didChange", map[string]any{"contentChanges": changes,
-			"textDocument": map[string]any{"uri": "file://" + file, "version": 2}})
-		require.Empty(t, e.next(file, 0))
-		require.ErrorContains(t, e.Call(t.Context(), "textDocument/hover", at(file, 0, 0), nil), "is not open")
-		require.Equal(t, []string{"duplicate-permission"}, lspCodes(e.open(file, fixable)))
-	}
+	e.edit(file, 2, strings.Repeat("a", 9<<20))
+	require.Empty(t, e.next(file, 0))
+	require.ErrorContains(t, e.Call(t.Context(), "textDocument/hover", at(file, 0, 0), nil), "is not open")
+	require.Equal(t, []string{"duplicate-permission"}, lspCodes(e.open(file, fixable)))
 }
 
 // The findings about calls are shown at the call, with a fix in the capability's file.
@@ -304,17 +307,14 @@ func TestEditorShowsCalls(t *testing.T) {
 	}
 
 	// While the file is edited the editor moves what is shown: the places are in the saved text.
-	inserted := map[string]any{"range": lspRange{}, "text": "// a comment\n"}
-	e.notify("textDocument/didChange", map[string]any{"contentChanges": []any{inserted},
-		"textDocument": map[string]any{"uri": "file://" + file, "version": 2}})
+	e.edit(file, 2, "// a comment\n"+string(text))
 	other := filepath.Join(dir, "src", "z.ts")
 	e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + other,
 		"languageId": "ts", "version": 1, "text": ""}})
 	for s := (shown{}); s.URI != "file://"+other; s = <-e.shown {
 		require.False(t, s.URI == "file://"+file && s.Version == 2, "%v", s.Diagnostics)
 	}
-	removed := map[string]any{"range": lspRange{End: lspPosition{1, 0}}, "text": ""}
-	require.Equal(t, ds, e.change(file, 3, removed))
+	require.Equal(t, ds, e.change(file, 3, string(text)))
 }
 
 // An editor opens all scripts, JSON and TOML files, which are no capability files elsewhere.

@@ -124,19 +124,13 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
 		s.later(name, true)
 	case "textDocument/didChange":
-		f := s.open[name]
-		if f == nil {
-			break
+		if f, n := s.open[name], len(p.ContentChanges); f != nil && n > 0 {
+			s.open[name] = &file{text: newText(p.ContentChanges[n-1].Text), version: p.TextDocument.Version,
+				manifests: f.manifests}
+			s.later(name, false)
 		}
-		text := f.changed(p.ContentChanges)
-		if text == nil {
-			s.forget(ctx, conn, name)
-			break
-		}
-		s.open[name] = &file{text: text, version: p.TextDocument.Version, manifests: f.manifests}
-		s.later(name, false)
 	case tooLarge: // it may have been a change of any of the files
-		s.forget(ctx, conn, slices.Sorted(maps.Keys(s.open))...)
+		s.forget(ctx, conn)
 	case "textDocument/didSave":
 		s.later(name, true)
 	case "textDocument/didClose":
@@ -230,8 +224,9 @@ func (s *server) show(ctx context.Context, conn *jsonrpc2.Conn, name string, ope
 	}
 }
 
-// forget takes files for closed that have a change that is too large.
-func (s *server) forget(ctx context.Context, conn *jsonrpc2.Conn, names ...string) {
+// forget takes all files for closed.
+func (s *server) forget(ctx context.Context, conn *jsonrpc2.Conn) {
+	names := slices.Sorted(maps.Keys(s.open))
 	_ = conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1,
 		"message": "a change or a file is too large; to check them again, open again: " + strings.Join(names, ", ")})
 	for _, name := range names {

@@ -56,17 +56,14 @@ type textDocument struct {
 	Version int    `json:"version,omitempty"`
 }
 
-type change struct {
-	Range *span  `json:"range"` // nil for the whole text
-	Text  string `json:"text"`
-}
-
 // params has the parameters of all requests and notifications that are answered.
 type params struct {
 	TextDocument   textDocument `json:"textDocument"`
-	ContentChanges []change     `json:"contentChanges"`
-	Position       position     `json:"position"`
-	Range          span         `json:"range"`
+	ContentChanges []struct {
+		Text string `json:"text"` // the whole one
+	} `json:"contentChanges"`
+	Position position `json:"position"`
+	Range    span     `json:"range"`
 }
 
 type diagnostic struct {
@@ -133,10 +130,10 @@ type completionList struct {
 	Items        []completionItem `json:"items"`
 }
 
-// serverCapabilities answers initialize: edits are sent as parts of a text.
+// serverCapabilities answers initialize: with every edit the whole text is sent.
 var serverCapabilities = map[string]any{
 	"positionEncoding":   "utf-16",
-	"textDocumentSync":   map[string]any{"openClose": true, "change": 2, "save": true},
+	"textDocumentSync":   map[string]any{"openClose": true, "change": 1, "save": true},
 	"hoverProvider":      true,
 	"completionProvider": map[string]any{"triggerCharacters": []string{`"`, ":"}},
 	"codeActionProvider": map[string]any{"codeActionKinds": []string{"quickfix"}},

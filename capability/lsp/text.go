@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"slices"
 	"sort"
 	"strings"
 	"unicode/utf16"
@@ -62,25 +61,3 @@ func (t *text) position(offset int) position {
 }
 
 func (t *text) span(start, end int) span { return span{t.position(start), t.position(end)} }
-
-// maxCopied is how many bytes of a text the changes of one message may copy.
-const maxCopied = 256 << 20
-
-// changed returns the text after changes, which are made one after the other. It returns nil if
-// that is too much work.
-func (t *text) changed(changes []change) *text {
-	copied := 0
-	for _, c := range changes {
-		if copied += len(t.src) + len(c.Text); copied > maxCopied {
-			return nil
-		}
-		if c.Range == nil {
-			t = newText(c.Text)
-			continue
-		}
-		ends := []int{t.offset(c.Range.Start), t.offset(c.Range.End)}
-		slices.Sort(ends)
-		t = newText(t.src[:ends[0]] + c.Text + t.src[ends[1]:])
-	}
-	return t
-}
