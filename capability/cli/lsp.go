@@ -34,12 +34,7 @@ func serveEditor(c *command, args []string) (int, error) {
 		io.ReadCloser
 		io.Writer
 	}{io.NopCloser(c.env.Stdin), c.env.Stdout}
-	err = lsp.Serve(context.Background(), editor, lsp.Options{Workspace: w, Version: toolVersion()})
-	if errors.Is(err, lsp.ErrNoShutdown) {
-		c.note("%s", err)
-		return exit(true), nil
-	}
-	return ExitClean, err
+	return ExitClean, lsp.Serve(context.Background(), editor, lsp.Options{Workspace: w, Version: toolVersion()})
 }
 
 // workspace checks the files that an editor has open, each with its application.

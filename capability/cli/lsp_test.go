@@ -240,13 +240,6 @@ func TestEditorHasTwoApplicationsOpen(t *testing.T) {
 	}
 }
 
-func TestEditorExitsWithoutShutdown(t *testing.T) {
-	t.Parallel()
-	e := newEditor(t)
-	e.notify("exit", nil)
-	require.Equal(t, 1, <-e.stopped)
-}
-
 // Capabilities inside the configuration are checked as they are edited, and so is the list.
 func TestEditorShowsConfiguration(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log"
 	"maps"
@@ -38,10 +37,6 @@ type Workspace interface {
 	App(file string) string
 }
 
-// ErrNoShutdown is what [Serve] returns if the editor sent exit without shutdown before it. The
-// protocol wants the program to end with code 1 then.
-var ErrNoShutdown = errors.New("the editor sent exit without shutdown")
-
 // Options configures [Serve].
 type Options struct {
 	// Workspace checks the files that an editor opens. Required.
@@ -54,7 +49,7 @@ type Options struct {
 // connection is closed, or the context ends, whose error it returns. It handles one message after
 // the other, and checks beside them: what is edited while a check runs is checked once after it.
 func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
-	session, end := context.WithCancelCause(ctx)
+	session, end := context.WithCancel(ctx)
 	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]shown), end: end,
 		pending: make(map[string]bool), wake: make(chan struct{}, 1)}
 	stream := jsonrpc2.NewBufferedStream(editor, codec{})
@@ -63,15 +58,12 @@ func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	var checks sync.WaitGroup
 	checks.Go(func() { s.checkPending(session, conn) })
 	defer checks.Wait()
-	defer end(nil)
+	defer end()
 	select {
 	case <-conn.DisconnectNotify():
 	case <-session.Done():
 	}
 	_ = conn.Close() // the editor may have closed it
-	if errors.Is(context.Cause(session), ErrNoShutdown) {
-		return ErrNoShutdown
-	}
 	return ctx.Err()
 }
 
@@ -90,11 +82,10 @@ type server struct {
 	open map[string]*file // by absolute name
 	// pending are files whose applications are to be checked; whether files on disk may have
 	// changed.
-	pending  map[string]bool
-	wake     chan struct{}    // has room for one: something is pending
-	shown    map[string]shown // the files whose findings the editor shows
-	shutdown bool             // the editor sent shutdown
-	end      func(cause error)
+	pending map[string]bool
+	wake    chan struct{}    // has room for one: something is pending
+	shown   map[string]shown // the files whose findings the editor shows
+	end     context.CancelFunc
 }
 
 func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
@@ -112,14 +103,9 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		return map[string]any{"capabilities": serverCapabilities,
 			"serverInfo": map[string]any{"name": "capability", "version": s.options.Version}}, nil
 	case "shutdown":
-		s.shutdown = true
 		return nil, nil
 	case "exit":
-		if s.shutdown {
-			s.end(nil)
-		} else {
-			s.end(ErrNoShutdown)
-		}
+		s.end()
 	case "textDocument/didOpen":
 		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
 		s.later(name, true)
