@@ -32,10 +32,12 @@ func Check(docs []*capability.Document, manifests *capability.Manifests, o Optio
 	return withSeverities(append(found, mistakes(docs, []together{all}, manifests)...), o.Severities)
 }
 
-// together are capabilities that are active at one time, and what they grant.
+// together are capabilities that are active at one time, what they grant, and what is wrong with
+// the list of them.
 type together struct {
 	capabilities []capability.Capability
 	policy       *capability.Policy
+	listed       capability.Diagnostics
 }
 
 // findings returns what is wrong in files, and all of their capabilities.
@@ -62,7 +64,6 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 	for _, config := range app.Configs(o.Platform) {
 		found = append(found, config.Check()...)
 	}
-	found = slices.Concat(found, configured(app, o.Platform), localServers(app, o))
 	// The build refuses a name that two capabilities have only in files that it reads: one in a
 	// configuration takes the place of others.
 	var docs, others []*capability.Document
@@ -78,12 +79,13 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 		if config := app.ConfigFor(target); config != nil {
 			others = append(others, capability.Inlined(config))
 		}
-		capabilities, _ := app.Capabilities(target)
+		capabilities, listed := app.Capabilities(target)
 		options := o.ResolveOptions
 		options.Platform = target
 		policy, _ := capability.Resolve(capabilities, app.Manifests, options)
-		active = append(active, together{capabilities, policy})
+		active = append(active, together{capabilities, policy, listed})
 	}
+	found = slices.Concat(found, configured(active), localServers(app, active, o))
 	docs = append(docs, others...)
 	ofFiles, _ := findings(docs, app.Manifests, o)
 	for _, d := range append(ofFiles, mistakes(docs, active, app.Manifests)...) {
@@ -100,15 +102,13 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 
 // configured returns what is wrong with the lists of active capabilities. A capability that is
 // inactive on some platforms only is so by intention.
-func configured(app *capability.App, platform capability.Platform) (kept capability.Diagnostics) {
+func configured(active []together) (kept capability.Diagnostics) {
 	inactive := make(map[capability.Place]int) // on how many targets
-	targets := app.Targets(platform)
-	for _, target := range targets {
-		_, found := app.Capabilities(target)
-		for _, d := range found {
+	for _, a := range active {
+		for _, d := range a.listed {
 			if d.Code == "inactive-capability" {
 				at := capability.Place{File: d.File, Start: d.Start}
-				if inactive[at]++; inactive[at] < len(targets) {
+				if inactive[at]++; inactive[at] < len(active) {
 					continue
 				}
 			}
@@ -147,7 +147,20 @@ type linter struct {
 	damaged    bool                         // the syntax of the file is wrong, so what is missing may be there
 	groups     map[string]*group            // by what they have in common
 	ordered    []*group
+	reported   map[reported]bool
 	found      capability.Diagnostics
+}
+
+// reported is what is reported once, though it is wrong on several targets.
+type reported struct {
+	code capability.Code
+	e    *capability.Entry
+}
+
+func (l *linter) once(code capability.Code, e *capability.Entry) bool {
+	first := !l.reported[reported{code, e}]
+	l.reported[reported{code, e}] = true
+	return first
 }
 
 // expansion contains what an identifier of a permission expands to.
@@ -167,6 +180,7 @@ func mistakes(docs []*capability.Document, active []together, manifests *capabil
 		expansions: make(map[string]*expansion),
 		schemas:    make(map[string]*scopeSchema),
 		groups:     make(map[string]*group),
+		reported:   make(map[reported]bool),
 	}
 	for _, d := range docs {
 		l.unknownKeys(d)
@@ -179,8 +193,10 @@ func mistakes(docs []*capability.Document, active []together, manifests *capabil
 			l.capability(&own[i])
 		}
 	}
-	l.denials()
-	l.missingScopes()
+	for _, a := range active {
+		l.denials(a.policy)
+		l.missingScopes(a.capabilities)
+	}
 	l.finish()
 	return l.found
 }

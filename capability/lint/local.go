@@ -13,13 +13,12 @@ var localServer = regexp.MustCompile(`^([^:]*://)?(localhost|127\.0\.0\.1|\*)([:
 
 // localServers reports windows with pages of a local server, which are remote pages since release
 // 2.11.1, unless a capability names one as remote.
-func localServers(app *capability.App, o Options) capability.Diagnostics {
+func localServers(app *capability.App, active []together, o Options) capability.Diagnostics {
 	if o.Version.Before(capability.Version{Major: 2, Minor: 11, Patch: 1}) {
 		return nil
 	}
-	for _, target := range app.Targets(o.Platform) {
-		capabilities, _ := app.Capabilities(target)
-		for _, one := range capabilities {
+	for _, a := range active {
+		for _, one := range a.capabilities {
 			if slices.ContainsFunc(one.Remote, localServer.MatchString) {
 				return nil
 			}

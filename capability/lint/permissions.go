@@ -167,24 +167,7 @@ func containsAll(large, small map[string]bool) bool {
 }
 
 // denials reports what denials do beyond, or against, what is likely meant.
-func (l *linter) denials() {
-	type key struct {
-		code capability.Code
-		e    *capability.Entry
-	}
-	seen := make(map[key]bool)
-	once := func(code capability.Code, g capability.Grant) bool {
-		k := key{code, g.Entry()}
-		first := !seen[k]
-		seen[k] = true
-		return first
-	}
-	for _, a := range l.active {
-		l.denialsOf(a.policy, once)
-	}
-}
-
-func (l *linter) denialsOf(policy *capability.Policy, once func(capability.Code, capability.Grant) bool) {
+func (l *linter) denials(policy *capability.Policy) {
 	for _, command := range policy.Denied() {
 		denied, allowed := policy.Denials(command), policy.Grants(command)
 		needless := len(allowed) == 0 && !slices.ContainsFunc(l.active, func(a together) bool {
@@ -193,7 +176,7 @@ func (l *linter) denialsOf(policy *capability.Policy, once func(capability.Code,
 		for _, g := range denied {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
-				if needless && once("dead-deny", g) {
+				if needless && l.once("dead-deny", e) {
 					l.group("dead-deny", e.IdentifierValue(), quoted(e.Identifier),
 						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.")
 				}
@@ -204,7 +187,7 @@ func (l *linter) denialsOf(policy *capability.Policy, once func(capability.Code,
 			if own := slices.IndexFunc(allowed, func(a capability.Grant) bool {
 				return a.Capability() == c && len(a.Chain()) == 1
 			}); own >= 0 && len(g.Chain()) == 1 {
-				if once("allow-and-deny", g) {
+				if l.once("allow-and-deny", e) {
 					l.report("allow-and-deny", e.IdentifierValue(),
 						"%q denies %s, which %q of the same capability allows; a denial takes precedence, so remove "+
 							"one of the two.",
@@ -212,7 +195,7 @@ func (l *linter) denialsOf(policy *capability.Policy, once func(capability.Code,
 				}
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
-			if other >= 0 && once("deny-everywhere", g) {
+			if other >= 0 && l.once("deny-everywhere", e) {
 				l.group("deny-everywhere", e.IdentifierValue(), quoted(e.Identifier),
 					"%s [denies|deny] in every window and on every page, not only in those of the capability %q: "+
 						"also where %q allows it; instead of denying here, allow it only where it is needed.",
@@ -231,14 +214,7 @@ var scopedPlugins = map[string]string{
 // missingScopes reports plugins that can do nothing because no scope is given anywhere. Dialogs,
 // and files that are dropped on a window, extend the scope of fs at run time: beside permissions of
 // dialog it needs none, and without them it may not.
-func (l *linter) missingScopes() {
-	reported := make(map[*capability.Entry]bool)
-	for _, a := range l.active {
-		l.missingScopesOf(a.capabilities, reported)
-	}
-}
-
-func (l *linter) missingScopesOf(capabilities []capability.Capability, reported map[*capability.Entry]bool) {
+func (l *linter) missingScopes(capabilities []capability.Capability) {
 	hasScope := make(map[string]bool)
 	first := make(map[string]*capability.Entry)
 	for i := range capabilities {
@@ -266,10 +242,9 @@ func (l *linter) missingScopesOf(capabilities []capability.Capability, reported 
 	}
 	for _, plugin := range []string{"fs", "http"} {
 		e := first[plugin]
-		if e == nil || hasScope[plugin] || reported[e] {
+		if e == nil || hasScope[plugin] || !l.once("missing-scope", e) {
 			continue
 		}
-		reported[e] = true
 		refused := "all calls"
 		if plugin == "fs" {
 			refused = "all files but those that are dropped on a window"
