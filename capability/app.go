@@ -1,6 +1,8 @@
 package capability
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -75,7 +77,7 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	r := &appReader{limit.Reader{FS: fsys, Name: o.Name}}
 	a := &App{reader: r}
 	if fsys == nil {
-		return nil, limit.Permanentf("LoadApp needs a file system, such as os.DirFS(\".\")")
+		return nil, errors.New("LoadApp needs a file system, such as os.DirFS(\".\")")
 	}
 	if o.Dir != "" {
 		a.dir = path.Clean(o.Dir)
@@ -88,10 +90,10 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 		case err != nil:
 			return nil, err
 		case len(apps) == 0:
-			return nil, limit.Permanentf("there is no application: no folder has capabilities or a file " +
+			return nil, errors.New("there is no application: no folder has capabilities or a file " +
 				"tauri.conf.json, tauri.conf.json5 or Tauri.toml")
 		case len(apps) > 1:
-			return nil, limit.Permanentf("there are %d applications; set Dir to one of them: %s", len(apps),
+			return nil, fmt.Errorf("there are %d applications; set Dir to one of them: %s", len(apps),
 				strings.Join(apps, ", "))
 		}
 		a.dir = apps[0]
@@ -136,7 +138,7 @@ func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	}
 	if !exists(r.FS, folder, true) {
 		if configIn(r.FS, dir, "") == "" {
-			return nil, limit.Permanentf("%s is not an application: it has neither capabilities nor a configuration",
+			return nil, fmt.Errorf("%s is not an application: it has neither capabilities nor a configuration",
 				r.Shown(dir))
 		}
 		return nil, nil
@@ -359,7 +361,7 @@ func (a *App) firstVersion() bool {
 // error too.
 func (a *App) Err(platform Platform) error {
 	if a.firstVersion() {
-		return limit.Permanentf("%s: %s", a.Config.Name(), firstVersionMessage)
+		return fmt.Errorf("%s: %s", a.Config.Name(), firstVersionMessage)
 	}
 	found := slices.Clone(a.ManifestProblems)
 	docs := slices.Concat(a.Documents, a.Configs(platform))

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -72,7 +73,7 @@ func (r *appReader) filesBelow(folder string) ([]string, error) {
 			}
 			switch {
 			case below > maxLinked:
-				return limit.Permanentf("%s is behind more than %d linked folders, which may lead to each other",
+				return fmt.Errorf("%s is behind more than %d linked folders, which may lead to each other",
 					r.Shown(name), maxLinked)
 			case hasFormat(entry.Name()) && path.Base(folder) != "schemas":
 				files = append(files, name) // a folder too, which fails the build

@@ -1,13 +1,13 @@
 package capability
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
-	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -56,8 +56,7 @@ var (
 // ParseCommand reads a command as pages call it, "plugin:window|close" or "greet", or as it is
 // written elsewhere: "core:window:close", "window:close" or "window|close", a permission identifier
 // such as "core:window:allow-close", and "window.close" in messages of the framework, also with a
-// name of JavaScript such as "window.setTitle". Whether the command exists is not looked at. The
-// error is permanent.
+// name of JavaScript such as "window.setTitle". Whether the command exists is not looked at.
 func ParseCommand(text string) (Command, error) {
 	plugin, name, ok := strings.Cut(strings.TrimPrefix(text, "plugin:"), "|")
 	if !ok {
@@ -80,7 +79,7 @@ func ParseCommand(text string) (Command, error) {
 		c.name = "tauri_version"
 	}
 	if ok && plugin == "" || !wholeCommand.MatchString(c.String()) {
-		return Command{}, limit.Permanentf("%s is not a command; write it as plugin:window|close, window.close, or "+
+		return Command{}, fmt.Errorf("%s is not a command; write it as plugin:window|close, window.close, or "+
 			"greet", words.Quote(text))
 	}
 	return c, nil

@@ -41,7 +41,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return limit.Permanentf("severity %q is none of off, note, warning, error", text)
+	return fmt.Errorf("severity %q is none of off, note, warning, error", text)
 }
 
 // Diagnostic is a mistake or risk in a file: a sentence that states what is wrong and how to
@@ -154,7 +154,7 @@ func (ds Diagnostics) Sort() {
 }
 
 // Err returns the diagnostics of severity Error as one error, which has the first of them and how
-// many more there are; nil if there is none. The error is permanent: retrying cannot help.
+// many more there are; nil if there is none.
 func (ds Diagnostics) Err() error {
 	var bad Diagnostics
 	for _, d := range ds {
@@ -166,9 +166,9 @@ func (ds Diagnostics) Err() error {
 		return nil
 	}
 	if len(bad) == 1 {
-		return limit.Permanentf("%s", bad[0])
+		return fmt.Errorf("%s", bad[0])
 	}
-	return limit.Permanentf("%s (and %d more)", bad[0], len(bad)-1)
+	return fmt.Errorf("%s (and %d more)", bad[0], len(bad)-1)
 }
 
 // sorted fills in the positions and sorts by them.

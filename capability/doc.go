@@ -27,10 +27,7 @@
 // A diagnostic has severity [Error] if the framework's build refuses the files; what is likely a
 // mistake or a risk is a [Warning] or [Info].
 //
-// # Errors
-//
-// Parsing never fails: a document reports what is wrong with it. Errors of other functions have a
-// method Permanent that returns true: retrying cannot help. Only errors of a file system do not.
+// Parsing never fails: a document reports what is wrong with it.
 //
 // # Concurrency
 //

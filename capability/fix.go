@@ -2,10 +2,10 @@ package capability
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
-	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -39,7 +39,7 @@ func Apply(source string, edits []Edit) (string, error) {
 	at := 0
 	for _, e := range sorted {
 		if e.Start < at || e.End < e.Start || e.End > len(source) {
-			return "", limit.Permanentf("apply edits: bytes %d to %d overlap another edit or lie outside the file",
+			return "", fmt.Errorf("apply edits: bytes %d to %d overlap another edit or lie outside the file",
 				e.Start, e.End)
 		}
 		b.WriteString(source[at:e.Start])

@@ -1,7 +1,7 @@
 package capability
 
 import (
-	"lessonkit.example/capability/internal/limit"
+	"fmt"
 	"lessonkit.example/capability/internal/pattern"
 )
 
@@ -13,7 +13,7 @@ type Origin struct{ address pattern.Address }
 func ParseOrigin(url string) (Origin, error) {
 	address, err := pattern.ParseAddress(url)
 	if err != nil {
-		return Origin{}, limit.Permanentf("parse origin: %w", err)
+		return Origin{}, fmt.Errorf("parse origin: %w", err)
 	}
 	return Origin{address}, nil
 }

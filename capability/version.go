@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-
-	"lessonkit.example/capability/internal/limit"
 )
 
 // Version is a release of the framework or of a plugin. The zero Version is the newest one known.
@@ -20,7 +18,7 @@ var versionText = regexp.MustCompile(`^[v=]*(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,
 func ParseVersion(s string) (Version, error) {
 	parts := versionText.FindStringSubmatch(s)
 	if parts == nil {
-		return Version{}, limit.Permanentf("version %q is not of the form 2.9 or 2.11.1", s)
+		return Version{}, fmt.Errorf("version %q is not of the form 2.9 or 2.11.1", s)
 	}
 	number := func(i int) int {
 		n, _ := strconv.Atoi(parts[i]) // digits, or none

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -52,7 +53,7 @@ type Options struct {
 // context ends.
 func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Frontend, error) {
 	if app.Dir() == "" {
-		return nil, limit.Permanentf("the capability files belong to no application, whose calls could be compared; " +
+		return nil, fmt.Errorf("the capability files belong to no application, whose calls could be compared; " +
 			"name the folder of one")
 	}
 	r := &reader{Frontend: &Frontend{words: make(map[string]bool)}, Reader: limit.Reader{FS: fsys, Name: o.Name},

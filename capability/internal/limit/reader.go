@@ -56,9 +56,9 @@ func (r *Reader) Read(name string, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, r.Named(name, err)
 	case !info.Mode().IsRegular():
-		return nil, Permanentf("%s is not a regular file", r.Shown(name))
+		return nil, fmt.Errorf("%s is not a regular file", r.Shown(name))
 	case info.Size() > most:
-		return nil, Permanentf("%s has %d bytes; at most %d are read", r.Shown(name), info.Size(), most)
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", r.Shown(name), info.Size(), most)
 	}
 	f, err := r.FS.Open(name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Reader) Read(name string, most int64) ([]byte, error) {
 		return nil, r.Named(name, err)
 	}
 	if r.bytes.Add(int64(len(text))) > Bytes {
-		return nil, Permanentf("%w, with %s", ErrTooMuch, r.Shown(name))
+		return nil, fmt.Errorf("%w, with %s", ErrTooMuch, r.Shown(name))
 	}
 	return text, nil
 }
@@ -96,20 +96,6 @@ func (r *Reader) Walk(folder string, visit func(name string, entry fs.DirEntry) 
 
 // TooMany is the error of a folder that contains too much.
 func (r *Reader) TooMany(folder string) error {
-	return Permanentf("%s contains more than %d files and folders; choose a folder in it", r.Shown(folder),
+	return fmt.Errorf("%s contains more than %d files and folders; choose a folder in it", r.Shown(folder),
 		Files)
 }
-
-// permanentError marks an error as permanent.
-type permanentError struct{ error }
-
-// Permanentf returns an error that says that retrying cannot help.
-func Permanentf(format string, args ...any) error {
-	return permanentError{fmt.Errorf(format, args...)}
-}
-
-// Unwrap returns the error with its text and cause.
-func (e permanentError) Unwrap() error { return e.error }
-
-// Permanent reports true: retrying cannot help.
-func (permanentError) Permanent() bool { return true }
