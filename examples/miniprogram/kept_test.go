@@ -32,7 +32,7 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 		Opened                                []int
 		Waits, Length                         int
 		Lost                                  []any
-		Elsewhere, Conflict, Drafts           []string
+		Elsewhere, Conflict, Drafts, Told     []string
 		Toasts, Questions, Records            []string
 	}
 	inVM(t, "kept", &result, map[string]string{"LOCAL_ASR_URL": recogniser}, "RECOGNISER="+next)
@@ -51,10 +51,11 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	require.Empty(t, result.Drafts)
 	require.Equal(t, len("Too much for the phone. ")<<16, result.Length, "what is typed on a full phone")
 	require.Equal(t, 3, result.Waits)
+	require.Equal(t, []string{"Saved."}, result.Told)
 	require.Len(t, result.Questions, 2)
 	require.Empty(t, result.Toasts)
 	require.Equal(t, []string{
-		"First.", "He swam.", "He wrote a poem.", "Typed instead, and on.", "My own words.", "Typed away, and on.",
-		result.Appended,
+		"First.", "He swam far.", "He swam.", "He wrote a poem.", "Typed instead, and on.", "My own words.",
+		"Typed away, and on.", result.Appended,
 	}, result.Records)
 }

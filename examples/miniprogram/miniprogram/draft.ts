@@ -34,6 +34,7 @@ export class Draft {
   private etag = "";
   private typed: Version | undefined; // and not saved
   private isKept = true; // by the phone
+  private sent = new Set<string>(); // and not known to be saved
   private other: Version | undefined; // that is in conflict
   private timer = 0;
   private saving: Promise<boolean> = Promise.resolve(true);
@@ -51,6 +52,7 @@ export class Draft {
     if (before?.typed) {
       this.keep(before.typed); // the phone may have been full
       this.saving = before.saving; // it may be being saved
+      this.sent = before.sent;
     } else this.typed = wx.getStorageSync(this.key) || undefined;
   }
 
@@ -130,34 +132,40 @@ export class Draft {
       const saved = this.source.write(typed.text, typed.etag);
       const { etag } = await saved.catch((error) => this.resolve(typed.text, error));
       this.etag = etag;
+      this.sent.clear();
       const next = last[this.key];
-      if (next && next !== this && next.typed?.etag === typed.etag) next.keep({ ...next.typed, etag });
+      if (next && next !== this && next.typed) { // it goes on with the text
+        const isSaved = next.typed === typed && next.etag === etag; // and was read there
+        next.keep(isSaved ? undefined : { ...next.typed, etag });
+        if (isSaved) next.tell(texts.saved, "");
+      }
       if (this.typed !== typed) { // something was typed meanwhile
         this.keep({ ...this.typed, etag });
         return false;
       }
       this.keep(undefined);
-      this.tell(texts.saved, "");
+      if (next === this) this.tell(texts.saved, "");
       return true;
     } catch (error) {
+      if (last[this.key] !== this) return false; // the next tells how it stands
       if (error instanceof Conflict) {
         this.other = error.other;
         this.tell(texts.conflict, error.other.text);
         return false;
       }
       this.tell((this.isKept ? texts.notSaved : texts.notKept) + explain(error), "");
-      if (last[this.key] !== this) return false;
       if (error instanceof Problem && error.code === "session_completed") this.source.completed?.();
       if (isTemporary(error)) this.schedule(1000 * error.retryAfter || retryMS);
       return false;
     }
   }
 
-  /** Saves the text if the server has it already, because the answer was lost, or has none. */
+  /** Saves the text if the server has none, or one that was sent before, because the answer was lost. */
   private async resolve(text: string, error: unknown): Promise<Version> {
+    this.sent.add(text);
     if (!(error instanceof Problem && error.code === "stale_version")) throw error;
     const other = await this.source.read();
-    if (other.text !== "" && other.text !== text) throw new Conflict(other);
+    if (other.text !== "" && !this.sent.has(other.text)) throw new Conflict(other);
     return this.source.write(text, other.etag); // with its date
   }
 }

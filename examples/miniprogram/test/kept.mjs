@@ -145,7 +145,29 @@ export default async function kept(phone, _, recordings) {
   answer();
   await saved();
 
-  // So it is when the program ended.
+  // If nothing is typed there, it is saved.
+  const [again, answerAgain] = later();
+  meets(/^PUT .feedback-sessions/, { after: again });
+  phone.type("typeText", "Typed at once, and left.");
+  phone.back();
+  await today(async () => (await session()).feedback_text === "Typed at once, and left.");
+  await open();
+  phone.online = false;
+  answerAgain();
+  await saved();
+  phone.connect();
+
+  // If the answer is lost, what was typed on is no conflict with what it would have told of.
+  const [never, lose] = later();
+  meets(/^PUT .feedback-sessions/, { after: never, lost: true });
+  phone.type("typeText", "Typed once more.");
+  await leave();
+  await open();
+  phone.type("typeText", "Typed once more, and on.");
+  lose();
+  await saved();
+
+  // What was typed is also sent after the program ended.
   phone.online = false;
   phone.type("typeText", "Typed away. Late.");
   await lesson((data) => data.state.startsWith("Not saved, but"));
@@ -158,6 +180,23 @@ export default async function kept(phone, _, recordings) {
   phone.type("typeText", "Typed away, and on.");
   await lesson((data) => data.saved !== "");
   lost.push(phone.page.data.text, (await records()).length, ...phone.toasts.splice(0));
+
+  // It was begun without a session, which is opened when the page is left and opened again.
+  await leave();
+  const [opens, openSession] = later();
+  meets(/^POST .feedback-sessions/, { before: opens });
+  phone.tap("open", { id });
+  phone.type("typeText", "Begun.");
+  await leave();
+  phone.online = false;
+  phone.tap("open", { id });
+  phone.type("typeText", "Begun, and on.");
+  await lesson((data) => data.offline);
+  phone.online = true;
+  openSession();
+  await saved();
+  phone.type("typeText", "");
+  await saved();
 
   // A bad answer while a text is awaited ends nothing, nor does a lost one to the request for it.
   meets(/^GET .feedback-sessions/, { status: 502 });
@@ -220,6 +259,24 @@ export default async function kept(phone, _, recordings) {
   await lesson((data) => data.text === "He swam.");
   await saved();
 
+  // What is being saved then is refused, but it begins the next record, and only that is told.
+  const [refused, refuse] = later();
+  meets(/^PUT .feedback-sessions/, { before: refused });
+  const { passes: passing } = phone;
+  phone.type("typeText", "He swam far.");
+  await lesson(() => phone.passes !== passing);
+  await savedElsewhere();
+  await phone.page.refresh();
+  await lesson((data) => data.state.startsWith("The record was saved elsewhere"));
+  const told = [];
+  const { setData } = phone.page;
+  phone.page.setData = function (change) {
+    if (change.state) told.push(change.state);
+    setData.call(this, change);
+  };
+  refuse();
+  await saved();
+
   // What was typed in a session does not replace the text of the next, whose versions are the same.
   await leave();
   await savedElsewhere();
@@ -237,7 +294,7 @@ export default async function kept(phone, _, recordings) {
   await open();
   await lesson((data) => data.other === "Next.");
   return {
-    length, opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, toasts: phone.toasts,
+    length, opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, told, toasts: phone.toasts,
     questions: phone.questions, records: await records(), day: new Date().toLocaleDateString("sv"),
   };
 }
