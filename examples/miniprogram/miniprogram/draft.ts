@@ -109,6 +109,12 @@ export class Draft {
     wx.removeStorageSync(this.key);
   }
 
+  /** Empties the text, because a record has it. If its page was opened again, that one reads it. */
+  empty(): void {
+    if (last[this.key] === this) this.type("");
+    else this.source.write("", this.etag).catch(() => {}); // unless it was changed there
+  }
+
   private keep(typed: Version | undefined): void {
     this.typed = typed;
     if (last[this.key] !== this) return;

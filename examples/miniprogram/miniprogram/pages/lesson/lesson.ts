@@ -432,7 +432,7 @@ Page({
     }
     this.setData({ saved: record_id, state: texts.saved, seconds: 0, offered: "", other: "" });
     setOpen(student, isEarly ? { said: true, of: [] } : undefined);
-    if (isEarly) this.draft.type("");
+    if (isEarly) this.draft.empty();
     else this.draft.stop();
   },
 });
