@@ -50,8 +50,8 @@
 // the request now (status 429, or 503, with a Retry-After). Any other failure ends the call, and
 // [Error].MayHaveRun, also in the text of the error, says when images may have been generated and
 // charged although they did not arrive: after a broken connection, a timeout, a truncated response
-// or another 5xx status. A request with an IdempotencyKey, which the service has to honor, is sent
-// again as well if its connection broke before a response.
+// or another 5xx status. A request with an IdempotencyKey is sent again as well if its connection
+// broke before a response: a service that does not honor the key would charge it twice.
 //
 // A task identifier is reported as an [Event] before the first poll, and in a [*WaitError] whenever
 // waiting ends early, so that the task can be resumed.

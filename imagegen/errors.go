@@ -198,7 +198,7 @@ func (e *PartialError) Unwrap() []error {
 	return all
 }
 
-// clean makes foreign text safe for an error or a log: one line of at most limit bytes, without
+// clean makes foreign text safe for an error or a log: one line, cut after limit bytes, without
 // control characters.
 func clean(s string, limit int) string {
 	if len(s) > limit {

@@ -76,6 +76,7 @@ func ExampleBytes() {
 		}
 		if err != nil {
 			log.Print(err)
+			http.Error(w, "no picture", http.StatusBadGateway)
 		}
 	})
 }

@@ -239,7 +239,8 @@ func buffer(r io.Reader) (source, error) {
 // extension agrees with the media type.
 func partName(name, mediaType string, index int) string {
 	name = path.Base(strings.ReplaceAll(name, "\\", "/"))
-	name = clean(strings.TrimSuffix(name, path.Ext(name)), 120)
+	name = strings.TrimSuffix(name, path.Ext(name))
+	name = clean(name[:min(len(name), 120)], 120)
 	if name == "" || name == "/" {
 		name = fmt.Sprintf("image-%d", index+1)
 	}

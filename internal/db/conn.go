@@ -30,8 +30,8 @@ type sqliteStmt interface {
 
 // Trace is called before each statement with its text without arguments. The statement then has
 // the context that Trace returns. The function that Trace returns is called once when the statement
-// has ended and its rows are read; it may be nil. Trace is called concurrently. Neither begin nor
-// commit is traced, because concurrent callers share transactions.
+// has ended and its rows are read; it may be nil. Trace is called concurrently. On SQLite neither
+// begin nor commit is traced, because concurrent callers share transactions.
 type Trace func(ctx context.Context, statement string) (context.Context, func(error))
 
 // conn is a connection to SQLite. It prepares each statement once: the driver prepares a statement

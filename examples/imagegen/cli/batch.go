@@ -405,8 +405,8 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 	}
 	fmt.Fprintln(out, string(text))
 	if s.Charged > 0 {
-		fmt.Fprintf(b.stderr, "Of %d entries it is unknown whether they were charged: a changed line is sent again.\n",
-			s.Charged)
+		fmt.Fprintf(b.stderr, "Of %d entries it is unknown whether they were charged: a changed line is sent again "+
+			"and paid for; -idempotent sends those again that were sent with it, and pays once.\n", s.Charged)
 	}
 	return s.Exit, b.stop
 }

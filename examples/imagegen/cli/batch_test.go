@@ -215,8 +215,9 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{}, imagegentest.OK(), imagegentest.Status(500, 0),
 		imagegentest.Raw(`{"error":{"code":"moderation_blocked","message":"no knives"}}`), imagegentest.ItemError(0))
-	file := prompts(t, p.dir, `{"prompt":"a","n":2}`, ``, `{"prompt":"b"}`, `{"prompt":"c","name":"cee"}`,
-		`{"prompt":"d","n":2}`, `{"prompt":"a","n":2,"size":"16:9"}`, `{"prompt":"b"}`)
+	lines := []string{`{"prompt":"a","n":2}`, ``, `{"prompt":"b"}`, `{"prompt":"c","name":"cee"}`,
+		`{"prompt":"d","n":2}`, `{"prompt":"a","n":2,"size":"16:9"}`, `{"prompt":"b"}`}
+	file := prompts(t, p.dir, lines...)
 	run := func(more ...string) (int, string, string) {
 		return p.run(t, "", append([]string{"-batch", file, "-out", "DIR/out", "-parallel", "1"}, more...)...)
 	}
@@ -241,9 +242,9 @@ func TestBatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(ledger), `"name":"cee"`)
 	require.Len(t, p.fake.Counts().Posts, posts, "nothing is sent again")
-	prompts(t, p.dir, `{"prompt":"b","name":"again"}`)
+	prompts(t, p.dir, append(lines, `{"prompt":"b","name":"again"}`)...)
 	_, stdout, _ = run("-json")
-	require.Contains(t, stdout, `"entries":1,"done":1`)
+	require.Contains(t, stdout, `"entries":7,"done":4`)
 	require.Len(t, p.fake.Counts().Posts, posts+1)
 }
 

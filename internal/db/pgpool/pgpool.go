@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,7 +79,14 @@ type tracedKey struct{}
 func (t tracer) beginStatement(ctx context.Context, statement string) context.Context {
 	if t.trace != nil {
 		traced, end := t.trace(ctx, statement)
-		ctx = context.WithValue(traced, tracedKey{}, end)
+		var once sync.Once // pgx tells of a batch that fails early when it fails and when it is closed
+		ctx = context.WithValue(traced, tracedKey{}, func(err error) {
+			once.Do(func() {
+				if end != nil {
+					end(err)
+				}
+			})
+		})
 	}
 	return t.begin(ctx)
 }
@@ -102,6 +110,9 @@ func (t tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQu
 }
 
 func (t tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	if t.trace == nil {
+		return t.begin(ctx)
+	}
 	var statements []string
 	for _, q := range data.Batch.QueuedQueries {
 		statements = append(statements, q.SQL)

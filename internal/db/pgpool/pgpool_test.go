@@ -91,6 +91,10 @@ func TestStatementsAndBatchesAreTraced(t *testing.T) {
 	batch.Queue("select 4")
 	batch.Queue("select 5")
 	require.NoError(t, pool.SendBatch(t.Context(), batch).Close())
-	require.Equal(t, []string{"select 1", "select 3", "select 4; select 5"}, traced)
-	require.Equal(t, []string{"select 1: false", "select 3: true", "select 4; select 5: false"}, ended)
+	batch = &pgx.Batch{}
+	batch.Queue("select nothing_there")
+	require.Error(t, pool.SendBatch(t.Context(), batch).Close())
+	require.Equal(t, []string{"select 1", "select 3", "select 4; select 5", "select nothing_there"}, traced)
+	require.Equal(t, []string{"select 1: false", "select 3: true", "select 4; select 5: false",
+		"select nothing_there: true"}, ended)
 }
