@@ -83,7 +83,7 @@ func (d *Document) capability(v Value) Capability {
 // missingKey reports a required key that is missing, and the unknown one that probably is a
 // misspelling of it. In a damaged text it may not be missing.
 func (d *Document) missingKey(v Value, key, owner, example string, known []string) {
-	if d.text.Damaged() || full(d.found, codeMissingField) {
+	if d.text.Damaged() || ofRule(d.found, codeMissingField) > limit.PerRule {
 		return
 	}
 	start := v.span().Start

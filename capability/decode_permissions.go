@@ -36,7 +36,7 @@ func (d *Document) permissionIdentifier(v Value) string {
 	if err == nil {
 		return text
 	}
-	if full(d.found, codeIdentifierSyntax) {
+	if ofRule(d.found, codeIdentifierSyntax) > limit.PerRule {
 		return text
 	}
 	f := Diagnostic{Code: codeIdentifierSyntax, at: v.span()}

@@ -85,8 +85,11 @@ func (d *Document) add(f Diagnostic) { d.found = d.with(d.found, f) }
 
 // with appends a diagnostic about the document, up to the limit.
 func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
-	if full(found, f.Code) {
+	switch n := ofRule(found, f.Code); {
+	case n > limit.PerRule:
 		return found
+	case n == limit.PerRule:
+		f.Message, f.Fix = limit.More, nil
 	}
 	f.text, f.Severity = d.text, severityOf(f.Code)
 	if d.bySchema && f.Code == codeDuplicatePermission {
@@ -95,15 +98,14 @@ func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
 	return append(found, f)
 }
 
-// full reports whether no more diagnostics of a rule are kept.
-func full(found []Diagnostic, code Code) bool {
-	same := 0
+// ofRule returns how many diagnostics there are of a rule.
+func ofRule(found []Diagnostic, code Code) (n int) {
 	for i := range found {
 		if found[i].Code == code {
-			same++
+			n++
 		}
 	}
-	return same >= limit.PerRule
+	return n
 }
 
 // Name returns the name given in [Options].

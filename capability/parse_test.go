@@ -125,6 +125,11 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 		{`{"identifier":"a","permissions":["x","x"]}`, "1:38 duplicate-permission", "line 1"},
 		{`{"identifier":"a","identifier":"b","permissions":[]}`, "1:19 duplicate-key", "last one counts"},
 		{`[{"identifier":"a","identifier":"b","permissions":[]}]`, "1:20 duplicate-field", "array of capabilities"},
+		{`[{"identifier":"a","remote":{"urls":["https://a"],"urls":["https://b"]},"permissions":[]}]`,
+			"1:51 duplicate-field", "array of capabilities"},
+		{`[{"identifier":"a","permissions":[{"identifier":"x:y","allow":[{"path":"a","path":"b"}]}]}]`,
+			"1:76 duplicate-key", "last one counts"},
+		{`{"capabilities":[],"capabilities":[]}`, "1:20 duplicate-key", "last one counts"},
 	} {
 		ds := Parse([]byte(c.in), Options{}).Check()
 		require.Equal(t, []string{c.place}, codes(ds), c.in)
@@ -134,6 +139,19 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 			_, err := Apply(c.in, ds[0].Fix.Edits)
 			require.NoError(t, err)
 		}
+	}
+}
+
+func TestFindingsOfARuleAreListedUpTo200(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{200, 201, 500} {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"fs.%d"`, i))
+		}
+		ds := Parse([]byte(`{"identifier":"a","permissions":[`+strings.Join(all, ",")+`]}`), Options{}).Check()
+		require.Len(t, ds, min(n, 201), n)
+		require.Equal(t, n > 200, strings.HasPrefix(ds[len(ds)-1].Message, "There are more findings"), n)
 	}
 }
 
