@@ -2,6 +2,7 @@ package asrhttp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,8 @@ func (h *Handler) write(w http.ResponseWriter, f *form, t asr.Transcript) {
 		w.Header().Set("X-Ignored-Fields", strings.Join(f.ignored, ", "))
 	}
 	switch {
+	case f.stream:
+		writeStream(w, t)
 	case f.format == "text":
 		writeText(w, "text/plain", t.Text+"\n")
 	case f.format == "srt":
@@ -78,6 +81,21 @@ func verbose(f *form, t asr.Transcript) any {
 		answer["words"] = words
 	}
 	return answer
+}
+
+// writeStream answers with the server-sent events of OpenAI: one with the text, because recognisers
+// return it as a whole, and one that ends it.
+func writeStream(w http.ResponseWriter, t asr.Transcript) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	send := func(event map[string]any) {
+		data, _ := json.Marshal(event)              // cannot fail
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", data) // fails only if the client has disconnected
+	}
+	if t.Text != "" {
+		send(map[string]any{"type": "transcript.text.delta", "delta": t.Text})
+	}
+	send(map[string]any{"type": "transcript.text.done", "text": t.Text, "usage": usage(t)})
 }
 
 // subtitles returns the segments as SubRip or WebVTT, which differ in the head and in the decimal

@@ -12,9 +12,9 @@
 //	GET  /health                    200 while recognition is available, else 503 with the reason
 //
 // The fields of the form are file, model (any), language, prompt (a hint for recognisers that take
-// one), response_format (json, text, verbose_json, srt, vtt) and timestamp_granularities[]
-// (segment, word; with verbose_json). The text is returned as a whole, so stream is refused. The
-// header X-Ignored-Fields of an answer names fields that had no effect, such as temperature.
+// one), response_format (json, text, verbose_json, srt, vtt), timestamp_granularities[] (segment,
+// word; with verbose_json) and stream (with json). The header X-Ignored-Fields of an answer names
+// fields that had no effect, such as temperature.
 //
 // Errors have OpenAI's form: {"error":{"message","type","param","code"}}. Audio that cannot be used
 // is a 400 with the reason; a recogniser that is busy or unavailable is a 503 with Retry-After.

@@ -128,7 +128,8 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"two files", asrtest.WAV(0), []string{"file=@", "file=@"}, 400, "more than one"},
 		{"unknown format", asrtest.WAV(0), []string{"file=@", "response_format=xml"}, 400,
 			"must be json, text, verbose_json"},
-		{"stream", asrtest.WAV(0), []string{"file=@", "stream=True"}, 400, "it must be false"},
+		{"stream of text", asrtest.WAV(0), []string{"file=@", "stream=true", "response_format=text"}, 400,
+			"stream needs"},
 		{"hot", asrtest.WAV(0), []string{"file=@", "temperature=hot"}, 400, "a number from 0 to 1"},
 		{"logprobs", asrtest.WAV(0), []string{"file=@", "include[]=logprobs"}, 400, "not supported"},
 		{"words without verbose_json", asrtest.WAV(0), []string{"file=@", "timestamp_granularities[]=word"}, 400,
@@ -139,7 +140,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"not UTF-8", asrtest.WAV(0), []string{"file=@", "prompt=caf\xe9"}, 400,
 			`the field \"prompt\" is not text in UTF-8`},
 		{"NUL", asrtest.WAV(0), []string{"file=@", "prompt=a\x00b"}, 400, `the field \"prompt\" is not text in UTF-8`},
-		{"perhaps a stream", asrtest.WAV(0), []string{"file=@", "stream=maybe"}, 400, "it must be false"},
+		{"stream", asrtest.WAV(0), []string{"file=@", "stream=maybe"}, 400, "it must be true or false"},
 		{"another field", asrtest.WAV(time.Second), []string{"audio=@"}, 400, `not in \"audio\"`},
 		{"long field", asrtest.WAV(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {

@@ -35,7 +35,7 @@ func speaks(words bool, got *asr.Audio) recognizer {
 		}}
 }
 
-func TestSubtitlesAndWords(t *testing.T) {
+func TestSubtitlesWordsAndStreams(t *testing.T) {
 	t.Parallel()
 	var got asr.Audio
 	url := serve(t, asrhttp.Config{Recognizer: speaks(true, &got)})
@@ -47,8 +47,12 @@ func TestSubtitlesAndWords(t *testing.T) {
 		{"words", "response_format=verbose_json timestamp_granularities[]=word language=en", "application/json",
 			`{"duration":3723.045,"language":"en","task":"transcribe","text":"hello world. goodbye",` +
 				`"words":[{"word":"hello","start":0,"end":0.4}]}`},
-		{"no stream", "stream= stream=False", "application/json",
+		{"no stream", "stream=", "application/json",
 			`{"text":"hello world. goodbye","usage":{"seconds":3724,"type":"duration"}}`},
+		{"stream", "stream=True", "text/event-stream",
+			`data: {"delta":"hello world. goodbye","type":"transcript.text.delta"}` + "\n\n" +
+				`data: {"text":"hello world. goodbye","type":"transcript.text.done",` +
+				`"usage":{"seconds":3724,"type":"duration"}}`},
 	} {
 		fields := append(strings.Fields(c.fields), "file=@", "prompt=Anna, Ming")
 		resp, body := post(t, url, asrtest.WAV(time.Second), fields...)

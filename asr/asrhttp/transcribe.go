@@ -115,7 +115,8 @@ type form struct {
 	size              int64
 	language, format  string
 	prompt            string
-	words, segments   bool     // timestamp_granularities[]
+	words, segments   bool // timestamp_granularities[]
+	stream            bool
 	ignored           []string // fields that have no effect
 	hasFile           bool
 }
@@ -211,9 +212,8 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 		}
 		f.format = text
 	case "stream":
-		if stream, err := strconv.ParseBool(text); stream || err != nil && text != "" {
-			return badRequest(name, "unsupported_value",
-				"stream is %q; the text is returned as a whole, so it must be false", text)
+		if f.stream, err = strconv.ParseBool(text); err != nil && text != "" {
+			return badRequest(name, "invalid_value", "stream is %q; it must be true or false", text)
 		}
 	case "timestamp_granularities":
 		switch text {
@@ -250,6 +250,8 @@ func (f *form) check() error {
 	case (f.words || f.segments) && f.format != "verbose_json":
 		return badRequest("timestamp_granularities[]", "invalid_value",
 			"timestamp_granularities needs response_format verbose_json")
+	case f.stream && f.format != "json":
+		return badRequest("stream", "invalid_value", "stream needs response_format json")
 	}
 	return nil
 }

@@ -31,11 +31,20 @@ const words = await create({ response_format: 'verbose_json', timestamp_granular
 assert.deepEqual(words.words.map((w) => w.word), said.split(' '))
 assert.ok(words.words[0].end <= words.words[1].start)
 
+// stream
+let text = ''
+let done
+for await (const event of await create({ stream: true })) {
+  if (event.type === 'transcript.text.delta') text += event.delta
+  if (event.type === 'transcript.text.done') done = event.text
+}
+assert.equal(text, said)
+assert.equal(done, said)
+
 // what is refused
 await refused({ response_format: 'xml' }, 'must be json, text, verbose_json, srt or vtt')
 await refused({ temperature: 7 }, 'from 0 to 1')
 await refused({ timestamp_granularities: ['word'] }, 'needs response_format verbose_json')
-await refused({ stream: true }, 'must be false')
 await refused({ include: ['logprobs'] }, 'not supported')
 await refused({ file: new File(['dear diary'], 'a.wav') }, 'not audio')
 console.log('done')
