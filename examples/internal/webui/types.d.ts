@@ -57,7 +57,7 @@ interface Generated {
 	sentences: Source[];
 	lessons: number;
 	segments: { transcribed: number };
-	/** What was left out stands in lines that begin with "- ", figures that were not said in quotes. */
+	/** A line for each of warning_codes, and after it what it names in lines that begin with "- ". */
 	warning?: string;
 	warning_codes: string[];
 }

@@ -95,7 +95,11 @@ export default async function transcripts(phone, _, recordings) {
   // It is recognised again: the old text stays until the new one is there. So is the whole lesson.
   await phone.tap("again", {}, "3");
   const old = (await lesson((data) => data.lessons[0].parts[1].busy !== "")).data.lessons[0].parts[1].text;
-  await phone.tap("save"); // would leave it out
+  await lesson(async (data) => { // a text that is offered is chosen first; then saving would leave it out
+    if (data.offered) await phone.tap("dismiss");
+    await phone.tap("save");
+    return phone.questions.length > 0;
+  });
   await fetch(process.env.ANSWER, { method: "POST" });
   const texts = () => phone.page.data.lessons[0].parts.map((p) => p.text);
   const settled = (language) => lesson((data) => data.lessons[0].parts.every((p) => !p.busy)
