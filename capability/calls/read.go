@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -53,7 +52,7 @@ type Options struct {
 // context ends.
 func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Frontend, error) {
 	if app.Dir() == "" {
-		return nil, fmt.Errorf("the capability files belong to no application, whose calls could be compared; " +
+		return nil, errors.New("the capability files belong to no application, whose calls could be compared; " +
 			"name the folder of one")
 	}
 	r := &reader{Frontend: &Frontend{words: make(map[string]bool)}, Reader: limit.Reader{FS: fsys, Name: o.Name},

@@ -12,6 +12,15 @@ import (
 	"lessonkit.example/capability"
 )
 
+// rulesOf returns the rules of which an application has findings.
+func rulesOf(app *capability.App) string {
+	found := make(map[string]bool)
+	for _, d := range CheckApp(app, Options{}) {
+		found[string(d.Code)] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+}
+
 // What the configuration contains is judged with the files, and what the build ignores is no rival.
 func TestApplicationIsJudgedAsAWhole(t *testing.T) {
 	t.Parallel()
@@ -34,11 +43,7 @@ func TestApplicationIsJudgedAsAWhole(t *testing.T) {
 		}
 		app, err := capability.LoadApp(fsys, capability.AppOptions{})
 		require.NoError(t, err)
-		found := make(map[string]bool)
-		for _, d := range CheckApp(app, Options{}) {
-			found[string(d.Code)] = true
-		}
-		require.Equal(t, c.want, strings.Join(slices.Sorted(maps.Keys(found)), " "), name)
+		require.Equal(t, c.want, rulesOf(app), name)
 	}
 }
 
@@ -66,11 +71,7 @@ func TestConfigurationsAreNotActiveTogether(t *testing.T) {
 			"tauri.windows.conf.json": config(c.windows), "capabilities/a.json": {Data: []byte(one("a", c.file))}},
 			capability.AppOptions{})
 		require.NoError(t, err)
-		found := make(map[string]bool)
-		for _, d := range CheckApp(app, Options{}) {
-			found[string(d.Code)] = true
-		}
-		require.Equal(t, c.want, strings.Join(slices.Sorted(maps.Keys(found)), " "), name)
+		require.Equal(t, c.want, rulesOf(app), name)
 	}
 }
 

@@ -1,6 +1,14 @@
 // Package lint reports likely mistakes and risks in capability files: permissions that have no
 // effect or contradict each other, windows and URLs that get more than was probably intended, and
-// scopes that their plugin does not accept. [CheckApp] checks an application, [Check] loose files.
+// scopes that their plugin does not accept. [Check] does so for loose files.
+//
+//	app, err := capability.LoadApp(os.DirFS("."), capability.AppOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	for _, finding := range lint.CheckApp(app, lint.Options{}) {
+//		fmt.Println(finding)
+//	}
 package lint
 
 import (

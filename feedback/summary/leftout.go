@@ -20,7 +20,7 @@ const leftOutTime = 20 * time.Second
 func leftOut(ctx context.Context, in feedback.SummaryInput, text string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, leftOutTime)
 	defer cancel()
-	known := valuesIn(text)
+	names, known := strings.Fields(in.Student), valuesIn(text)
 	maps.Copy(known, valuesIn(in.Student+"\n"+in.GuardianTitle)) // who may be "she" in the text
 	var left []string
 	add := func(line string) {
@@ -37,7 +37,7 @@ func leftOut(ctx context.Context, in feedback.SummaryInput, text string) ([]stri
 		var clauses []string
 		for _, p := range pieces(words, i) {
 			for _, s := range parts(p.words, sentence) {
-				said := write(s, strings.Fields(in.Student))
+				said := write(s, names)
 				if missing := lacking(said, known); len(missing) > 0 {
 					add(named(said, missing...))
 				}
@@ -46,7 +46,7 @@ func leftOut(ctx context.Context, in feedback.SummaryInput, text string) ([]stri
 				continue
 			}
 			for _, c := range parts(p.words, clause) {
-				said := strings.TrimRight(write(c, strings.Fields(in.Student)), ",，")
+				said := strings.TrimRight(write(c, names), ",，")
 				if !slices.ContainsFunc(figures(said), func(f figure) bool { return !f.vague }) {
 					clauses = append(clauses, said)
 				}

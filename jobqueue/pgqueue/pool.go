@@ -17,9 +17,9 @@ import (
 // trace, if not nil, is called before each statement with its text without arguments. The statement
 // then has the context that it returns; the function that it returns, which may be nil, is called
 // once when the statement has ended. A batch is one statement, whose parts "; " separates. trace is
-// called concurrently. The tracer in ConnConfig does both: use multitracer.New to add
-// another. Other stores of the database share the pool by stdlib.OpenDBFromPool. The error does not
-// contain the address, which may have a password in it.
+// called concurrently. The tracer in ConnConfig does both: use multitracer.New to add another.
+// Other stores of the database share the pool by stdlib.OpenDBFromPool. The error does not contain
+// the address, which may have a password in it.
 func PoolConfig(
 	address string, trace func(ctx context.Context, statement string) (context.Context, func(error)),
 ) (*pgxpool.Config, error) {
