@@ -116,7 +116,7 @@ func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile stri
 	harness.Must(tx.ExecContext(ctx, `
 		insert into feedback_sessions (session_id, teacher_id, profile_id, state, feedback_date, feedback_text,
 			generated_text, version, revision, created_at, updated_at)
-		values ($1, $2, $3, 'completed', '2026-05-31', '', '', 1, 1, $4, $4)`,
+		values ($1, $2, $3, 'active', '2026-05-31', '', '', 1, 1, $4, $4)`,
 		session, teacher, profile, now))
 	harness.Must(tx.ExecContext(ctx, `
 		insert into feedback_lessons (lesson_id, session_id, teacher_id, number, state, applied, started_at, revision)
