@@ -35,7 +35,7 @@ trap '[ -d "$dir/cluster" ] || rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 echo 'Building feedback-server and this program; the first time takes a few minutes.' >&2
 mkdir "$dir/bin"
-CGO_ENABLED=0 go build -v -o "$dir/bin/" . ./cluster 2>"$dir/build" &
+go build -v -o "$dir/bin/" . ./cluster 2>"$dir/build" &
 while kill -0 $! 2>/dev/null; do
 	sleep 1
 	[ "$((n = ${n:-0} + 1))" = "$((n / 10 * 10))" ] && echo "  $(wc -l <"$dir/build") packages compiled" >&2
