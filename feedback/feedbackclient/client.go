@@ -119,11 +119,12 @@ type request struct {
 	method, path string
 	header       http.Header // in addition to the client's
 	body         func() (r io.Reader, size int64, err error)
+	out          any  // what the answer is decoded into, unless it is nil
 	repeatable   bool // sending it twice has the effect of sending it once
 }
 
-// do sends a request. The caller closes the body of the response. An error answer is returned as a
-// *Problem.
+// do sends a request and decodes its answer; without out, the caller reads and closes the body. An
+// error answer is returned as a *Problem.
 func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 	for attempt := 0; ; attempt++ {
 		resp, err := c.once(ctx, r)
@@ -206,10 +207,17 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 		return nil, permanent{fmt.Errorf("%s %s: the server redirects, as from http to https; "+
 			"the base URL must be the one that it redirects to", r.method, r.path)}
 	}
-	if resp.StatusCode < http.StatusBadRequest {
+	success := resp.StatusCode < http.StatusBadRequest
+	if success && r.out == nil {
 		return resp, nil
 	}
 	defer resp.Body.Close()
+	if success {
+		if err := json.NewDecoder(resp.Body).Decode(r.out); err != nil {
+			return nil, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+		}
+		return resp, nil
+	}
 	p := new(Problem)
 	err = json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p)
 	if err != nil || p.Code == "" && p.Detail == "" {
@@ -250,20 +258,14 @@ func (c Client) decode(ctx context.Context, r request, out any) error {
 
 // decodeTagged is decode that returns the ETag of the answer.
 func (c Client) decodeTagged(ctx context.Context, r request, out any) (etag string, err error) {
+	r.out = out
 	resp, err := c.do(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	defer resp.Body.Close()
+	resp.Body.Close()
 	// A proxy that compresses the answer makes its tag a weak one, which If-Match never matches.
-	etag = strings.TrimPrefix(resp.Header.Get("ETag"), "W/")
-	if out == nil {
-		return etag, nil
-	}
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return "", fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
-	}
-	return etag, nil
+	return strings.TrimPrefix(resp.Header.Get("ETag"), "W/"), nil
 }
 
 // post is Call for a POST that can be repeated.

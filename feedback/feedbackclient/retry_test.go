@@ -50,6 +50,7 @@ func TestRetries(t *testing.T) {
 	}
 	unavailable, tooMany := refusal{status: 503, body: busy}, refusal{status: 429, body: busy}
 	lost, late := refusal{err: broken}, `{"retry_after_seconds":61}`
+	cutOff := refusal{status: 200, body: `{"profile_id":"1`}
 	for name, c := range map[string]struct {
 		call     func(t *testing.T, c feedbackclient.Client) error
 		refusal  refusal
@@ -74,6 +75,7 @@ func TestRetries(t *testing.T) {
 
 		"lost: a read":                         {readProfile, lost, 3, 3, 3 * time.Second},
 		"lost: closed without an answer":       {readProfile, refusal{err: io.EOF}, 3, 3, 3 * time.Second},
+		"lost: in the middle of the answer":    {readProfile, cutOff, 3, 3, 3 * time.Second},
 		"lost: as often as is allowed":         {readProfile, lost, 1, 2, time.Second},
 		"lost: none by default":                {readProfile, lost, 0, 1, 0},
 		"lost: a POST that may have created":   {startLesson, lost, 3, 1, 0},
