@@ -65,7 +65,9 @@ func (c *Cookie) token(r *http.Request) string {
 	return ""
 }
 
-func (c *Cookie) of(login auth.Login) *http.Cookie {
+// Of returns the cookie of a sign-in, for [http.SetCookie] in a program that calls the
+// [auth.Service] itself.
+func (c *Cookie) Of(login auth.Login) *http.Cookie {
 	cookie := c.deleted()
 	cookie.Value = login.Token
 	cookie.MaxAge = max(1, int(login.ExpiresAt.Sub(login.CreatedAt)/time.Second))

@@ -144,7 +144,7 @@ func (o *operations) deviceLogin(ctx context.Context, in *input[deviceCodeBody])
 	session := &loginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
 	state := loginState{UserID: login.UserID, Method: auth.MethodSession, Session: session}
 	return &deviceSessionOutput{
-		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.Cookie.of(login)}, Body: &state,
+		Status: http.StatusOK, CacheControl: "no-store", SetCookie: []http.Cookie{*o.Cookie.Of(login)}, Body: &state,
 	}, nil
 }
 

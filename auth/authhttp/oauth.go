@@ -125,7 +125,7 @@ func (o *operations) oauthLogin(ctx context.Context, in *callbackInput, out *red
 		return err
 	}
 	annotate(ctx, login.UserID)
-	out.SetCookie = append(out.SetCookie, *o.Cookie.of(login))
+	out.SetCookie = append(out.SetCookie, *o.Cookie.Of(login))
 	return nil
 }
 
