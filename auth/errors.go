@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -59,7 +60,8 @@ var ErrNoSession = errors.New("no such session")
 // ExchangeError is a failed exchange of a login code. It contains no secret, no login code and no
 // user identifier, so it may be logged; it is not meant for the user who signs in.
 type ExchangeError struct {
-	// Kind is one of the sentinels from [ErrCodeMissing] to [ErrMisconfigured].
+	// Kind is one of the sentinels from [ErrCodeMissing] to [ErrMisconfigured]. Defaults to
+	// ErrPlatform.
 	Kind error
 
 	// PlatformCode is the platform's own error code, or "".
@@ -78,7 +80,7 @@ type ExchangeError struct {
 
 // Error implements error.
 func (e *ExchangeError) Error() string {
-	text := "exchange login code: " + e.Kind.Error()
+	text := "exchange login code: " + e.kind().Error()
 	if e.PlatformCode != "" {
 		text += " (platform code " + e.PlatformCode + ")"
 	}
@@ -91,12 +93,14 @@ func (e *ExchangeError) Error() string {
 	return text
 }
 
+func (e *ExchangeError) kind() error { return cmp.Or(e.Kind, ErrPlatform) }
+
 // Unwrap returns the kind and the underlying error.
 func (e *ExchangeError) Unwrap() []error {
 	if e.Err == nil {
-		return []error{e.Kind}
+		return []error{e.kind()}
 	}
-	return []error{e.Kind, e.Err}
+	return []error{e.kind(), e.Err}
 }
 
 // Permanent reports whether another code would fail too.

@@ -149,6 +149,8 @@ func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
 		"token_missing":        nobody,
 		"login_code_invalid":   &auth.ExchangeError{Kind: auth.ErrCodeRejected, Message: "secret"},
 		"login_not_configured": auth.ErrNotConfigured,
+		"login_upstream_error": &auth.ExchangeError{Message: "secret"}, // of an exchanger that sets no Kind
+		"session_not_found":    auth.ErrNoSession,
 		"internal_error":       context.DeadlineExceeded,
 	} {
 		w := httptest.NewRecorder()

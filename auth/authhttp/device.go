@@ -198,10 +198,7 @@ func (o *operations) endSession(ctx context.Context, in *struct {
 }) (*struct{}, error) {
 	var hash auth.TokenHash
 	_, _ = hex.Decode(hash[:], []byte(in.ID)) // it has the form of the pattern
-	switch err := o.Service.EndSession(ctx, principal(ctx).UserID, hash); {
-	case errors.Is(err, auth.ErrNoSession):
-		return nil, problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
-	case err != nil:
+	if err := o.Service.EndSession(ctx, principal(ctx).UserID, hash); err != nil {
 		return nil, refusal(err)
 	}
 	return nil, nil

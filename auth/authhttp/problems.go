@@ -47,6 +47,8 @@ func refusal(err error) *httpapi.Problem {
 	case errors.Is(err, auth.ErrDeviceCode):
 		return problem(http.StatusUnauthorized, "device_code_invalid",
 			"The sign-in has expired or was used before. Start another.").WithHeader("WWW-Authenticate", "Bearer")
+	case errors.Is(err, auth.ErrNoSession):
+		return problem(http.StatusNotFound, "session_not_found", "There is no such session of this user.")
 	case errors.Is(err, auth.ErrUnavailable):
 		return problem(http.StatusServiceUnavailable, "database_unavailable",
 			"The database is not available at the moment.").WithRetryAfter(retryAfter(err))
