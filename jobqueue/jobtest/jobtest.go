@@ -30,9 +30,9 @@ const maxAttempts = 1000
 // events.
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
-// register adds, one of which must be for the kind of p. Run does not wait between attempts. The
-// test fails if p is invalid, if it has no handler, or if the job does not end after a thousand
-// attempts.
+// register adds, one of which must be for the kind of p. Run waits neither for RunAt nor between
+// attempts. The test fails if p is invalid, if it has no handler, or if the job does not end after
+// a thousand attempts.
 func Run(
 	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
 	register func(w *jobqueue.Worker),
@@ -46,6 +46,7 @@ func Run(
 	if err != nil {
 		t.Fatal(err)
 	}
+	_ = client.Retry(t.Context(), enqueued.ID) // an error: it does not wait for a RunAt
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer cancel(nil)
 	var mu sync.Mutex

@@ -110,7 +110,8 @@ func (f *failing) fail(message string) {
 	panic(f)
 }
 
-// A job that is completed in the transaction of its handler, after a failed attempt and a snooze.
+// A job of the future that is completed in the transaction of its handler, after a failed attempt
+// and a snooze.
 func TestRunWithTransactions(t *testing.T) {
 	t.Parallel()
 	store := open(t)
@@ -127,7 +128,8 @@ func TestRunWithTransactions(t *testing.T) {
 		return tx.Commit()
 	}
 	cfg := jobqueue.WorkerConfig{Backoff: func(int) time.Duration { return time.Hour }}
-	job := jobtest.Run(t, store, jobqueue.Params{Kind: "welcome", Queue: "mail", Args: welcome{}}, cfg,
+	p := jobqueue.Params{Kind: "welcome", Queue: "mail", Args: welcome{}, RunAt: time.Now().Add(time.Hour)}
+	job := jobtest.Run(t, store, p, cfg,
 		handler(func(ctx context.Context, job *jobqueue.Job, _ welcome) error {
 			switch job.Fence {
 			case 1:
