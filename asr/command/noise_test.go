@@ -38,8 +38,17 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 			require.Equal(t, c.class, err.(*asr.Error).Class)
 		})
 	}
-	rec := script(t, `head -c 7000000 /dev/zero | tr '\0' a; echo "ERROR: aaaa" >&2; exit 1`, nil)
+	// Of very many lines. Parsing all would take minutes.
+	began := time.Now()
+	rec := script(t, `yes "said in vain" | head -c 9000000; echo "ERROR: said in vain" >&2; exit 1`, nil)
 	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.ErrorContains(t, err, "it failed after 19 bytes of messages: more than 8388608 bytes of output")
+	rec = script(t, `yes | head -c 1000000`, nil)
+	_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.ErrorContains(t, err, "more than 250 characters for 1s of audio")
+	require.Less(t, time.Since(began), time.Minute)
+	rec = script(t, `head -c 7000000 /dev/zero | tr '\0' a; echo "ERROR: aaaa" >&2; exit 1`, nil)
+	_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.ErrorContains(t, err, "it failed after 11 bytes of messages", "too much to look for it in the message")
 
 	rec = script(t, `echo "error: 3 words were unclear" >&2; echo "(music)"; echo "[BLANK_AUDIO] well done"`, nil)

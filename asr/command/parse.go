@@ -12,7 +12,8 @@ import (
 )
 
 // A Parser adds a line of a program's standard output to the transcript. Text may be left empty
-// where the segments contain all of it.
+// where the segments contain all of it. It is called for several recordings at once, so it keeps
+// nothing elsewhere.
 type Parser func(t *asr.Transcript, line string)
 
 // Lines is a Parser for output that is the text.

@@ -48,8 +48,12 @@ func (r *Recognizer) run(
 		err = nil // the program succeeded; a child of it kept the output open
 	}
 	for line := range strings.Lines(string(out.text)) {
-		if ctx.Err() != nil { // of very many lines, each takes long
+		// Of very many lines, each takes long.
+		if ctx.Err() != nil || out.err != nil {
 			break
+		}
+		if len(t.Text) > utf8.UTFMax*maxText(duration) {
+			return t, checkText(t.Text, duration, "", asr.Audio{})
 		}
 		r.cfg.Parse(&t, strings.TrimRight(line, "\r\n"))
 	}
@@ -62,6 +66,9 @@ func (r *Recognizer) run(
 	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
 	t = provider.DropEcho(t, prompt, audio.Words)
 	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
+	if out.err != nil {
+		said.Prompt = string(out.text) // it was not parsed
+	}
 	messages := stderr.String()
 	if err == nil && out.err == nil {
 		return t, checkText(t.Text, duration, messages, said)
@@ -109,7 +116,6 @@ func errorLines(messages string, pattern *regexp.Regexp) string {
 // duration: it is empty because of an error in the messages, it is JSON, or it is longer than
 // anybody can speak.
 func checkText(text string, duration time.Duration, messages string, said asr.Audio) error {
-	const perSecond, more = 50, 200 // characters; fast speakers reach 25 in a second
 	switch n := utf8.RuneCountInString(text); {
 	case text == "":
 		if message := provider.Excerpt(errorLines(messages, zeroStatusError), said); message != "" {
@@ -118,13 +124,16 @@ func checkText(text string, duration time.Duration, messages string, said asr.Au
 	case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
 		return &asr.Error{Op: "command", Class: asr.ErrMisconfigured,
 			Message: "the program prints JSON, which would become the text; parse it (speech-server -parse json)"}
-	case n > more+int(perSecond*duration.Seconds()):
+	case n > maxText(duration):
 		return &asr.Error{Op: "command", Class: asr.ErrMisconfigured,
-			Message: fmt.Sprintf("the program prints %d characters for %v of audio, which is not speech; "+
-				"silence its messages", n, duration.Round(time.Second))}
+			Message: fmt.Sprintf("the program prints more than %d characters for %v of audio, which is not speech; "+
+				"silence its messages", maxText(duration), duration.Round(time.Second))}
 	}
 	return nil
 }
+
+// maxText is how many characters a recording may have: fast speakers reach 25 in a second.
+func maxText(duration time.Duration) int { return 200 + int(50*duration.Seconds()) }
 
 // output keeps what is written to it, up to maxOutput bytes.
 type output struct {
