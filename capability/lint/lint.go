@@ -34,7 +34,7 @@ type Options struct {
 
 // Check checks files, what they refer to, and how they fit together: all that
 // [capability.Document.Check] and [capability.Resolve] report, and likely mistakes and risks. The
-// diagnostics are sorted by file and position.
+// manifests are those of Resolve. The diagnostics are sorted by file and position.
 func Check(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
 	found, all := findings(docs, manifests, o)
 	return withSeverities(append(found, mistakes(docs, []together{all}, manifests)...), o.Severities)
