@@ -57,8 +57,8 @@ type Task struct {
 
 // Attempt identifies one attempt at a [Task].
 type Attempt struct {
-	// LeaseToken is unique to the attempt. An attempt changes nothing more once another one with a
-	// different token has started.
+	// LeaseToken is unique to the attempt, and required for [TaskTranscribe]. An attempt changes
+	// nothing more once another one with a different token has started.
 	LeaseToken string
 	// Number counts from 1 the attempts that count against MaxAttempts, this one included.
 	Number int
@@ -143,6 +143,9 @@ const finishTimeout = 10 * time.Second
 func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.Logger) error {
 	if s.cfg.Transcriber == nil {
 		return errors.New("feedback: no Transcriber is configured")
+	}
+	if a.LeaseToken == "" || a.Number < 1 {
+		return errors.New("feedback: the Attempt has no LeaseToken, or a Number below 1")
 	}
 	started := time.Now()
 	ended := func(outcome string, err error) { logEnd(ctx, log, "transcription ended", started, outcome, err) }

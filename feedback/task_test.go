@@ -217,7 +217,10 @@ func TestRunTaskWithoutSegmentOrAudio(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()},
-		feedback.Attempt{Number: 1}), "a deleted segment")
+		feedback.Attempt{LeaseToken: "lease", Number: 1}), "a deleted segment")
+	for _, a := range []feedback.Attempt{{LeaseToken: "lease"}, {Number: 1}} { // it could not be told from others
+		require.ErrorContains(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe}, a), "LeaseToken")
+	}
 	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "nothing"},
 		feedback.Attempt{Number: 1}))
 	var p interface{ Permanent() bool }
