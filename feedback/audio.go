@@ -111,7 +111,7 @@ type Audio struct {
 
 // Transcript is recognised speech.
 type Transcript struct {
-	Text     string        // what was said, punctuated; "" if nothing
+	Text     string        // what was said, punctuated; "" if nothing; more than 1 MiB is a failure
 	Duration time.Duration // of the audio; 0 if unknown
 	// HeaderDuration is how long the recording is according to its header, if it is shorter, since
 	// it was cut off; else 0.

@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -25,6 +26,9 @@ func (s *Service) recognize(
 	defer s.running.Release(weight)
 	started := s.cfg.Now()
 	t, err = s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
+	if n := len(t.Text); err == nil && n > maxSummaryText {
+		err = fmt.Errorf("feedback: the transcriber returned %d bytes of text, more than was said", n)
+	}
 	return t, s.cfg.Now().Sub(started), err
 }
 

@@ -228,6 +228,18 @@ func TestRunTaskWithoutSegmentOrAudio(t *testing.T) {
 		p.Permanent())
 }
 
+// It would be in answers, of which each is small.
+func TestATextThatNobodyCanHaveSaidIsAFailure(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	seg, task := e.add(e.lesson(), "x")
+	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+		return feedback.Transcript{Text: strings.Repeat("x", 1<<20+1)}, nil
+	}
+	require.ErrorContains(t, e.run(task), "1048577 bytes of text")
+	e.requireFailure(seg, "recogniser_failed", "the recogniser failed")
+}
+
 // The attempt does not count if its result cannot be stored.
 func TestDatabaseLostDuringTranscription(t *testing.T) {
 	t.Parallel()
