@@ -29,7 +29,8 @@ type AudioStore interface {
 	Delete(ctx context.Context, key string) error
 
 	// Keys yields the keys of audio last written before a time, and deletes what Stage has received
-	// before and a process that died has left. The sequence ends after its first error.
+	// before and a process that died has left. The sequence ends after its first error. Audio of
+	// others is not among it: [Service.Sweep] deletes what no segment refers to.
 	Keys(ctx context.Context, before time.Time) iter.Seq2[string, error]
 }
 

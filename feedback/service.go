@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -74,7 +75,7 @@ func New(c Config) (*Service, error) {
 	}
 	if c.Defaults != (Defaults{}) {
 		if err := c.Defaults.validate(); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("feedback: Config.Defaults: %w", err)
 		}
 	}
 	if len(c.RetryDelays) == 0 {
