@@ -25,6 +25,7 @@ func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 		bearer, tryAgain string
 	}{
 		"any error": {errors.New("expired"), 401, "unauthorized", "Bearer", ""},
+		"nobody":    {nil, 401, "unauthorized", "Bearer", ""},
 		"permanent": {fault{permanent: true, after: time.Second}, 401, "unauthorized", "Bearer", ""},
 		"temporary": {fmt.Errorf("find: %w", fault{after: 5 * time.Second}), 503, "sign_in_unavailable",
 			"", "5"},

@@ -14,6 +14,7 @@ package feedbackhttp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -39,11 +40,11 @@ type Config struct {
 	// stream of events is open before each event and every 15 seconds. Required. It must be safe
 	// for concurrent use.
 	//
-	// An error is answered 401 with a WWW-Authenticate header, and ends a stream of events. An
-	// error with a method Permanent() bool that returns false reports nothing about the caller:
-	// it is answered 503, with the Retry-After header that its method RetryAfter() time.Duration
-	// returns, and does not end a stream. An error that is a [huma.StatusError] is answered with
-	// its own status, headers and body.
+	// An error, or the zero UUID, is answered 401 with a WWW-Authenticate header, and ends a stream
+	// of events. An error with a method Permanent() bool that returns false reports nothing about
+	// the caller: it is answered 503, with the Retry-After header that its method RetryAfter()
+	// time.Duration returns, and does not end a stream. An error that is a [huma.StatusError] is
+	// answered with its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
 	// MaxRequests is how many requests of one teacher this process serves at once, and
@@ -86,7 +87,14 @@ func Register(api huma.API, c Config) {
 	}
 	group := huma.NewGroup(api)
 	s := &server{
-		api: api, svc: c.Service, authenticate: c.Authenticate,
+		api: api, svc: c.Service,
+		authenticate: func(ctx context.Context, header http.Header) (uuid.UUID, error) {
+			teacher, err := c.Authenticate(ctx, header)
+			if err == nil && teacher == uuid.Nil { // as of a map that does not have the sender
+				err = errors.New("feedbackhttp: Authenticate returned the zero UUID")
+			}
+			return teacher, err
+		},
 		requests: newGate(cmp.Or(c.MaxRequests, 8), -1),
 		answers:  newAnswers(cmp.Or(c.MaxRequestsInAll, 64)),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
