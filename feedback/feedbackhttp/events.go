@@ -3,6 +3,7 @@ package feedbackhttp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,7 +116,12 @@ func (s *server) follow(ctx huma.Context, id uuid.UUID, since int64) {
 		}
 	}()
 	// The id lets a client continue that loses its connection before the first event.
-	if _, err := fmt.Fprintf(w, "retry: 2000\nid: %d\n\n", since); err != nil || flush() != nil {
+	if _, err := fmt.Fprintf(w, "retry: 2000\nid: %d\n\n", since); err != nil {
+		return
+	}
+	if err := flush(); errors.Is(err, http.ErrNotSupported) {
+		httpapi.Cut(fmt.Errorf("events: the ResponseWriter of a middleware has neither Flush nor Unwrap: %w", err))
+	} else if err != nil {
 		return
 	}
 	tick := time.NewTicker(keepAlive)

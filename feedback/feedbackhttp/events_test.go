@@ -1,9 +1,11 @@
 package feedbackhttp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -138,6 +140,21 @@ func TestEventStreamIsNotOpenedForItsHeader(t *testing.T) {
 		require.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
 		require.Zero(t, w.Body.Len())
 	})
+}
+
+// Without Flush, nothing would ever arrive, and nobody would learn why.
+func TestEventStreamBehindAMiddlewareWithoutFlush(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	var log bytes.Buffer
+	e.serve(func(_ *feedback.Config, h *feedbackhttp.Config) { h.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	session := e.session(e.profile("Ming"))
+	r := httptest.NewRequest("GET", "/api/v1/feedback-sessions/"+session+"/events", nil)
+	r.Header.Set("X-Teacher", e.teacher.String())
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() {
+		e.handler.ServeHTTP(struct{ http.ResponseWriter }{httptest.NewRecorder()}, r)
+	})
+	require.Contains(t, log.String(), "has neither Flush nor Unwrap")
 }
 
 func TestEventStreamEndsWithTheLogout(t *testing.T) {

@@ -68,7 +68,8 @@ type Config struct {
 }
 
 // Handler returns the whole interface below /api/v1, and its document at /openapi.json. It panics
-// if Config.Authenticate is nil.
+// if Config.Authenticate is nil. For streams of events, the ResponseWriter of a middleware around
+// it needs Flush or Unwrap.
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	api := NewAPI(mux, APIOptions{
