@@ -6,8 +6,9 @@
 //	profile, err := client.EnsureProfile(ctx, "Ming")
 //
 // A server that has only the handler of package feedbackhttp answers 404 to some of them: those on
-// the sign-in and the account, such as Login, Sessions and EraseMe, need that of package authhttp,
-// below /api/v1/auth, and Health and Ready are operations of the program feedback-server.
+// the sign-in and the account, such as Login and EraseMe, need that of package authhttp, below
+// /api/v1/auth, and those on sessions and devices its Config.Devices; Health and Ready are
+// operations of the program feedback-server.
 //
 // Refusals of the server are a [*Problem], which errors.As finds. Lists and events are iterators.
 // Clients ignore fields and values that they do not know, so that a server may be newer.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Profile is a student.
@@ -71,9 +73,9 @@ func (c Client) Profiles(ctx context.Context, f ProfileFilter) iter.Seq2[Profile
 
 // EnsureProfile returns the teacher's profile with this name and creates it if there is none.
 func (c Client) EnsureProfile(ctx context.Context, name string) (Profile, error) {
-	name = strings.TrimSpace(name) // as the service does
+	name = norm.NFC.String(strings.TrimSpace(name)) // of a file on macOS, é may be two characters
 	for p, err := range c.Profiles(ctx, ProfileFilter{Query: name}) {
-		if err != nil || strings.EqualFold(p.Name, name) {
+		if err != nil || strings.EqualFold(norm.NFC.String(p.Name), name) {
 			return p, err
 		}
 	}

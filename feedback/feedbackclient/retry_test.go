@@ -403,6 +403,11 @@ func TestAgainstTheService(t *testing.T) {
 	same, err := c.EnsureProfile(ctx, " ming\n")
 	require.NoError(t, err)
 	require.Equal(t, profile.ID, same.ID)
+	accented, err := c.EnsureProfile(ctx, "Zoë")
+	require.NoError(t, err)
+	same, err = c.EnsureProfile(ctx, "Zoe\u0308")
+	require.NoError(t, err)
+	require.Equal(t, accented.ID, same.ID)
 
 	today := time.Now().Format(time.DateOnly)
 	session, err := c.OpenSession(ctx, profile.ID)
