@@ -98,6 +98,9 @@ type lessonProblem struct {
 	LessonID wire.ID `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`
 }
 
+// Unwrap returns the problem, which [WriteError] answers with.
+func (p *lessonProblem) Unwrap() error { return p.Problem }
+
 // addRequestID does for a lessonProblem what httpapi does for other problems.
 func addRequestID(ctx huma.Context, _ string, v any) (any, error) {
 	if p, ok := v.(*lessonProblem); ok {

@@ -84,6 +84,11 @@ func Error(status int, code, detail string, retryAfter time.Duration) huma.Statu
 	return p
 }
 
+// Problem returns the [Error] of an error of a [feedback.Service], for operations and handlers of a
+// program that call it themselves: the one that the operations of this package answer with. in is
+// where invalid fields are: "body", "path" or "query". It returns nil for nil.
+func Problem(in string, err error) error { return problem(in, err) }
+
 // WriteError answers a request outside of the API, such as in a middleware, with an [Error]. Any
 // other error is logged by [Wrap] and answered 500.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { httpapi.WriteError(w, r, err) }
