@@ -1,6 +1,7 @@
 package authhttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -22,7 +23,8 @@ type OAuth struct {
 	AuthCodeURL func(state, verifier string) string
 
 	// Page is where the browser goes in the end, an address that may be relative to the callback's.
-	// "#sign-in" is appended, or "#sign-in-failed=" and the code of a problem document.
+	// "#sign-in" is appended, or "#sign-in-failed=" and the code of a problem document. Defaults to
+	// "/".
 	Page string
 }
 
@@ -90,11 +92,12 @@ func (o *operations) oauthStart(context.Context, *struct{}) (*redirectOutput, er
 }
 
 func (o *operations) oauthCallback(ctx context.Context, in *callbackInput) (*redirectOutput, error) {
-	out := &redirectOutput{Location: o.OAuth.Page + "#sign-in", CacheControl: "no-store"}
+	page := cmp.Or(o.OAuth.Page, "/") // with "" the callback would lead to itself
+	out := &redirectOutput{Location: page + "#sign-in", CacheControl: "no-store"}
 	if err := o.oauthLogin(ctx, in, out); err != nil {
 		code := refusal(err).Code
 		httpapi.Annotate(ctx, slog.String("code", code)) // the status does not show it
-		out.Location = o.OAuth.Page + "#sign-in-failed=" + code
+		out.Location = page + "#sign-in-failed=" + code
 	}
 	return out, nil
 }

@@ -146,6 +146,15 @@ func query(address string) url.Values {
 }
 
 // What the address says never decides where the browser goes.
+func TestCallbackWithoutAPageDoesNotLeadToItself(t *testing.T) {
+	t.Parallel()
+	h := authhttp.Handler(authhttp.Config{
+		Service: setup(t, options{}).service, Cookie: &authhttp.Cookie{}, OAuth: &authhttp.OAuth{},
+	})
+	w := send(h, http.MethodGet, callbackPath+"?state=x", "")
+	require.Equal(t, "/#sign-in-failed=login_code_invalid", w.Header().Get("Location"))
+}
+
 func TestCallbackLeadsToThePageOnly(t *testing.T) {
 	t.Parallel()
 	b, _ := withOAuth(t)
