@@ -99,7 +99,9 @@ func TestLostServerIsUnavailable(t *testing.T) {
 
 func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "mysql://x", "postgres://u:secret@h:notaport/x"} {
+	for _, bad := range []string{
+		"", "mysql://x", "postgres://u:secret@h:notaport/x", "sqlite://x.db", "sqlite:x.db?mode=ro",
+	} {
 		_, err := db.Open(bad)
 		require.ErrorContains(t, err, "database address")
 		require.NotContains(t, err.Error(), "secret")
