@@ -17,8 +17,9 @@ import (
 // result of an exchange then, since concurrent calls share one if their strings are equal.
 //
 // Exchange sends a code at most once: it does not retry, because a code whose first answer was lost
-// is used up. It fails with an [ExchangeError]; any other error counts as [ErrPlatform]. Errors
-// contain neither the code nor the program's secret. Exchange is safe for concurrent use.
+// is used up. It fails with an [ExchangeError], for an empty code with [ErrCodeMissing]; any other
+// error counts as [ErrPlatform]. Errors contain neither the code nor the program's secret. Exchange
+// is safe for concurrent use.
 type Exchanger interface {
 	Exchange(ctx context.Context, code string) (Identity, error)
 }

@@ -96,7 +96,8 @@ type Audio struct {
 	// configuration decides.
 	Language string
 	// Words are names and terms to expect, the most important first: the student's name, the
-	// subject and [Service.Words]. They are personal data: a transcriber does not log them.
+	// subject and [Service.Words]. They are personal data: a transcriber neither logs them nor puts
+	// them into its errors, which are logged.
 	Words []string
 
 	// Open opens the audio at its start. It may be called more than once.

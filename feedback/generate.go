@@ -18,7 +18,8 @@ import (
 // fallback.
 type Summarizer interface {
 	// Summarize returns a summary. It fails with [ErrNothingTranscribed] if the transcripts contain
-	// no words, or none that are to be written.
+	// no words, or none that are to be written. Errors are logged, so they contain nothing of the
+	// input.
 	Summarize(ctx context.Context, in SummaryInput) (Summary, error)
 }
 
