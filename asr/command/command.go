@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,9 +111,6 @@ func New(cfg Config) (*Recognizer, error) {
 	if len(cfg.Args) == 0 || !strings.Contains(strings.Join(cfg.Args[1:], "\x00"), "{input}") {
 		return nil, errors.New(`recogniser command: the arguments must be a program and its arguments with {input}, ` +
 			`as in ["pocketsphinx_continuous", "-infile", "{input}"]`)
-	}
-	if slices.Contains(cfg.Args, "{log}") { // was a file for messages
-		return nil, errors.New("recogniser command: {log} is unknown: the program must print to standard error")
 	}
 	if cfg.Parse == nil {
 		cfg.Parse = Lines
