@@ -1,7 +1,9 @@
 package local_test
 
 import (
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -101,7 +103,8 @@ func TestConcurrencyIsLimited(t *testing.T) {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			time.Sleep(time.Second)
-			return nil, http.ErrServerClosed
+			body := io.NopCloser(strings.NewReader(`{"text":"x"}`))
+			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
 		})
 		rec := connect(t, local.Config{URL: "http://host/inference", Concurrency: 2, Transport: transport})
 		start := time.Now()

@@ -79,6 +79,7 @@ func (r *Recognizer) ended(t asr.Transcript, err error, failing bool) {
 			e.After = min(max(now.Sub(h.down), time.Second), maxOutageDelay)
 		}
 		if !errors.Is(err, context.DeadlineExceeded) {
+			r.base.Lost(r.answers)
 			h.succeeded = time.Time{}
 			h.set(false, "", reason(e))
 		}

@@ -118,8 +118,8 @@ func (b *Base) interrupted(ctx context.Context) error {
 	return fmt.Errorf("recognise (%s): %w", b.cfg.Op, ctx.Err())
 }
 
-// Lost records that the recogniser was lost with a recording. Before the next one is sent, probe
-// asks it without a recording whether it is there, and returns an error if it is not.
+// Lost records that the recogniser was lost, perhaps with a recording. Before the next one is sent,
+// probe asks it without a recording whether it is there, and returns an error if it is not.
 func (b *Base) Lost(probe func(ctx context.Context) error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,8 +137,13 @@ func (b *Base) Answered() {
 	}
 }
 
-// ready returns an error of class ErrUnavailable if a recording was lost and the recogniser does
-// not answer: every recording would be sent during an outage, and be suspect.
+// askAgain is how long one of many recordings that wait for the end of an outage keeps the others
+// from asking, too.
+const askAgain = time.Second
+
+// ready returns an error of class ErrUnavailable if a recording was lost, or could not be sent, and
+// the recogniser does not answer: every recording would be converted and sent during an outage, and
+// those that are lost would be suspect.
 func (b *Base) ready(ctx context.Context) error {
 	b.mu.Lock()
 	probe := b.probe
@@ -147,9 +152,11 @@ func (b *Base) ready(ctx context.Context) error {
 		return nil
 	}
 	if err := probe(ctx); err != nil {
-		return &asr.Error{
-			Op: b.cfg.Op, Class: asr.ErrUnavailable, Message: "no answer since a recording was lost", Err: err,
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
 		}
+		return &asr.Error{Op: b.cfg.Op, Class: asr.ErrUnavailable, Message: "it still does not answer", Err: err}
 	}
 	b.Answered()
 	return nil
