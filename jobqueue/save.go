@@ -68,7 +68,7 @@ func (w *Worker) storeSaved(ctx context.Context) {
 	io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 	defer cancel()
 	if err := w.store.Save(io, l.worker, states); err != nil && ctx.Err() == nil {
-		w.cfg.Logger.Warn("save states of jobs, trying again", "count", len(states), "error", err)
+		w.warn("save states of jobs, trying again", err, "count", len(states))
 		w.mu.Lock()
 		for a := range unsaved {
 			w.unsaved[a] = struct{}{}

@@ -78,7 +78,7 @@ func (w *Worker) adjustSlots(ctx context.Context, q *queue) (enough bool) {
 	got, err := w.store.Slots(io, l.worker, q.name, q.Limit, target)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.cfg.Logger.Warn("slots of a queue with a limit, trying again", "queue", q.name, "error", err)
+			w.warn("slots of a queue with a limit, trying again", err, "queue", q.name)
 		}
 		return false
 	}

@@ -1,10 +1,13 @@
 package jobqueue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -420,5 +423,30 @@ func TestHandleManyWaitsLessThanTheTimeout(t *testing.T) {
 		require.NoError(t, w.Run(ctx))
 		require.InDelta(t, 30*time.Second, <-called, float64(time.Second))
 		require.Len(t, m.done, 1)
+	})
+}
+
+// While the database is away, each kind of line is there once a minute.
+func TestOutageDoesNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		var log bytes.Buffer
+		stop := run(t, m, WorkerConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))}, succeed)
+		time.Sleep(5 * time.Second)
+		require.Empty(t, log.String())
+		m.locked(func() { m.dead = true })
+		time.Sleep(10 * time.Minute)
+		m.locked(func() { m.dead = false })
+		time.Sleep(10 * time.Minute)
+		stop()
+		lines := map[string]int{}
+		for _, message := range regexp.MustCompile(`msg=("[^"]*"|\S+)`).FindAllString(log.String(), -1) {
+			lines[message]++
+		}
+		require.Contains(t, lines, `msg="rescue jobs of dead workers, trying again"`)
+		for message, n := range lines {
+			require.LessOrEqual(t, n, 11, message)
+		}
 	})
 }
