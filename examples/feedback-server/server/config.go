@@ -295,9 +295,12 @@ func (c Config) mistakes() (bad []string) {
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
-	const addresses = "must be a valid postgres://… address or sqlite:PATH, a plain path"
-	must(c.DatabaseURL == "" || isDatabase(c.DatabaseURL), "DATABASE_URL", addresses)
-	must(c.MigrateDatabaseURL == "" || isDatabase(c.MigrateDatabaseURL), "MIGRATE_DATABASE_URL", addresses)
+	database := func(address, name string) {
+		rule := databaseMistake(address)
+		must(address == "" || rule == "", name, rule)
+	}
+	database(c.DatabaseURL, "DATABASE_URL")
+	database(c.MigrateDatabaseURL, "MIGRATE_DATABASE_URL")
 	must(isHostPort(c.HTTPAddr), "HTTP_ADDR", "must be host:port, as in 127.0.0.1:8080 or :8080")
 	must(c.OpsAddr == "" || isHostPort(c.OpsAddr) && c.OpsAddr != c.HTTPAddr, "OPS_ADDR",
 		"must be host:port, other than HTTP_ADDR")
@@ -327,8 +330,9 @@ func (c Config) mistakes() (bad []string) {
 	must((c.AWSAccessKeyID == "") == (c.AWSSecretAccessKey == ""), "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
 		"must both be set or both be empty")
 	if c.AudioStorageURL != "" {
-		_, err := audios3.New(audios3.Config{URL: c.AudioStorageURL})
-		must(err == nil, "AUDIO_STORAGE_URL", "must be s3://bucket/prefix?endpoint=https://host&region=name")
+		if _, err := audios3.New(audios3.Config{URL: c.AudioStorageURL}); err != nil {
+			must(false, "AUDIO_STORAGE_URL", strings.TrimPrefix(err.Error(), "audios3: the address "))
+		}
 		must(c.AudioMaxBytes <= 5<<30, "AUDIO_MAX_BYTES",
 			"must be at most 5368709120 (5 GiB) with AUDIO_STORAGE_URL, the limit of S3 for one upload")
 	}

@@ -160,14 +160,23 @@ func TestErrorNamesEveryVariableWithARejectedValue(t *testing.T) {
 
 func TestAddressesOfDatabases(t *testing.T) {
 	t.Parallel()
-	for address, ok := range map[string]bool{
-		"sqlite:lessons.db": true, "sqlite:/data/lessons.db": true, "postgres://user@host/db?sslmode=require": true,
-		"sqlite:": false, "sqlite://data/lessons.db": false, "sqlite:lessons.db?_pragma=busy_timeout(5)": false,
-		"lessons.db": false,
+	const form, escapes = "must be a valid postgres://", "must have %40, %2F, %3F and %23"
+	for address, mistake := range map[string]string{
+		"sqlite:lessons.db": "", "sqlite:/data/lessons.db": "", "postgres://user@host/db?sslmode=require": "",
+		"postgres://user:p@ss@host/db": "", "postgres://user:p%40s%2Fs@host/db": "",
+		"sqlite:": form, "sqlite://data/lessons.db": form, "sqlite:lessons.db?_pragma=busy_timeout(5)": form,
+		"lessons.db": form, "postgres://user@host/db?sslmode=ful": form,
+		// The log would have a part of the password as the name of the host or the database.
+		"postgres://user:p@s/s@host/db": escapes, "postgres://user:12/s@host/db": escapes,
+		"postgres://user@host/db?sslmode=verify-full&sslrootcert=/no/ca.pem": "open /no/ca.pem: no such file",
 	} {
 		for _, name := range []string{"DATABASE_URL", "MIGRATE_DATABASE_URL"} {
 			_, err := server.ParseConfig(map[string]string{name: address})
-			require.Equal(t, ok, err == nil, "%s=%s: %v", name, address, err)
+			if mistake == "" {
+				require.NoError(t, err, address)
+			} else {
+				require.ErrorContains(t, err, "\n  "+name+": "+mistake, address)
+			}
 		}
 	}
 }

@@ -42,14 +42,29 @@ type database struct {
 	Close func() error
 }
 
-// isDatabase reports whether openDatabase accepts an address. With // or options the path of an
-// SQLite file would be that of another file, which is created: data seems to be lost.
-func isDatabase(address string) bool {
+// databaseMistake returns why openDatabase does not accept an address, or "". With // or options
+// the path of an SQLite file would be that of another file, which is created: data seems to be
+// lost.
+func databaseMistake(address string) string {
+	const rule = "must be a valid postgres://… address or sqlite:PATH, a plain path"
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		return path != "" && !strings.HasPrefix(path, "//") && !strings.Contains(path, "?")
+		if path == "" || strings.HasPrefix(path, "//") || strings.Contains(path, "?") {
+			return rule
+		}
+		return ""
 	}
 	_, err := pgqueue.PoolConfig(address, nil)
-	return err == nil
+	if file, ok := errors.AsType[*fs.PathError](err); ok { // a certificate that cannot be read
+		return file.Error()
+	}
+	if err != nil {
+		return rule
+	}
+	_, rest, _ := strings.Cut(address, "://")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return "must have %40, %2F, %3F and %23 in place of @, /, ? and # in the password" // else it is taken for more
+	}
+	return ""
 }
 
 // checkDirectory returns an error if the directory of an SQLite database is missing, which migrate

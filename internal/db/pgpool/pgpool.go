@@ -4,6 +4,8 @@ package pgpool
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +33,9 @@ func Config(address string, trace db.Trace) (*pgxpool.Config, error) {
 		return nil, errors.New("database address: must begin with postgres://")
 	}
 	config, err := pgxpool.ParseConfig(address)
+	if file, ok := errors.AsType[*fs.PathError](err); ok { // of a certificate
+		return nil, fmt.Errorf("database address: %w", file)
+	}
 	if err != nil {
 		// pgx redacts the password, but repeats an address that it cannot parse.
 		return nil, errors.New("database address: not a valid postgres:// address")
