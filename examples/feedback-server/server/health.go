@@ -197,12 +197,18 @@ func (h *health) report(ctx context.Context) Report {
 		Detail: state.storageDetail,
 	}
 	r.StorageAvailable = state.storage
-	r.SignInRefused = (h.config.MiniappConfigured() || h.config.OAuthConfigured()) && !h.accounts.LoginConfigured()
+	r.SignInRefused = h.signInRefused()
 	r.MiniappAuthConfigured = h.config.MiniappConfigured() && !r.SignInRefused
 	if broken(r) == "" {
 		r.Status = "ok"
 	}
 	return r
+}
+
+// signInRefused reports whether the platform or the OAuth 2 server refuses this server's
+// credentials.
+func (h *health) signInRefused() bool {
+	return (h.config.MiniappConfigured() || h.config.OAuthConfigured()) && !h.accounts.LoginConfigured()
 }
 
 // ready reports whether data endpoints work and the server is not stopping.

@@ -98,11 +98,13 @@ var (
 		"1 while the recogniser can take jobs.", []string{"provider"}, nil)
 	databaseReady = prometheus.NewDesc("database_ready",
 		"1 while the database answers and is migrated.", nil, nil)
+	signInRefused = prometheus.NewDesc("sign_in_refused",
+		"1 while the platform or the OAuth 2 server refuses this server's credentials.", nil, nil)
 	queueJobs = prometheus.NewDesc("jobqueue_jobs",
 		"Jobs of the database by queue and state, each number up to a bound. "+
 			"Every process reports the same: aggregate by max, not by sum.", []string{"queue", "state"}, nil)
 	storageAvailable = prometheus.NewDesc("storage_available",
-		"1 while recordings and texts have space; a bucket answers.", nil, nil)
+		"1 while recordings and texts can be stored.", nil, nil)
 	storageFree = prometheus.NewDesc("audio_storage_free_bytes",
 		"Free space of the file system of the recordings.", nil, nil)
 	storageTotal = prometheus.NewDesc("audio_storage_total_bytes",
@@ -138,6 +140,7 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 	state := h.state(ctx)
 	gauge(databaseReady, oneIf(state.migrated))
 	gauge(storageAvailable, oneIf(state.storage))
+	gauge(signInRefused, oneIf(h.signInRefused()))
 	if space := state.space; space.Total > 0 {
 		gauge(storageFree, float64(space.Free))
 		gauge(storageTotal, float64(space.Total))
