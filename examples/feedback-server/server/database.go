@@ -205,6 +205,16 @@ func (d *database) referTeachers(ctx context.Context) error {
 	return nil
 }
 
+// readOnly reports whether PostgreSQL accepts no writes. It fails if the database does not answer.
+func (d *database) readOnly(ctx context.Context) (bool, error) {
+	if d.engine == "sqlite" {
+		return false, d.read.PingContext(ctx)
+	}
+	var setting string
+	err := d.read.QueryRowContext(ctx, "show transaction_read_only").Scan(&setting)
+	return setting == "on", err
+}
+
 // migrated reports whether all tables are up to date.
 func (d *database) migrated(ctx context.Context) (bool, error) {
 	for _, migrated := range []func(context.Context) (bool, error){

@@ -28,7 +28,7 @@ type Report struct {
 	Storage  *StorageReport `json:"storage,omitempty" doc:"For operators."`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
-	StorageAvailable       bool `json:"storage_available" doc:"Recordings and texts have space; a bucket answers."`
+	StorageAvailable       bool `json:"storage_available" doc:"Recordings and texts can be stored."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
 	DeviceAuthEnabled      bool `json:"device_auth_enabled" doc:"Teachers sign in to the page by a code."`
@@ -230,7 +230,12 @@ func (h *health) check(ctx context.Context) (databaseState, error) {
 	defer cancel()
 	var state databaseState
 	var checks sync.WaitGroup
-	checks.Go(func() { state.reachable = h.db.read.PingContext(ctx) == nil })
+	var readOnly bool
+	checks.Go(func() {
+		var err error
+		readOnly, err = h.db.readOnly(ctx)
+		state.reachable = err == nil
+	})
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() {
 		space, err := h.checkStorage(ctx)
@@ -240,6 +245,9 @@ func (h *health) check(ctx context.Context) (databaseState, error) {
 		}
 	})
 	checks.Wait()
+	if readOnly {
+		state.storage, state.storageDetail = false, "PostgreSQL is read-only: a standby, or set to be so"
+	}
 	return state, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/s3test"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -182,4 +183,17 @@ func TestServerWaitsForMigrate(t *testing.T) {
 	require.Eventually(t, func() bool { return len(log.grep("the database is ready")) == 1 }, timeout,
 		10*time.Millisecond)
 	require.Len(t, log.grep("which lacks tables"), 1)
+}
+
+// Of a standby, or a server that was set to be read-only, what is there can be read.
+func TestReadOnlyPostgreSQLIsTold(t *testing.T) {
+	t.Parallel()
+	address := pgtest.URL(t)
+	h := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL": address + "&default_transaction_read_only=on", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"MIGRATE_DATABASE_URL": address,
+	}).Handler()
+	require.JSONEq(t, `{"ready":true,"storage_available":false}`, get(h, "/readyz").Body.String())
+	require.Contains(t, health(t, h).Storage.Detail, "read-only")
+	require.Contains(t, get(h, "/metrics").Body.String(), "\nstorage_available 0\n")
 }

@@ -430,7 +430,7 @@ export type Report = {
      */
     storage?: StorageReport;
     /**
-     * Recordings and texts have space; a bucket answers.
+     * Recordings and texts can be stored.
      */
     storage_available: boolean;
     /**
