@@ -317,7 +317,7 @@ func (s *Server) runBackground(ctx context.Context) error {
 
 // awaitMigration waits until the tables are up to date. It returns false if ctx ends first.
 func (s *Server) awaitMigration(ctx context.Context) bool {
-	told := ""
+	told, toldAt := "", time.Time{}
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		ok, err := s.db.migrated(ctx)
 		if ok {
@@ -331,8 +331,8 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 		if err != nil {
 			message, attrs = "waiting for the database", append(attrs, "error", err)
 		}
-		if message != told && ctx.Err() == nil {
-			told = message
+		if (message != told || time.Since(toldAt) > time.Minute) && ctx.Err() == nil {
+			told, toldAt = message, time.Now() // again, because the reason may be another one by now
 			s.log.Warn(message, attrs...)
 		}
 		select {
