@@ -217,6 +217,27 @@ func TestNoteOnBackup(t *testing.T) {
 	require.Equal(t, speech(t), recording.Bytes())
 }
 
+func TestNoteOnKeepingAndForgetting(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("psql"); err != nil {
+		t.Skip("psql is not on PATH")
+	}
+	blocks := note(t, "Keeping and forgetting")
+	require.Len(t, blocks, 2)
+	n := newNode(t)
+	n.run(t, "feedback-server migrate")
+	n.serve(t, strings.Split(blocks[0], "\n")[0])
+	token, _ := n.teach(t)
+	c := feedbackclient.New(n.base, token)
+	me, err := c.Me(t.Context())
+	require.NoError(t, err)
+	n.env["server"], n.env["teacher"] = n.base, me.ID
+	n.run(t, blocks[1])
+	require.FileExists(t, filepath.Join(n.dir, "lessons.zip"))
+	_, err = c.Me(t.Context())
+	require.ErrorContains(t, err, "401")
+}
+
 // The statement for SQLite makes a database that opens by itself.
 func TestNoteOnBackupOfSQLite(t *testing.T) {
 	t.Parallel()
