@@ -93,6 +93,7 @@ func (b *Base) Recognize(
 		return asr.Transcript{}, b.interrupted(ctx)
 	}
 	defer b.slots.Release(1)
+	started := time.Now()
 	var t asr.Transcript
 	err := b.ready(ctx)
 	if err == nil {
@@ -111,8 +112,18 @@ func (b *Base) Recognize(
 	} else {
 		b.updateStatus(err, failing)
 	}
+	if errors.Is(err, asr.ErrUnavailable) {
+		select {
+		case <-time.After(askAgain - time.Since(started)):
+		case <-ctx.Done():
+		}
+	}
 	return t, err
 }
+
+// askAgain is how long a recording that finds the recogniser unavailable keeps the others from
+// asking, too: there may be thousands.
+const askAgain = time.Second
 
 func (b *Base) interrupted(ctx context.Context) error {
 	return fmt.Errorf("recognise (%s): %w", b.cfg.Op, ctx.Err())
@@ -137,10 +148,6 @@ func (b *Base) Answered() {
 	}
 }
 
-// askAgain is how long one of many recordings that wait for the end of an outage keeps the others
-// from asking, too.
-const askAgain = time.Second
-
 // ready returns an error of class ErrUnavailable if a recording was lost, or could not be sent, and
 // the recogniser does not answer: every recording would be converted and sent during an outage, and
 // those that are lost would be suspect.
@@ -152,10 +159,6 @@ func (b *Base) ready(ctx context.Context) error {
 		return nil
 	}
 	if err := probe(ctx); err != nil {
-		select {
-		case <-time.After(askAgain):
-		case <-ctx.Done():
-		}
 		return &asr.Error{Op: b.cfg.Op, Class: asr.ErrUnavailable, Message: "it still does not answer", Err: err}
 	}
 	b.Answered()
