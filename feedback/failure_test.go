@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/uuid"
@@ -19,15 +18,25 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
 		seg, task := e.add(e.lesson(), "x")
-		for _, file := range e.files() {
-			require.NoError(t, os.Remove(filepath.Clean(file)))
+		files := e.files()
+		for _, file := range files {
+			require.NoError(t, os.Rename(file, file+".away"))
 		}
 		e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
-			_, err := a.Open()
+			f, err := a.Open()
+			if err == nil {
+				err = f.Close()
+			}
 			return feedback.Transcript{}, err
 		}
 		require.Error(t, e.run(task))
 		e.requireFailure(seg, "recording_missing", "the recording no longer exists")
+		require.Equal(t, feedback.SegmentQueued, e.get(seg).State)
+		for _, file := range files { // an operator mounts the directory
+			require.NoError(t, os.Rename(file+".away", file))
+		}
+		require.NoError(t, e.run(task))
+		require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 	})
 	t.Run("given up, cancelled, retried", func(t *testing.T) {
 		t.Parallel()

@@ -258,7 +258,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 	open := func() (AudioFile, error) {
 		f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
 		if errors.Is(err, ErrNotFound) {
-			return nil, permanentError{code: codeAudioGone, public: "the recording no longer exists", err: err}
+			return nil, missingError{err}
 		}
 		return f, err
 	}
@@ -281,6 +281,14 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 	}
 	return a
 }
+
+// missingError is the error of a recording that is not in the audio store. It is not permanent: a
+// directory may not be mounted, or be that of another machine.
+type missingError struct{ error }
+
+func (e missingError) Unwrap() error    { return e.error }
+func (missingError) PublicText() string { return "the recording no longer exists" }
+func (missingError) PublicCode() string { return codeAudioGone }
 
 // permanentError is an error that another attempt cannot resolve.
 type permanentError struct {
