@@ -45,6 +45,8 @@ func newFeedback(
 	})
 }
 
+const defaultAudioDir = "lessonkit-data/audio"
+
 // newAudio returns the configured store of recordings: a bucket, which it does not connect to yet,
 // or a directory, which it creates.
 func newAudio(c Config) (feedback.AudioStore, error) {
@@ -62,7 +64,7 @@ func newAudio(c Config) (feedback.AudioStore, error) {
 		}
 		return audio, nil
 	}
-	audio, err := audiodir.New(cmp.Or(c.AudioStorageDir, "lessonkit-data/audio"))
+	audio, err := audiodir.New(cmp.Or(c.AudioStorageDir, defaultAudioDir))
 	if err != nil {
 		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
 	}

@@ -170,6 +170,7 @@ func TestServerWaitsForMigrate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.db")
 	s, log := newUnmigrated(t, server.RoleAll, map[string]string{"DATABASE_URL": "sqlite:" + file})
 	require.Len(t, log.grep("no recogniser is configured"), 1)
+	require.Equal(t, file, log.grep(`"msg":"configured"`)[0]["database"])
 	serve(t, s)
 	require.Eventually(t, func() bool { return len(log.grep("waiting for the database")) > 0 }, timeout,
 		10*time.Millisecond)

@@ -90,7 +90,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			}
 			// ... and each line of it belongs to a request.
 			ofProcess := regexp.MustCompile(
-				`^(DEVELOPMENT SIGN-IN|recogniser (checked|found)|waiting for the database|the database is ready)`)
+				`^(configured|DEVELOPMENT|recogniser (checked|found)|waiting for the database|the database is ready)`)
 			traced := collector.url != ""
 			for _, line := range append(requests.grep(""), jobs.grep("")...) {
 				if ofProcess.MatchString(line["msg"].(string)) {

@@ -110,6 +110,8 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	db.lessons.Reserve = c.AudioReserve
+	o.Logger.Info("configured", "role", o.Role, "database", db.name,
+		"recordings", cmp.Or(c.AudioStorageURL, c.AudioStorageDir, defaultAudioDir))
 	s, err := build(c, o, db, traces)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
