@@ -84,8 +84,9 @@ func (b *Base) TimeLimit(duration time.Duration) time.Duration {
 }
 
 // Recognize calls send when it is the recording's turn, and returns its result. The error is of
-// class ErrUnavailable if the recogniser has to answer first or is the cause of a failure, and
-// wraps that of ctx if the caller has given up, which says nothing about either.
+// class ErrUnavailable, after a second or more, if the recogniser has to answer first or is the
+// cause of a failure, and wraps that of ctx if the caller has given up, which says nothing about
+// either.
 func (b *Base) Recognize(
 	ctx context.Context, audio asr.Audio, send func(context.Context) (asr.Transcript, error),
 ) (asr.Transcript, error) {
