@@ -46,23 +46,21 @@ type database struct {
 // the path of an SQLite file would be that of another file, which is created: data seems to be
 // lost.
 func databaseMistake(address string) string {
-	const rule = "must be a valid postgres://… address or sqlite:PATH, a plain path"
-	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		if path == "" || strings.HasPrefix(path, "//") || strings.Contains(path, "?") {
-			return rule
-		}
+	path, isFile := strings.CutPrefix(address, "sqlite:")
+	if isFile && path != "" && !strings.HasPrefix(path, "//") && !strings.Contains(path, "?") {
 		return ""
 	}
 	_, err := pgqueue.PoolConfig(address, nil)
-	if file, ok := errors.AsType[*fs.PathError](err); ok { // a certificate that cannot be read
-		return file.Error()
-	}
-	if err != nil {
-		return rule
-	}
+	certificate, unreadable := errors.AsType[*fs.PathError](err)
 	_, rest, _ := strings.Cut(address, "://")
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
-		return "must have %40, %2F, %3F and %23 in place of @, /, ? and # in the password" // else it is taken for more
+	end := strings.IndexAny(rest, "/?#") // of the host
+	switch {
+	case unreadable:
+		return certificate.Error()
+	case err != nil:
+		return "must be a valid postgres://… address or sqlite:PATH, a plain path"
+	case end >= 0 && strings.Contains(rest[end:], "@"): // the log would have a part of the password as a name
+		return "must have %40, %2F, %3F and %23 in place of @, /, ? and # in the password"
 	}
 	return ""
 }
