@@ -160,14 +160,23 @@ func (a *App) loadManifests() error {
 	// An application with its own permissions has a manifest even before the build has written it,
 	// so its commands are checked.
 	script, err := r.Read(path.Join(a.dir, "build.rs"), limit.Bytes)
+	script = rustComment.ReplaceAll(script, nil)
 	var plugins []string
-	for _, match := range inlinedPlugin.FindAllSubmatch(script, -1) {
+	inlined := inlinedPlugin.FindAllSubmatch(script, -1)
+	for _, match := range inlined {
 		plugins = append(plugins, string(match[1]))
 	}
 	a.Manifests.inlined = plugins
-	for _, plugin := range plugins { // an official one of the same name is another
-		if m := a.Manifests.Get(plugin); m != nil && m.official {
+	for i, plugin := range plugins {
+		if m := a.Manifests.Get(plugin); m != nil && m.official { // an inlined one of the same name is another
 			delete(a.Manifests.byKey, plugin)
+		}
+		if commands := rustString.FindAllSubmatch(inlined[i][2], -1); commands != nil {
+			m := newManifest(plugin)
+			for _, command := range commands {
+				m.addCommand(string(command[1]), Version{})
+			}
+			a.Manifests.add(m)
 		}
 	}
 	// The build may be older than what the application's files say now.
@@ -189,6 +198,11 @@ func (a *App) loadManifests() error {
 		for _, command := range commands {
 			own.addCommand(command, Version{})
 		}
+	}
+	// The build makes no manifest of files that define nothing.
+	if own := a.Manifests.Get(AppManifest); own != nil && !own.mayHaveMore && own.Default == nil &&
+		len(own.Permissions)+len(own.Sets) == 0 {
+		delete(a.Manifests.byKey, AppManifest)
 	}
 	return nil
 }

@@ -32,8 +32,10 @@ var (
 	mayMakeManifest = regexp.MustCompile(`(?i)app_?manifest|\bmod\s|\binclude!`)
 	// The folder of the capabilities in the build script; not one outside of the application.
 	otherFolder = regexp.MustCompile(`\.capabilities_path_pattern\(\s*"(?:\./)?((?:[\w-]+/)+)\*\*/\*"`)
-	// A plugin that is a part of the application, in its build script.
-	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"`)
+	// A plugin that is a part of the application, in its build script, and the list of its commands
+	// if no rule for a default set follows.
+	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"(?:\s*,\s*(?:\w+::)?InlinedPlugin::new\(\)` +
+		`\s*\.commands\(\s*&\[([^\]]*)\]\s*,?\s*\)\s*[,)])?`)
 	// A function that is a command of the application.
 	ownCommand = regexp.MustCompile(`(?m)^\s*#\[(?:tauri::)?command\b[^\]]*\]\s*(?:(?:#\[[^\]]*\]|//[^\n]*)\s*)*` +
 		`(?:pub(?:\s*\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+([A-Za-z_][A-Za-z0-9_]*)`)
@@ -82,7 +84,6 @@ func (a *App) findVersions() {
 
 // commandsOf returns the commands that a build script lists, and whether it lists any.
 func commandsOf(script []byte) (commands []string, listed bool) {
-	script = rustComment.ReplaceAll(script, nil)
 	match := listedCommands.FindSubmatch(script)
 	if match == nil {
 		return nil, false

@@ -255,7 +255,7 @@ func TestCommandsInTheBuildScriptCount(t *testing.T) {
 		"AppManifest::new()\n.permissions_path_pattern(\"x\")\n.commands(&[ // names\n\"greet\"])":    {true, true},
 		"const NAMES: &[&str] = &[\"greet\"];\nAppManifest::new().commands(NAMES)":                    {true, true},
 		"AppManifest::new().commands(&names())":                                                       {true, false},
-		`.plugin("x", InlinedPlugin::new().commands(&["greet"]))`:                                     {false, false},
+		`.plugin("x", InlinedPlugin::new().commands(&["ping"]))`:                                      {false, false},
 		`// AppManifest::new().commands(&["greet"])` + "\nfn main(){}":                                {false, false},
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "build.rs": script,
@@ -314,6 +314,20 @@ func TestOwnPermissionsWithoutAManifest(t *testing.T) {
 	}
 }
 
+// Files that define nothing, such as tables with the names of permissions, make no manifest either.
+func TestOwnPermissionsThatDefineNothing(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"[\"core:default\"]\ndescription = \"x\"\n": false,
+		"[default]\npermissions = []\n": true} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "permissions/default.toml": text,
+			"capabilities/main.json": mainCapability}), AppOptions{})
+		require.NoError(t, err)
+		p, _ := a.Resolve(ResolveOptions{})
+		require.Equal(t, want, p.AppChecked(), text)
+		require.Equal(t, !want, p.Allowed(cmd("greet"), Caller{Window: "main"}), text)
+	}
+}
+
 // Without the Cargo feature the build ignores JSON5; with it the configuration may have comments.
 func TestJSON5IsAFeatureOfTheBuild(t *testing.T) {
 	t.Parallel()
@@ -367,6 +381,10 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"log:default":                  "Cargo.lock has no package",
 		"pty:default":                  "Cargo.lock has no package tauri-plugin-pty",
 		"notes:default":                "(unchecked-plugin)",
+		"menu:allow-show-all":          "",
+		"menu:default":                 "",
+		"menus:allow-show-all":         "did you mean \"menu:allow-show-all\"",
+		"more:allow-show":              "(unchecked-plugin)",
 		"window:default":               "write \"core:window:default\"",
 		"allow-greet":                  "application itself, which has no manifest",
 		"fss:default":                  "did you mean \"fs:default\"",
@@ -374,7 +392,9 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"htp:default":                  "Cargo.lock has no package",
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,
-			"build.rs":               `try_build(Attributes::new().plugin("notes", InlinedPlugin::new()))`,
+			"build.rs": `try_build(Attributes::new().plugin("notes", InlinedPlugin::new()).plugin("menu",
+				tauri_build::InlinedPlugin::new().commands(&["hide", "show_all"]),
+			).plugin("more", InlinedPlugin::new().commands(&["show"]).default_permission(rule()))`,
 			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)}), AppOptions{})
 		require.NoError(t, err)
 		_, found := a.Resolve(ResolveOptions{})
