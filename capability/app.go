@@ -108,9 +108,9 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	if a.Documents, err = r.documents(files, Parse); err != nil {
 		return nil, err
 	}
-	a.findVersions()
+	ownPlugins := a.findVersions()
 	a.Manifests = knownManifests(a.PluginVersions)
-	a.Manifests.locked = a.locked
+	a.Manifests.locked, a.Manifests.ownPlugins = a.locked, ownPlugins
 	if a.dir == "" {
 		return a, nil
 	}

@@ -16,8 +16,10 @@ import (
 var (
 	// The framework's package in a package.json; a range of releases is none.
 	npmTauri = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"=?v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)"`)
-	// A package in a Cargo.lock.
-	lockedPackage = regexp.MustCompile(`\nname = "([^"\n]+)"\r?\nversion = "([^"\n]+)"`)
+	// A package in a Cargo.lock; one of the repository itself has no source.
+	lockedPackage = regexp.MustCompile(`\nname = "([^"\n]+)"\r?\nversion = "([^"\n]+)"(\r?\nsource = )?`)
+	// What the Cargo.toml at the top of a workspace has.
+	workspaceTable = regexp.MustCompile(`(?m)^\s*\[workspace[.\]]`)
 	// The Cargo feature with which the build reads JSON5.
 	json5Feature = regexp.MustCompile(`(?m)^[^#\n]*"config-json5"`)
 	// The application's own commands in its build script: a list, or the name of one.
@@ -43,25 +45,30 @@ var (
 
 // findVersions finds the versions of the framework and of plugins, in the application's folder or
 // in the nearest one above it, as Cargo does, up to the top of the repository. What cannot be read
-// is skipped.
-func (a *App) findVersions() {
+// is skipped. It returns whether a plugin is of the repository itself.
+func (a *App) findVersions() (ownPlugins bool) {
 	a.PluginVersions = make(map[string]Version)
 	if a.dir == "" {
-		return
+		return false
 	}
 	var npm Version
+	inWorkspace := false
 	for folder := a.dir; ; folder = path.Dir(folder) {
+		isTop := false // of the workspace, whose Cargo.lock counts
 		if text, err := a.reader.Read(path.Join(folder, "Cargo.toml"), limit.Bytes); err == nil {
 			reads := json5Feature.Match(text) || a.JSON5 != nil && *a.JSON5
 			a.JSON5 = &reads
+			isTop = !inWorkspace && workspaceTable.Match(text)
+			inWorkspace = inWorkspace || isTop
 		}
-		if text, err := a.reader.Read(path.Join(folder, "Cargo.lock"), limit.Bytes); err == nil && a.locked == nil {
-			if versions := lockedVersions(string(text)); versions["tauri"] != (Version{}) {
-				a.locked, a.Version = versions, versions["tauri"]
+		text, err := a.reader.Read(path.Join(folder, "Cargo.lock"), limit.Bytes)
+		if err == nil && (a.locked == nil || isTop) {
+			if versions, own := lockedVersions(string(text)); versions["tauri"] != (Version{}) {
+				a.locked, ownPlugins, a.Version = versions, own, versions["tauri"]
 			}
 		}
 		// The npm package has the same numbers.
-		text, err := a.reader.Read(path.Join(folder, "package.json"), limit.Bytes)
+		text, err = a.reader.Read(path.Join(folder, "package.json"), limit.Bytes)
 		if err == nil && npm == (Version{}) {
 			if match := npmTauri.FindSubmatch(text); match != nil {
 				npm, _ = ParseVersion(string(match[1])) // it has the form
@@ -80,6 +87,7 @@ func (a *App) findVersions() {
 			a.PluginVersions[plugin] = v
 		}
 	}
+	return ownPlugins
 }
 
 // commandsOf returns the commands that a build script lists, and whether it lists any.
@@ -102,15 +110,17 @@ func commandsOf(script []byte) (commands []string, listed bool) {
 	return commands, true
 }
 
-// lockedVersions returns the versions of packages in a Cargo.lock, the last one of several.
-func lockedVersions(lock string) map[string]Version {
-	versions := make(map[string]Version)
+// lockedVersions returns the versions of packages in a Cargo.lock, the last one of several, and
+// whether a plugin is of the repository itself.
+func lockedVersions(lock string) (versions map[string]Version, ownPlugins bool) {
+	versions = make(map[string]Version)
 	for _, match := range lockedPackage.FindAllStringSubmatch(lock, -1) {
 		if v, err := ParseVersion(match[2]); err == nil {
 			versions[match[1]] = v
 		}
+		ownPlugins = ownPlugins || match[3] == "" && strings.HasPrefix(match[1], "tauri-plugin-")
 	}
-	return versions
+	return versions, ownPlugins
 }
 
 // SourceCommand is a command that the source of an application defines.

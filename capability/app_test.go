@@ -209,11 +209,12 @@ func TestAppErrIsWhatFilesSay(t *testing.T) {
 
 func TestLockedVersions(t *testing.T) {
 	t.Parallel()
-	versions := lockedVersions("[[package]]\r\nname = \"tauri\"\r\nversion = \"2.1.0\"\r\n" +
+	versions, ownPlugins := lockedVersions("[[package]]\r\nname = \"tauri\"\r\nversion = \"2.1.0\"\r\n" +
 		"[[package]]\nname = \"tauri-plugin-fs\"\nsource = \"x\"\nversion = \"2.0.0\"\n" +
 		"[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n" +
-		"[[package]]\nname = \"tauri-plugin-os\"\nversion = \"x\"\n" +
-		"[[package]]\nname = \"tauri-plugin-http\"\nversion = \"2.0.0-rc.4\"")
+		"[[package]]\nname = \"tauri-plugin-os\"\nversion = \"x\"\nsource = \"x\"\n" +
+		"[[package]]\nname = \"tauri-plugin-http\"\nversion = \"2.0.0-rc.4\"\nsource = \"x\"\n")
+	require.False(t, ownPlugins)
 	require.Equal(t, map[string]Version{"tauri": {2, 1, 0}, "tauri-plugin-http": {2, 0, 0}, "serde": {1, 0, 0}},
 		versions)
 }
@@ -222,6 +223,7 @@ func TestLockedVersions(t *testing.T) {
 func TestReleaseIsFoundUpToTheRoot(t *testing.T) {
 	t.Parallel()
 	const lock = "[[package]]\nname = \"tauri\"\nversion = \"2.9.2\"\n"
+	old := strings.Replace(lock, "2.9.2", "2.1.0", 1) // of the time before there was a workspace
 	for name, c := range map[string]struct {
 		more map[string]string
 		want Version
@@ -231,6 +233,10 @@ func TestReleaseIsFoundUpToTheRoot(t *testing.T) {
 		"lock of something else": {map[string]string{
 			"a/Cargo.lock": "[[package]]\nname = \"x\"\nversion = \"1.0.0\"\n",
 			"Cargo.lock":   lock}, Version{2, 9, 2}},
+		"lock of the workspace": {map[string]string{"a/b/Cargo.lock": old, "Cargo.lock": lock,
+			"Cargo.toml": "[workspace]\n"}, Version{2, 9, 2}},
+		"workspace in another": {map[string]string{"a/b/Cargo.lock": old, "Cargo.lock": lock,
+			"a/b/Cargo.toml": "[workspace]\n", "Cargo.toml": "[workspace]\n"}, Version{2, 1, 0}},
 		"another repository around": {map[string]string{"Cargo.lock": lock, "a/.git": "x"}, Version{}},
 		"exact npm release": {
 			map[string]string{"package.json": `{"x": {"@tauri-apps/api": "2.1.1"}}`}, Version{2, 1, 1}},
@@ -328,6 +334,20 @@ func TestOwnPermissionsThatDefineNothing(t *testing.T) {
 	}
 }
 
+// Cargo.lock does not tell how a plugin of the repository itself calls itself.
+func TestPluginOfTheRepository(t *testing.T) {
+	t.Parallel()
+	for permission, want := range map[string]string{"notes:default": "(unchecked-plugin)",
+		"fs:default": "(unknown-plugin)"} {
+		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": "[[package]]\n" +
+			"name = \"tauri\"\nversion = \"2.9.0\"\n[[package]]\nname = \"tauri-plugin-own\"\nversion = \"0.1.0\"\n",
+			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)}), AppOptions{})
+		require.NoError(t, err)
+		_, found := a.Resolve(ResolveOptions{})
+		require.Contains(t, fmt.Sprint(found), want)
+	}
+}
+
 // Without the Cargo feature the build ignores JSON5; with it the configuration may have comments.
 func TestJSON5IsAFeatureOfTheBuild(t *testing.T) {
 	t.Parallel()
@@ -370,8 +390,8 @@ func TestNullRemovesTheListOnAPlatform(t *testing.T) {
 func TestReferencesThatFailTheBuild(t *testing.T) {
 	t.Parallel()
 	const lock = "[[package]]\nname = \"tauri\"\nversion = \"2.99.0\"\n[[package]]\nname = \"tauri-plugin-fs\"\n" +
-		"version = \"2.99.0\"\n[[package]]\nname = \"log\"\nversion = \"0.4.0\"\n[[package]]\nname = \"own\"\n" +
-		"version = \"0.1.0\"\n"
+		"version = \"2.99.0\"\nsource = \"x\"\n[[package]]\nname = \"log\"\nversion = \"0.4.0\"\n" +
+		"[[package]]\nname = \"own\"\nversion = \"0.1.0\"\n"
 	for permission, want := range map[string]string{
 		"fs:default": "", "fs:allow-raed-file": "did you mean \"fs:allow-read-file\"",
 		"own:default":                  "(unchecked-plugin)",

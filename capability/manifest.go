@@ -104,9 +104,10 @@ type Manifests struct {
 	whole  bool // an acl-manifests file was loaded
 	listed int  // permissions, sets and what they list
 
-	locked  map[string]Version // the packages of the application, nil if they are not known
-	inlined []string           // plugins that are a part of the application
-	noOwn   bool               // the build script makes no manifest of the application
+	locked     map[string]Version // the packages of the application, nil if they are not known
+	ownPlugins bool               // some of them are plugins of the repository itself
+	inlined    []string           // plugins that are a part of the application
+	noOwn      bool               // the build script makes no manifest of the application
 }
 
 // Absent reports whether an application is known not to have a plugin: its Cargo.lock lacks it.
@@ -118,7 +119,7 @@ func (m *Manifests) Absent(plugin string) bool {
 	known := m.byKey[plugin]
 	_, locked := m.locked["tauri-plugin-"+plugin]
 	_, named := m.locked[plugin] // a plugin's package may have another name, an official one has not
-	return !locked && (known == nil && !named || known != nil && known.official)
+	return !locked && (known == nil && !named && !m.ownPlugins || known != nil && known.official)
 }
 
 // Get returns the manifest of a plugin ("fs", "core:window", [AppManifest]), or nil.
