@@ -133,7 +133,9 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	folder := path.Join(dir, "capabilities")
 	script, _ := r.Read(path.Join(dir, "build.rs"), limit.Bytes) // what cannot be read is not there
-	if match := otherFolder.FindSubmatch(rustComment.ReplaceAll(script, nil)); match != nil {
+	script = rustComment.ReplaceAll(script, nil)
+	// A script that also builds as usual names another folder for a feature, such as one of tests.
+	if match := otherFolder.FindSubmatch(script); match != nil && !strings.Contains(string(script), plainBuild) {
 		folder = path.Join(dir, string(match[1]))
 	}
 	if !exists(r.FS, folder, true) {

@@ -136,7 +136,8 @@ func TestCapabilitiesInAnotherFolder(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{"./src/capabilities/**/*": "src/capabilities/x.json",
 		"grants/**/*": "grants/x.json", "./capabilities/**/*": "capabilities/x.json",
-		"./capabilities/*.json": "capabilities/x.json", "../**/*": "capabilities/x.json"} {
+		"./capabilities/*.json": "capabilities/x.json", "../**/*": "capabilities/x.json",
+		"grants/**/*\") } else { tauri_build::build(); f(\"": "capabilities/x.json"} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "capabilities/x.json": mainCapability,
 			"src/capabilities/x.json": mainCapability, "grants/x.json": mainCapability,
 			"build.rs": "// .capabilities_path_pattern(\"x/**/*\")\nAttributes::new()\n.capabilities_path_pattern(\"" +
