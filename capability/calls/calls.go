@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
@@ -214,6 +215,9 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 	}
 	fix := x.Fix()
 	switch {
+	case len(x.Offers) == 0 && one.command.Plugin() == "":
+		return nil, fmt.Sprintf("; list it in the build script (AppManifest::commands), and %q in a capability.",
+			"allow-"+strings.ReplaceAll(one.command.String(), "_", "-"))
 	case len(x.Offers) == 0:
 		return nil, "; no permission that is known allows it."
 	case x.AddTo == "":

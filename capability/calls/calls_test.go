@@ -361,7 +361,9 @@ func TestOwnPermissions(t *testing.T) {
 			`add "allow-log" to the capability "m" in src-tauri/capabilities/main.json.`, ""},
 		"unused": {listed, "leave", `"allow-greet", "allow-log", "allow-leave"`, "",
 			"No source of the frontend calls a command that allow-leave allows; if nothing else does, remove it."},
-		"folder":                {"", "log", `"allow-log", "greeting"`, "", ""},
+		"folder": {"", "log", `"allow-log", "greeting"`, "", ""},
+		"missing in the folder": {"", "leave", `"greeting"`, `src/a.ts:2:25 log is called, but no capability grants ` +
+			`it; list it in the build script (AppManifest::commands), and "allow-log" in a capability.`, ""},
 		"a set that is unknown": {"", "", `"all-of-it"`, "", ""},
 		"a list that is unknown": {"fn main() { AppManifest::new().commands(commands::ALL) }", "", `"allow-greet"`,
 			"", ""},
