@@ -188,10 +188,11 @@ type collector struct {
 
 // report adds a diagnostic about a value and returns it, nil if there are too many.
 func (c *collector) report(code Code, v Value, message string) *Diagnostic {
-	if full, first := c.counts.Full(string(code)); full {
-		if first {
-			c.found = append(c.found, NewDiagnostic(v, code, severityOf(code), limit.More))
-		}
+	over := c.counts.Over(string(code))
+	if over == 1 {
+		c.found = append(c.found, NewDiagnostic(v, code, severityOf(code), limit.More))
+	}
+	if over > 0 {
 		return nil
 	}
 	c.found = append(c.found, Diagnostic{Code: code, Severity: severityOf(code), Message: message, text: v.text,

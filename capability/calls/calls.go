@@ -101,11 +101,11 @@ func (c *checker) report(d capability.Diagnostic) {
 	if d.Severity == capability.Off {
 		return
 	}
-	full, first := c.limit.Full(string(d.Code))
-	if first {
+	over := c.limit.Over(string(d.Code))
+	if over == 1 {
 		d.Message, d.Fix = limit.More, nil
 	}
-	if !full || first {
+	if over <= 1 {
 		c.found = append(c.found, d)
 	}
 }

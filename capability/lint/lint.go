@@ -221,11 +221,11 @@ func (l *linter) report(code capability.Code, v capability.Value, format string,
 // full reports whether there are too many findings of a rule to list one more, and lists that there
 // are more.
 func (l *linter) full(code capability.Code, v capability.Value) bool {
-	full, first := l.limit.Full(string(code))
-	if first {
+	over := l.limit.Over(string(code))
+	if over == 1 {
 		l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), limit.More))
 	}
-	return full
+	return over > 0
 }
 
 func (l *linter) capability(c *capability.Capability) {

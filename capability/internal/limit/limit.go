@@ -20,12 +20,12 @@ var More = fmt.Sprintf("There are more findings of this rule than the %d that ar
 // Findings counts those of each rule. The zero Findings has none.
 type Findings struct{ counts map[string]int }
 
-// Full reports whether there are too many findings of a rule to list one more, and whether this is
-// the first of those. It counts the finding.
-func (f *Findings) Full(rule string) (full, first bool) {
+// Over counts a finding of a rule. It returns 0 if there is room in the list, else how many of the
+// rule had none, with this one.
+func (f *Findings) Over(rule string) int {
 	if f.counts == nil {
 		f.counts = make(map[string]int)
 	}
 	f.counts[rule]++
-	return f.counts[rule] > PerRule, f.counts[rule] == PerRule+1
+	return max(f.counts[rule]-PerRule, 0)
 }
