@@ -173,10 +173,10 @@ func (a *App) loadManifests() error {
 		if m := a.Manifests.Get(plugin); m != nil && m.official { // an inlined one of the same name is another
 			delete(a.Manifests.byKey, plugin)
 		}
-		if commands := rustString.FindAllSubmatch(inlined[i][2], -1); commands != nil {
+		if commands := commandsIn(script, inlined[i][2], inlined[i][3]); commands != nil {
 			m := newManifest(plugin)
 			for _, command := range commands {
-				m.addCommand(string(command[1]), Version{})
+				m.addCommand(command, Version{})
 			}
 			a.Manifests.add(m)
 		}
@@ -191,7 +191,8 @@ func (a *App) loadManifests() error {
 			return err
 		}
 	}
-	if commands, listed := commandsOf(script); listed {
+	if match := listedCommands.FindSubmatch(script); match != nil {
+		commands := commandsIn(script, match[1], match[2])
 		if a.Manifests.Get(AppManifest) == nil {
 			a.Manifests.add(newManifest(AppManifest))
 		}

@@ -23,7 +23,7 @@ var (
 	// The Cargo feature with which the build reads JSON5.
 	json5Feature = regexp.MustCompile(`(?m)^[^#\n]*"config-json5"`)
 	// The application's own commands in its build script: a list, or the name of one.
-	listedCommands = regexp.MustCompile(`AppManifest::new\(\)(?:\s*\.\w+\([^()]*\))*?\s*` +
+	listedCommands = regexp.MustCompile(`AppManifest::(?:new|default)\(\)(?:\s*\.\w+\([^()]*\))*?\s*` +
 		`\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))`)
 	rustComment = regexp.MustCompile(`//[^\n]*`)
 	rustString  = regexp.MustCompile(`"([^"\\]*)"`)
@@ -37,7 +37,7 @@ var (
 	// A plugin that is a part of the application, in its build script, and the list of its commands
 	// if no rule for a default set follows.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"(?:\s*,\s*(?:\w+::)?InlinedPlugin::new\(\)` +
-		`\s*\.commands\(\s*&\[([^\]]*)\]\s*,?\s*\)\s*[,)])?`)
+		`\s*\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))\s*,?\s*\)\s*[,)])?`)
 	// A function that is a command of the application.
 	ownCommand = regexp.MustCompile(`(?m)^\s*#\[(?:tauri::)?command\b[^\]]*\]\s*(?:(?:#\[[^\]]*\]|//[^\n]*)\s*)*` +
 		`(?:pub(?:\s*\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+([A-Za-z_][A-Za-z0-9_]*)`)
@@ -93,24 +93,19 @@ func (a *App) findVersions() (ownPlugins bool) {
 	return ownPlugins
 }
 
-// commandsOf returns the commands that a build script lists, and whether it lists any.
-func commandsOf(script []byte) (commands []string, listed bool) {
-	match := listedCommands.FindSubmatch(script)
-	if match == nil {
-		return nil, false
-	}
-	list := match[1]
-	if name := string(match[2]); name != "" {
-		constant := regexp.MustCompile(`\b` + name + `\s*:[^=;]*=\s*&?\s*\[([^\]]*)\]`).FindSubmatch(script)
+// commandsIn returns the commands that a build script has in a list or in the constant of a name.
+func commandsIn(script, list, name []byte) (commands []string) {
+	if len(name) > 0 {
+		constant := regexp.MustCompile(`\b` + string(name) + `\s*:[^=;]*=\s*&?\s*\[([^\]]*)\]`).FindSubmatch(script)
 		if constant == nil {
-			return nil, true
+			return nil
 		}
 		list = constant[1]
 	}
 	for _, text := range rustString.FindAllSubmatch(list, -1) {
 		commands = append(commands, string(text[1]))
 	}
-	return commands, true
+	return commands
 }
 
 // lockedVersions returns the versions of packages in a Cargo.lock, the last one of several, and

@@ -259,6 +259,7 @@ func TestCommandsInTheBuildScriptCount(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]struct{ checked, known bool }{
 		`Attributes::new().app_manifest(tauri_build::AppManifest::new().commands(&["greet", "log"]))`: {true, true},
+		"AppManifest::default().commands(&[\"greet\"])":                                               {true, true},
 		"AppManifest::new()\n.permissions_path_pattern(\"x\")\n.commands(&[ // names\n\"greet\"])":    {true, true},
 		"const NAMES: &[&str] = &[\"greet\"];\nAppManifest::new().commands(NAMES)":                    {true, true},
 		"AppManifest::new().commands(&names())":                                                       {true, false},
@@ -413,8 +414,9 @@ func TestReferencesThatFailTheBuild(t *testing.T) {
 		"htp:default":                  "Cargo.lock has no package",
 	} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "Cargo.lock": lock,
-			"build.rs": `try_build(Attributes::new().plugin("notes", InlinedPlugin::new()).plugin("menu",
-				tauri_build::InlinedPlugin::new().commands(&["hide", "show_all"]),
+			"build.rs": `const MENU: &[&str] = &["hide", "show_all"];
+				try_build(Attributes::new().plugin("notes", InlinedPlugin::new()).plugin("menu",
+				tauri_build::InlinedPlugin::new().commands(MENU),
 			).plugin("more", InlinedPlugin::new().commands(&["show"]).default_permission(rule()))`,
 			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)}), AppOptions{})
 		require.NoError(t, err)
