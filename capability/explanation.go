@@ -176,8 +176,9 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 		if x.policy.appChecked {
 			why = "The application's manifest has no permission for this command."
 		}
-		fmt.Fprintf(b, "\n%s\nTo allow it, list the commands in the build script (AppManifest::commands), and %q in\n"+
-			"a capability for this page.\n", why, "allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
+		fmt.Fprintf(b, "\n%s\nTo allow it, list it in the build script (AppManifest::commands) or in one of the "+
+			"application's permissions, and\nthat, such as %q, in a capability for this page.\n", why,
+			"allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
 		return
 	}
 	b.WriteString("\nNo capability allows this command.\n")

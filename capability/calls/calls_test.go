@@ -363,7 +363,8 @@ func TestOwnPermissions(t *testing.T) {
 			"No source of the frontend calls a command that allow-leave allows; if nothing else does, remove it."},
 		"folder": {"", "log", `"allow-log", "greeting"`, "", ""},
 		"missing in the folder": {"", "leave", `"greeting"`, `src/a.ts:2:25 log is called, but no capability grants ` +
-			`it; list it in the build script (AppManifest::commands), and "allow-log" in a capability.`, ""},
+			"it; list it in the build script (AppManifest::commands) or in one of the application's permissions, " +
+			`and that, such as "allow-log", in a capability.`, ""},
 		"a set that is unknown": {"", "", `"all-of-it"`, "", ""},
 		"a list that is unknown": {"fn main() { AppManifest::new().commands(commands::ALL) }", "", `"allow-greet"`,
 			"", ""},
