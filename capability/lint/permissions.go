@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
@@ -20,10 +19,6 @@ func (l *linter) entries(c *capability.Capability) (needless map[*capability.Ent
 		e := &c.Permissions[i]
 		if e.Identifier == "" {
 			continue
-		}
-		if strings.Contains(e.Identifier, "--") {
-			l.group("double-hyphen", e.IdentifierValue(), quoted(e.Identifier),
-				"%s [has|have] two hyphens in a row, which older releases refuse; rename [it|them] with one.")
 		}
 		if e.Allow == nil && e.Deny == nil {
 			bare[e.Identifier] = e

@@ -57,12 +57,6 @@ func (l *linter) remotes(c *capability.Capability) {
 				"The URL [pattern is|patterns are] for the default port only; for all ports write what is in "+
 					"parentheses: %s.")
 		}
-		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.Protocol == "https" &&
-			!slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
-			l.report("remote-misses-http", place(),
-				"%q is for https only, while another URL of this capability is http; add %q if pages of both "+
-					"are meant.", text, other)
-		}
 	}
 }
 
@@ -71,11 +65,6 @@ func (l *linter) remotes(c *capability.Capability) {
 func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") ||
 		strings.ReplaceAll(host, `\`, "") == "[::1]"
-}
-
-func isLoopbackHTTP(url string) bool {
-	p, err := pattern.CompileURL(url)
-	return err == nil && p.Parts().Protocol == "http" && isLoopback(p.Parts().Host)
 }
 
 // Plugins whose commands do harm if an untrusted page calls them.
