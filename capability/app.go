@@ -30,7 +30,7 @@ type App struct {
 	ManifestProblems Diagnostics
 	// Version is the framework's in Cargo.lock, or that of its npm package in package.json; zero if
 	// neither names one release. The files are those of the application, or of the nearest folder
-	// above it that has them.
+	// above it that has them; of a Cargo workspace it is the Cargo.lock at its top.
 	Version Version
 	// PluginVersions are those of plugins in Cargo.lock, by the names that identifiers have.
 	PluginVersions map[string]Version
