@@ -135,7 +135,8 @@ func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	script, _ := r.Read(path.Join(dir, "build.rs"), limit.Bytes) // what cannot be read is not there
 	script = rustComment.ReplaceAll(script, nil)
 	// A script that also builds as usual names another folder for a feature, such as one of tests.
-	if match := otherFolder.FindSubmatch(script); match != nil && !strings.Contains(string(script), plainBuild) {
+	buildsAsUsual := strings.Contains(string(script), "tauri_build::build()")
+	if match := otherFolder.FindSubmatch(script); match != nil && !buildsAsUsual {
 		folder = path.Join(dir, string(match[1]))
 	}
 	if !exists(r.FS, folder, true) {

@@ -43,9 +43,6 @@ var (
 		`(?:pub(?:\s*\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
-// plainBuild is what a build script calls that changes nothing.
-const plainBuild = "tauri_build::build()"
-
 // findVersions finds the versions of the framework and of plugins, in the application's folder or
 // in the nearest one above it, as Cargo does, up to the top of the repository. What cannot be read
 // is skipped. It returns whether a plugin is of the repository itself.

@@ -177,7 +177,7 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 			why = "The application's manifest has no permission for this command."
 		}
 		fmt.Fprintf(b, "\n%s\nTo allow it, list it in the build script (AppManifest::commands) or in one of the "+
-			"application's permissions, and\nthat, such as %q, in a capability for this page.\n", why,
+			"application's permissions, and\nthat permission, such as %q, in a capability for this page.\n", why,
 			"allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
 		return
 	}

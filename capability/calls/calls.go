@@ -217,7 +217,7 @@ func (c *checker) grant(one call) (*capability.Fix, string) {
 	switch {
 	case len(x.Offers) == 0 && one.command.Plugin() == "":
 		return nil, fmt.Sprintf("; list it in the build script (AppManifest::commands) or in one of the "+
-			"application's permissions, and that, such as %q, in a capability.",
+			"application's permissions, and that permission, such as %q, in a capability.",
 			"allow-"+strings.ReplaceAll(one.command.String(), "_", "-"))
 	case len(x.Offers) == 0:
 		return nil, "; no permission that is known allows it."

@@ -364,7 +364,7 @@ func TestOwnPermissions(t *testing.T) {
 		"folder": {"", "log", `"allow-log", "greeting"`, "", ""},
 		"missing in the folder": {"", "leave", `"greeting"`, `src/a.ts:2:25 log is called, but no capability grants ` +
 			"it; list it in the build script (AppManifest::commands) or in one of the application's permissions, " +
-			`and that, such as "allow-log", in a capability.`, ""},
+			`and that permission, such as "allow-log", in a capability.`, ""},
 		"a set that is unknown": {"", "", `"all-of-it"`, "", ""},
 		"a list that is unknown": {"fn main() { AppManifest::new().commands(commands::ALL) }", "", `"allow-greet"`,
 			"", ""},
