@@ -75,6 +75,10 @@ func TestLocal(t *testing.T) {
 		{"a part of a score is the first number", "He got eight out of ten, no, nine.", "He got nine out of ten."},
 		{"what is negated is no correction", "左手不对，右手很好。第三题不对，第四题也不对。不是周三，是周四上课。",
 			"左手不对，右手很好。第三题不对，第四题也不对。\n\n不是周三，是周四上课。"},
+		{"what a time or a place is not is no correction",
+			"晚上七点二十上课，不是七点半，因为后面还有一节。训练在二号馆，不是一号馆，一号馆有比赛。他考第一到第三单元，不是前四单元，第四单元没学。",
+			"他考第一到第三单元，不是前四单元，第四单元没学。\n\n晚上七点二十上课，不是七点半，因为后面还有一节。训练在二号馆，不是一号馆，" +
+				"一号馆有比赛。"},
 		{"none is no correction", "Two were ill on Monday, no lessons were on Tuesday. The bus waits for no one.",
 			"Two were ill on Monday, no lessons were on Tuesday. The bus waits for no one."},
 		{"numbers that belong together are not corrections",

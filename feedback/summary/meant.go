@@ -275,12 +275,12 @@ func (v *view) losesFigure(from, term, to int) bool {
 		textOf(v.words[term:min(term+3, len(v.words))]) == "sorry i know")
 }
 
-// onlyContrasts reports whether words[term:to] are 不是 and the sentence ends with what they deny:
-// 改到周四，不是周五。
+// onlyContrasts reports whether words[term:to] are 不是 and the clause between marks ends with what
+// they deny: 改到周四，不是周五。
 func (v *view) onlyContrasts(term, to int) bool {
 	end := v.clauseOf(to).to
 	return to == term+2 && v.low(term+1) == "是" && v.words[to-1].end == inside && v.words[term-1].mark != "" &&
-		v.words[end-1].end >= sentence
+		v.words[end-1].mark != ""
 }
 
 // contrasts reports whether words[to:] are a statement of another thing than words[from:] in the

@@ -250,18 +250,27 @@ func (v *view) sameIs(from, term, to, last int) *repair {
 		last: last}
 }
 
-// tellsOfDenied reports whether 不是 at term denies what was not said before, and the next clause
-// begins with that: 个人组150，不是组合组，组合组是260.
+// tellsOfDenied reports whether 不是 at term denies what was not said before, and of which more is
+// said soon after: 个人组150，不是组合组，组合组是260, 下节课周四不是周三老师周三有演出.
 func (v *view) tellsOfDenied(term int) bool {
-	end := v.clauseOf(term).to
-	n := end - term - 2
-	if n < 1 || end+n >= len(v.words) || v.low(term) != "不" || v.low(term+1) != "是" {
+	from := term + 2
+	for from < min(len(v.words), term+4) && v.words[from].kind == plain && v.words[from].end == inside {
+		from++ // of 前四单元 the number tells
+	}
+	if from < len(v.words) && v.words[from].kind == plain {
+		from = term + 2
+	}
+	to := from + 2
+	if term == 0 || v.low(term) != "不" || v.low(term+1) != "是" || v.words[term+1].end != inside ||
+		to >= len(v.words) || v.words[term-1].mark == "" && v.words[from].kind == plain { // 小兔子不是大兔子大兔子
 		return false
 	}
-	denied := textOf(v.words[end-n : end])
-	before := textOf(v.words[max(0, term-2*maxReparandum):term])
-	return denied == textOf(v.words[end:end+n]) && !strings.Contains(before, denied) &&
-		!strings.HasSuffix(before, textOf(v.words[end-2:end]))
+	if v.words[from].kind == day {
+		to--
+	}
+	denied := textOf(v.words[from:to])
+	return !strings.Contains(textOf(v.words[max(0, term-2*maxReparandum):term]), denied) &&
+		strings.Contains(textOf(v.words[to:min(len(v.words), to+maxReparandum)]), denied)
 }
 
 // returnsTo reports whether what follows words such as 等等 at term begins before words[to] as
