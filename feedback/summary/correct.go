@@ -186,6 +186,12 @@ func (v *view) repairOf(from, last int) *repair {
 	if r := v.repairFor(repair{from: from, term: term, to: to, end: end, cue: cue, last: last}); r != nil {
 		return r
 	}
+	if a := v.words[to]; a.wide && a.kind == number && to+2 < end { // 九点，我说错了，是十点在少年宫集合
+		r := v.repairFor(repair{from: from, term: term, to: to, end: to + 2, cue: to + 2, last: last})
+		if r != nil && r.from <= from && r.rest == term {
+			return r
+		}
+	}
 	return cmp.Or(v.repairOne(term, to), v.sameEnd(from, term, to, last), v.retracing(from, term, to, last),
 		v.sameIs(from, term, to, last))
 }

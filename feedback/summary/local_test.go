@@ -79,6 +79,10 @@ func TestLocal(t *testing.T) {
 			"晚上七点二十上课，不是七点半，因为后面还有一节。训练在二号馆，不是一号馆，一号馆有比赛。他考第一到第三单元，不是前四单元，第四单元没学。",
 			"他考第一到第三单元，不是前四单元，第四单元没学。\n\n晚上七点二十上课，不是七点半，因为后面还有一节。训练在二号馆，不是一号馆，" +
 				"一号馆有比赛。"},
+		{"nor is one of two sides", "他只练左手，右手先放着。错题写在左边右边写原因。", "他只练左手，右手先放着。错题写在左边右边写原因。"},
+		{"nor who is spoken of before", "请您不要在旁边催他，他一急就会乱。", "请您不要在旁边催他，他一急就会乱。"},
+		{"a figure is corrected also where its clause goes on", "他弹得很好。周六上午九点，我说错了，是十点在少年宫集合。",
+			"他弹得很好。\n\n周六上午十点在少年宫集合。"},
 		{"none is no correction", "Two were ill on Monday, no lessons were on Tuesday. The bus waits for no one.",
 			"Two were ill on Monday, no lessons were on Tuesday. The bus waits for no one."},
 		{"numbers that belong together are not corrections",

@@ -149,6 +149,10 @@ func (v *view) bothStay(from, to int) bool {
 		return true // "twice ten minutes"
 	case v.words[to-1].kind == number && v.words[to-1].end == inside && (isPart(b.low) || b.kind == month):
 		return true // "two thirds", "in June, the 21 June"
+	case students[a.low] && a.low == b.low && a.mark != "" && to == from+1 && from > v.clauseOf(from).from+1:
+		return true // 别催他，他一急就乱
+	case (a.low+b.low == "左右" || a.low+b.low == "右左") && from > v.clauseOf(from).from:
+		return true // 写在左边，右边改正
 	case isDigits(a.low) && isDigits(b.low), v.isDate(to) && !v.isDate(from), v.inRange(from), v.cutsOff(from, to),
 		v.lists(from, to), v.listsOrdinals(from, to), v.listsItems(from, to), v.joinsSentences(from, to),
 		v.isTotal(from, to), v.listsDayNames(from, to):
