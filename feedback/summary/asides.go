@@ -69,6 +69,24 @@ var opensAside = wordSet("oi does drop")
 // maxEmbedded is the length in words of what may be said so to others.
 const maxEmbedded = 9
 
+// endRequestsWithin makes a sentence of a request in Chinese within a clause without marks, after
+// which something to be done follows: 她哭了，这句掐掉请带琴谱.
+func endRequestsWithin(words []word) {
+	v := newView(words)
+	for i := 1; i < len(words); i++ {
+		for n := min(maxHeads, len(words)-i-1); n > 3 && (v.low(i) == "这" || v.low(i) == "那"); n-- {
+			last := &words[i+n-1]
+			if last.end == inside && v.set(i+n)&dueNext != 0 && says(textOf(words[i:i+n]), "zhEmbedded") {
+				last.end, words[i-1].end = sentence, max(words[i-1].end, clause)
+				break
+			}
+		}
+	}
+}
+
+// dueNext are the classes of words with which another statement begins.
+var dueNext = classSet("duty join time")
+
 // keepNames keeps the clauses of a sentence in Chinese that seem to be names: 嗯，小贝，游泳四级。
 func keepNames(words []word, why []reason) {
 	v := newView(words)

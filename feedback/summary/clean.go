@@ -161,6 +161,7 @@ func isAdjective(low string) bool {
 // unwanted returns why each of words is left out, and ends sentences where what was left out ended
 // one.
 func unwanted(words []word) []reason {
+	endRequestsWithin(words)
 	l := analyze(words)
 	s := weights().scores(l)
 	drop := l.decide(s)

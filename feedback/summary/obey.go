@@ -228,6 +228,9 @@ func (o *obeyed) meantBy(c int, request string) (from, to int) {
 		(!o.closes(c) || says(request, "announces")) && !(says(request, "zhTakesBack") && o.tellsDuty(to)) {
 		return from, o.sentence(to).to
 	}
+	if to < len(o.v.clauses) && says(request, "zhNext") {
+		return from, min(o.sentence(to).to, to+maxMeant)
+	}
 	if c == 0 {
 		return from, to
 	}
