@@ -57,8 +57,12 @@ func (v *view) settle() []place {
 		switch text := textOf(v.words[from:to]); {
 		case to < len(v.words) && v.words[to-1].end < sentence && (connects[text] ||
 			opensColon(v.words[to-1]) && to-from <= maxName || says(text, "until", "zhUntil") ||
-			v.isAntecedent(c, chosen)):
+			v.isAntecedent(c, chosen) ||
+			says(text, "zhLeads") || c == v.sentences[v.sentence[c]].from && says(text, "zhItem")):
 			out[c] = chosen[c+1]
+		case c > 0 && (v.sentence[c] == v.sentence[c-1] && says(text, "zhTotal") ||
+			out[c-1] == inHomework && says(text, "zhDue")):
+			out[c] = out[c-1]
 		case conditions[v.words[from].low] && c+1 < len(out) && v.sentence[c] == v.sentence[c+1]:
 			out[c] = max(chosen[c], chosen[c+1])
 			chosen[c+1] = out[c]
