@@ -70,15 +70,19 @@ func newNames(list, transcripts, words []string) *names {
 			add(person, name)
 		}
 	}
+	n.spellings = append(n.spellings, nil) // of another parent
 	for person, spellings := range n.spellings {
 		if len(spellings) == 0 {
 			continue
 		}
 		for _, f := range nameForms(spellings[0]) {
-			if len(list) > guardian && parent.MatchString(f) {
-				add(guardian, f) // 王妈妈 is not 王小明
-			} else {
+			switch title := parent.FindString(f); {
+			case title == "" || len(list) <= guardian:
 				add(person, f)
+			case sexes[title]+sexes[parent.FindString(list[guardian])] == 3:
+				add(len(list), f) // beside 王妈妈 王爸爸 is somebody else
+			default:
+				add(guardian, f) // 王妈妈 is not 王小明
 			}
 		}
 		for _, right := range soundForms(spellings[0]) {
@@ -238,10 +242,14 @@ var notNames = strings.Fields(`class group grade year team course lesson school 
 	mum mom mummy mommy dad daddy mother father parent parents grandma grandpa guardian family and of`)
 
 // titles follow a Chinese family name.
-var titles = strings.Fields("老师 同学 先生 女士 小姐 教练 校长 妈妈 爸爸 家长 小朋友")
+var titles = strings.Fields(`老师 同学 先生 女士 小姐 教练 校长 妈妈 爸爸 家长 小朋友
+	老師 同學 教練 校長 媽媽 家長`)
 
 // parent matches a family name with the title of a guardian.
-var parent = regexp.MustCompile(`(?:妈妈|爸爸|家长)$`)
+var parent = regexp.MustCompile(`(?:妈妈|媽媽|爸爸|家长|家長)$`)
+
+// sexes are those of parents whose titles are not the same person's.
+var sexes = map[string]int{"妈妈": 1, "媽媽": 1, "爸爸": 2}
 
 // compound are the usual family names of two characters, which are also used alone, except for
 // those that are common words (东方).
