@@ -42,7 +42,7 @@ var (
 		number := `(?:` + strings.Join(slices.Sorted(maps.Keys(englishNumbers)), "|") + `)`
 		months := strings.Join(slices.DeleteFunc(slices.Clone(englishMonths), isVerb), "|")
 		return regexp.MustCompile(`\d+(?:,\d{3})*` +
-			`|(?:周|星期|礼拜)([一二三四五六日天])` +
+			`|(?:周|星期|礼拜)(六日|[一二三四五六日天])` +
 			`|([零〇一二两三四五六七八九十百千万]+)` +
 			`|(?i:\b(` + strings.Join(englishDays, "|") + `)s?\b)` +
 			`|\b(March|May|(?i:` + months + `))\b` +
@@ -63,12 +63,20 @@ func figures(text string) []figure {
 			return text[m[2*i]:m[2*i+1]]
 		}
 		add := func(n int) { f.value = strconv.Itoa(n); out = append(out, f) }
+		addDays := func(days string) {
+			for _, d := range strings.Replace(days, "天", "日", 1) {
+				f.value = weekdayValue(d)
+				out = append(out, f)
+			}
+		}
 		switch {
 		case group(1) != "" && strings.HasSuffix(text[:m[0]], "每") && isTimes(text[m[1]:]): // 每周三次
 			add(strings.Index("日一二三四五六", group(1)) / 3)
 		case group(1) != "":
-			f.value = "weekday " + strconv.Itoa(strings.Index("日一二三四五六", strings.Replace(group(1), "天", "日", 1))/3)
-			out = append(out, f)
+			addDays(group(1))
+		case group(2) != "" && len(out) > 0 && f.start == out[len(out)-1].start+len(out[len(out)-1].text) &&
+			areMoreDays(out[len(out)-1].value, group(2), text[m[1]:]):
+			addDays(group(2))
 		case group(2) != "":
 			f.vague = strings.Trim(f.text, "一") == "" || f.text == "万一" || strings.HasPrefix(text[m[1]:], "分") &&
 				!strings.HasPrefix(text[m[1]:], "分钟")
@@ -93,6 +101,25 @@ func figures(text string) []figure {
 	}
 	return out
 }
+
+func weekdayValue(day rune) string {
+	return "weekday " + strconv.Itoa(strings.IndexRune("日一二三四五六", day)/3)
+}
+
+// areMoreDays reports whether numerals after a weekday are later ones, as in 周一三五, and tell
+// neither a time nor how many there are.
+func areMoreDays(day, numerals, after string) bool {
+	for _, r := range numerals {
+		next := weekdayValue(r)
+		if next <= day || !strings.ContainsRune(weekdays, r) {
+			return false
+		}
+		day = next
+	}
+	return !counted.MatchString(after)
+}
+
+var counted = regexp.MustCompile(`^[点點时時号號日月年个個节節次分小遍页頁题題本人位张張块塊元岁]`)
 
 // isVerb reports whether a month is also a verb, without its capital letter.
 func isVerb(month string) bool { return month == "March" || month == "May" }
