@@ -106,10 +106,8 @@ func (v *view) bothCount(i, j int) bool {
 	switch {
 	case v.countsUp(i, j), v.pairs(i, j), v.enumerates(i, j), v.listsAmounts(i, j), v.areFar(i, j):
 		return true
-	case v.words[j-1].low == "吧":
-		return v.has(v.set(j+2), "they") // 十二拍，呃，八拍吧，十二拍她憋不住
 	}
-	return v.words[i].low == v.words[j].low && v.low(j+2) == "只" // 到四十八页，四十八页只做前三题
+	return v.words[j-1].low == "吧" && v.has(v.set(j+2), "they") // 十二拍，呃，八拍吧，十二拍她憋不住
 }
 
 // inRange reports whether words[i] is the last number of a range: "pages one to six".
