@@ -123,7 +123,7 @@ interface SessionEvent {
 
 /** A recording that waits on the device. */
 interface Recording {
-	/** What newLesson returns; of earlier pages also the lesson's identifier. */
+	/** What newLesson returns. */
 	lesson: string;
 	sequence: number;
 	teacher: string;
@@ -138,8 +138,10 @@ interface Recording {
 	/** The name, for the teacher. */
 	student?: string;
 	/** Its place at the server, if that is known. */
-	to?: { lesson: string, sequence: number };
+	to?: Place;
 }
+
+interface Place { lesson: string, sequence: number }
 
 interface OutboxState {
 	/** How many of the teacher's recordings the server has not confirmed. */
@@ -186,6 +188,9 @@ type KeepAwake = (signal: AbortSignal) => void;
 
 /** Waits for an event, or the end of the signal. */
 type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<any>;
+
+/** Dispatches an event. */
+type Tell = (target: EventTarget, name: string, detail?: any) => unknown;
 type Listen = (target: EventTarget, name: string, listener: (event: any) => unknown) => void;
 
 /** Records a stream until the function that it returns is called, which waits for the last audio. */
@@ -246,6 +251,7 @@ type FeedbackSection = (work: Work, saved: (record: FeedbackRecord) => Promise<v
 };
 
 type Parts = (text: string, sentences: Sentence[], segment: string, row: HTMLElement) => (string | HTMLElement)[];
+/** Lets the teacher mend the text of a part until it is done. It is saved as it is typed. */
 type MendText = (segment: string, row: HTMLElement, label: string) => Promise<void>;
 
 type Fields = Record<string, string>;
@@ -254,6 +260,9 @@ type Action = () => unknown;
 
 /** Loads the texts of a language tag. English is the fallback. */
 type UseLanguage = (wanted: string) => Promise<void>;
+
+/** Returns what the device keeps under a key, or null. */
+type Stored = (key: string) => any;
 
 /** Returns a text; {name} is replaced by values.name. */
 type Translate = (key: Key, values?: Props) => string;
@@ -340,9 +349,12 @@ type RecordList = (query: Fields, name: (r: FeedbackRecord) => string, heading: 
 };
 /** What stands in place of a record that was taken out, and what deletes it. */
 type Removed = { undo: HTMLElement, deletes(): Promise<void> };
+/** Takes a record out of the list, and deletes it when it can no longer be brought back. */
 type RemoveRecord = (item: HTMLElement, path: string, title: string) => Promise<void>;
 type EditRecord = (item: HTMLElement, path: string) => Promise<void>;
+/** A record that was saved now. */
 type SavedCard = (record: FeedbackRecord) => HTMLElement;
+/** Sends what the guardian gets, or copies it. */
 type SendButton = (read: () => Promise<string>, of: string) => HTMLButtonElement;
 
 /** Fills main. The function that it returns ends it, and may return what to tell. */

@@ -1,6 +1,6 @@
 // The HTTP interface. All addresses are relative to the page, which may be below any path.
 
-import { language } from "./dom.js";
+import { language, stored, tell } from "./dom.js";
 
 /** Problem is an unsuccessful answer, or with status 0 none at all. */
 export class Problem extends Error {
@@ -53,26 +53,26 @@ class Account extends EventTarget {
 		if (teacher) localStorage.setItem(storageKey, JSON.stringify({ teacher, headers })); // nothing of it is secret
 		else localStorage.removeItem(storageKey);
 		Object.assign(this, { teacher, headers, expired: false });
-		this.dispatchEvent(new Event("change"));
+		tell(this, "change");
 	}
 
 	/** @param {boolean} offline */
 	reach(offline) {
 		if (offline === this.offline) return;
 		this.offline = offline;
-		this.dispatchEvent(new Event("change"));
+		tell(this, "change");
 	}
 
 	/** Notes that the server no longer accepts the credentials. What is being recorded continues. */
 	expire() {
 		if (this.expired || !this.teacher) return;
 		this.expired = true;
-		this.dispatchEvent(new Event("change"));
+		tell(this, "change");
 	}
 }
 
 /** @type {Account} */
-export const account = Object.assign(new Account(), JSON.parse(localStorage.getItem(storageKey) ?? "{}"));
+export const account = Object.assign(new Account(), stored(storageKey));
 
 /** A name is for one teacher and the cookie may be for another. @param {Fields} headers @returns {RequestCredentials} */
 export const credentials = (headers) => headers["X-Development-User"] ? "omit" : "same-origin";
@@ -123,7 +123,7 @@ export async function all(path, query, seconds) {
 }
 
 /** Those of the last visit, which go with the sign-in. @returns {Profile[]} */
-export const keptStudents = () => JSON.parse(localStorage.getItem(studentsKey) ?? "[]");
+export const keptStudents = () => stored(studentsKey) ?? [];
 
 /** All students; while the server is away, those of the last visit. */
 export async function students() {

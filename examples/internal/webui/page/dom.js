@@ -40,6 +40,12 @@ export function write(element, text) {
 	if (element.textContent !== text) element.textContent = text;
 }
 
+/** @type {Tell} */
+export const tell = (target, name, detail) => target.dispatchEvent(new CustomEvent(name, { detail }));
+
+/** @type {Stored} */
+export const stored = (key) => JSON.parse(localStorage.getItem(key) ?? "null");
+
 /** @type {Arrange} */
 export function arrange(parent, children) {
 	const wanted = new Set(children);
@@ -97,7 +103,7 @@ export function form(action, { draft, ...props }, ...children) {
 		localStorage.removeItem(draft);
 		unsaved.remove();
 	}
-	const kept = Object.entries(JSON.parse(draft && localStorage.getItem(draft) || "{}"));
+	const kept = Object.entries(stored(draft) ?? {});
 	for (const [name, v] of kept) Object.assign(f.elements.namedItem(name) ?? {}, { value: v }); // a field may be gone
 	if (kept.length > 0) f.append(unsaved);
 	f.addEventListener("input", keep);
@@ -140,7 +146,7 @@ const messages = new WeakMap();
 /** What the message of an element follows. @param {Element} element */
 const place = (element) => element.closest("form, .row") ?? element;
 
-/** Ends the message beside an element. @param {Element} element */
+/** @param {Element} element */
 export function quiet(element) {
 	messages.get(place(element))?.remove();
 	announce("");

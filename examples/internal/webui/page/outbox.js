@@ -2,7 +2,7 @@
 // written while it is made, so that a reload or a crash loses less than a second.
 
 import { account, all, request } from "./api.js";
-import { t } from "./dom.js";
+import { t, tell } from "./dom.js";
 
 /** @type {Promise<IDBDatabase> | undefined} */
 let opening;
@@ -38,7 +38,7 @@ async function transact(mode, work) {
 	});
 }
 
-/** The keys that begin with these. @param {...(string | number)} key */
+/** @param {...(string | number)} key */
 const below = (...key) => IDBKeyRange.bound(key, [...key, []]);
 
 /** @type {Create} */
@@ -76,7 +76,7 @@ export async function remove({ lesson, sequence }) {
 	changed();
 }
 
-/** What a recording is called. @param {Recording} r */
+/** @param {Recording} r */
 export const nameOf = (r) => r.name || t("part", { n: r.sequence + 1 });
 
 /** The key of a student's text that the server does not have yet. @param {string} student */
@@ -93,7 +93,6 @@ export const list = () => transact("readonly", (recordings) => recordings.getAll
 /** The lesson of a student's recordings, until they have a place at the server. @param {string} student @param {string} day */
 export const newLesson = (student, day) => `new ${student} ${day}`;
 
-/** Those of the teacher. */
 export const own = async () => (await list()).filter((r) => r.teacher === account.teacher);
 
 /** @param {Recording} recording */
@@ -128,13 +127,12 @@ export function changed() {
 }
 
 /** @param {Recording} detail */
-const sent = (detail) => outbox.dispatchEvent(new CustomEvent("sent", { detail }));
+const sent = (detail) => tell(outbox, "sent", detail);
 
 let retryAt = 0;
 let failures = 0;
 let timer = 0;
 
-/** Sends what can be sent and reports the state. */
 export async function wake() {
 	await report();
 	if (Date.now() >= retryAt) {
@@ -162,7 +160,7 @@ async function report(problem = outbox.state.problem) {
 		unsent, refused: mine.filter((r) => r.refused), others: recordings.length - mine.length,
 		problem: unsent > 0 ? problem : null,
 	};
-	outbox.dispatchEvent(new Event("change"));
+	tell(outbox, "change");
 }
 
 /** Completes recordings that a reload or a crash interrupted, unless a tab is recording. */
@@ -186,8 +184,8 @@ async function drain() {
 		const next = (await own()).find((r) => r.complete && !r.refused);
 		if (!next) return;
 		try {
-			if (next.lesson.startsWith("new ") && !next.to) next.to = await place(next);
-			await send(next);
+			next.to ??= await place(next);
+			await send(next, next.to);
 			failures = 0;
 			sent(next); // before it is gone: the next recording takes the place after it
 			channel.postMessage(next);
@@ -196,7 +194,7 @@ async function drain() {
 		} catch (error) {
 			const { temporary = true, retryAfter = 0, code, status, message, fields = {} } = /** @type {any} */ (error);
 			if (account.teacher !== next.teacher) return; // signed out: it is gone
-			if ((code === "sequence_taken" || code === "session_completed") && next.to) { // by another device
+			if (code === "sequence_taken" || code === "session_completed") { // by another device
 				await put({ ...next, to: undefined });
 				continue;
 			}
@@ -223,16 +221,15 @@ async function place(recording) {
 	const open = session.lessons.find((/** @type {Lesson} */ l) => l.state === "recording")
 		?? (await request("POST", `feedback-sessions/${session.session_id}/lessons`)).body;
 	const lesson = open.lesson_id;
-	const taken = [...await all(`feedback-lessons/${lesson}/segments`), ...(await list()).map((r) => r.to ?? r)
-		.filter((r) => r.lesson === lesson)].map((s) => s.sequence);
+	const taken = [...await all(`feedback-lessons/${lesson}/segments`), ...(await list()).map((r) => r.to)
+		.filter((to) => to?.lesson === lesson)].map((s) => s.sequence);
 	const to = { lesson, sequence: Math.max(-1, ...taken) + 1 };
 	await put({ ...recording, to }).catch(() => {});
 	return to;
 }
 
-/** @param {Recording} recording */
-async function send(recording) {
-	const { lesson, sequence } = recording.to ?? recording;
+/** @param {Recording} recording @param {Place} to */
+async function send(recording, { lesson, sequence }) {
 	const query = new URLSearchParams({ sequence: String(sequence) });
 	if (recording.duration > 0) query.set("duration_ms", String(Math.round(recording.duration)));
 	const body = await audio(recording);

@@ -41,7 +41,6 @@ export async function recordStream(stream, on) {
 	/** @type {Promise<void>[]} */
 	const ends = []; // of all segments
 
-	/** Starts a segment and returns when the browser records it. */
 	async function start() {
 		const type = types.find((t) => MediaRecorder.isTypeSupported(t));
 		const recorder = new MediaRecorder(stream, type ? { mimeType: type } : undefined);

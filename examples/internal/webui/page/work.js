@@ -1,7 +1,7 @@
 // The voice session of a student, as the server has it.
 
 import { account, all, credentials, request } from "./api.js";
-import { happens, today } from "./dom.js";
+import { happens, tell, today } from "./dom.js";
 import { newLesson } from "./outbox.js";
 
 /** @param {Segment} segment */
@@ -27,7 +27,6 @@ export class Work extends EventTarget {
 			?? "active?optional=true&profile_id=" + this.profile.profile_id));
 	}
 
-	/** Opens a session if there is none. */
 	async ensure() {
 		if (!this.session) {
 			await this.read("feedback-sessions", { profile_id: this.profile.profile_id, feedback_date: today() });
@@ -58,8 +57,8 @@ export class Work extends EventTarget {
 		this.etag ||= answer.etag;
 		this.isKnown = true;
 		if (isNew) this.follow();
-		this.dispatchEvent(new Event("session"));
-		if (isNew && session) this.dispatchEvent(new Event("opened"));
+		tell(this, "session");
+		if (isNew && session) tell(this, "opened");
 	}
 
 	openLesson() {
@@ -85,7 +84,7 @@ export class Work extends EventTarget {
 			this.changes++;
 			const { ahead, estimated_wait_seconds, paused } = old; // which events do not tell
 			segments[index] = { ...segment, ahead, estimated_wait_seconds, paused };
-			this.dispatchEvent(new Event("session"));
+			tell(this, "session");
 			return true;
 		}
 		return false;
@@ -96,7 +95,7 @@ export class Work extends EventTarget {
 		const refresh = () => void this.refresh().catch(() => {});
 		const received = (/** @type {SessionEvent} */ { segment }) => {
 			if (!segment || !this.replace(segment)) return refresh();
-			this.dispatchEvent(new CustomEvent("segment", { detail: segment }));
+			tell(this, "segment", segment);
 		};
 		void follow(this.session.session_id, { opened: refresh, received }, this.end.signal);
 	}
@@ -106,8 +105,8 @@ export class Work extends EventTarget {
 		this.end = new AbortController();
 		this.session = null;
 		this.etag = "";
-		this.dispatchEvent(new Event("session"));
-		this.dispatchEvent(new Event("replaced"));
+		tell(this, "session");
+		tell(this, "replaced");
 	}
 }
 
@@ -147,7 +146,7 @@ async function follow(session, on, signal) {
 	}
 }
 
-/** Parses a stream of server-sent events. @param {ReadableStream<Uint8Array>} body */
+/** @param {ReadableStream<Uint8Array>} body */
 async function* messages(body) {
 	const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
 	let rest = "";

@@ -2,7 +2,7 @@
 // and for the teacher. Signing out.
 
 import { account, request, signOutKey } from "../api.js";
-import { ask, button, byId, delay, explain, fields, form, h, language, t, today, useLanguage, write } from "../dom.js";
+import { ask, button, byId, delay, explain, fields, form, h, language, t, tell, today, useLanguage, write } from "../dom.js";
 import { draftKey, draftKeys, openKey, own, remove } from "../outbox.js";
 
 /** @param {string} name */
@@ -30,7 +30,7 @@ export async function signInView(root) {
 	return signInWays(root);
 }
 
-/** Appends the ways to sign in that the server has. @type {View} */
+/** @type {View} */
 export async function signInWays(root) {
 	const { development_auth_enabled, device_auth_enabled, oauth_name: name } =
 		(await request("GET", "../../health", { anonymous: true })).body;
@@ -46,7 +46,7 @@ export async function signInWays(root) {
  * when the view is drawn anew: somebody may be about to confirm it. @type {any} */
 let code = { end: 0 };
 
-/** Shows a code until it is confirmed, it expires, or the view is left. @type {View} */
+/** @type {View} */
 async function codeView(root) {
 	const card = h("div", {});
 	root.append(h("section.card.sign-in", { "aria-labelledby": "code-title" }, h("h2", { id: "code-title" }, t("codeTitle")), card));
@@ -94,13 +94,12 @@ async function codeView(root) {
 
 export const languageKey = "lessonkit-language";
 
-/** The button that changes to the other language. */
 export function languageButton() {
 	const [name, lang] = language === "en" ? ["中文", "zh-CN"] : ["English", "en"];
 	return button(name ?? "", async () => {
 		localStorage.setItem(languageKey, lang ?? "");
 		await useLanguage(lang ?? "");
-		dispatchEvent(new Event("language"));
+		tell(globalThis, "language");
 	}, { class: "quiet", lang });
 }
 
@@ -177,7 +176,6 @@ export function save(file, download) {
 
 const recordings = () => own().catch(() => []);
 
-/** Forgets what this device keeps of the teacher. */
 async function forget() {
 	// What is incomplete now is being recorded by another tab.
 	for (const recording of await recordings()) if (recording.complete) await remove(recording);
@@ -193,7 +191,7 @@ async function deleteAccount() {
 	await forget();
 }
 
-/** Ends the session, and forgets the teacher here. @param {() => Promise<void>} leave ends the view */
+/** @param {() => Promise<void>} leave ends the view */
 export async function signOut(leave) {
 	const [n, texts] = [(await recordings()).length, draftKeys().length];
 	if (n + texts > 0 && !await ask(t("signOutQuestion", { n, texts }), t("signOut"))) return;

@@ -1,7 +1,8 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
 import { account, messageOf, request, requestKey } from "../api.js";
-import { announce, ask, button, copy, explain, field, h, once, quiet, say, t, today, words, write } from "../dom.js";
+import { announce, ask, button, copy, explain, field, h, once, quiet, say, stored, t, tell, today, words, write }
+	from "../dom.js";
 import { draftKey, openKey, own } from "../outbox.js";
 import { isWaiting } from "../work.js";
 
@@ -43,7 +44,7 @@ export function feedbackSection(work, saved) {
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
 	let saving = Promise.resolve();
-	let kept = JSON.parse(localStorage.getItem(draft) ?? "null");
+	let kept = stored(draft);
 
 	editor.addEventListener("input", edited);
 	date.addEventListener("change", () => {
@@ -73,7 +74,7 @@ export function feedbackSection(work, saved) {
 	function forgetDraft() {
 		dirty = conflict = false;
 		// One that was left while it was saved ends late: by now there may be another text.
-		if (JSON.parse(localStorage.getItem(draft) ?? "{}").text === editor.value) localStorage.removeItem(draft);
+		if (stored(draft)?.text === editor.value) localStorage.removeItem(draft);
 	}
 
 	/** @param {number} ms */
@@ -108,14 +109,12 @@ export function feedbackSection(work, saved) {
 		}
 	}
 
-	/** The text as the server has it, in the teacher's template. */
 	async function readMessage() {
 		await (saving = saving.then(autosave));
 		if (dirty) throw new Error(t("notSaved"));
 		return messageOf("feedback-sessions/" + (await work.ensure()).session_id);
 	}
 
-	/** Lets the teacher choose between two versions of the text. */
 	async function resolveConflict() {
 		const session = await work.ensure();
 		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
@@ -151,7 +150,7 @@ export function feedbackSection(work, saved) {
 		choice.hidden = true;
 		quiet(save); // may have asked to choose
 		if (later) hear();
-		else work.dispatchEvent(new Event("chosen"));
+		else tell(work, "chosen");
 	}
 
 	/** Makes a text of what was said, once nothing is to be chosen. */
@@ -195,7 +194,7 @@ export function feedbackSection(work, saved) {
 	function drawSources(sentences) {
 		/** @param {Source} s */
 		const row = ({ text, segments: [segment], supported }) => h(supported ? "li" : "li.failed", {},
-			segment ? button(text, () => { work.dispatchEvent(new CustomEvent("listen", { detail: { segment, text } })); },
+			segment ? button(text, () => { tell(work, "listen", { segment, text }); },
 				{ class: "sentence" }) : text, !supported && h("p.error", {}, t("nobodySaid")));
 		const doubtful = sentences.filter((s) => s.unsure || !s.supported);
 		check.hidden = doubtful.length === 0;
@@ -246,7 +245,7 @@ export function feedbackSection(work, saved) {
 				if (l.state === "recording") await request("POST", path + "/finish"); // else what is recorded next is in it
 				await request("POST", path + "/mark-applied");
 			}
-			work.dispatchEvent(new Event("replaced"));
+			tell(work, "replaced");
 			localStorage.setItem(open, "said");
 			edited();
 		} else work.completed();

@@ -1,7 +1,7 @@
 // Recording lessons, and what of them waits.
 
 import { account, Problem, request } from "../api.js";
-import { announce, button, delay, duration, explain, h, minutes, once, say, t, today, write } from "../dom.js";
+import { announce, button, delay, duration, explain, h, minutes, once, say, t, tell, today, write } from "../dom.js";
 import { append, changed, create, draftKey, hold, newLesson, openKey, outbox, own, put, wake } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
 import { isWaiting } from "../work.js";
@@ -64,7 +64,7 @@ export function lessonsSection(work) {
 			throw error;
 		}
 		void navigator.storage?.persist?.(); // Firefox asks its user: no need to wait
-		work.dispatchEvent(new Event("recording"));
+		tell(work, "recording");
 		awake = new AbortController();
 		keepAwake(awake.signal);
 		document.title = "● " + t("recording") + " – " + work.profile.name;
@@ -193,19 +193,18 @@ export function lessonsSection(work) {
 			: t(recorder ? "lessonRecording" : open ? "lessonOpen" : "lessonNext", { n: open?.number ?? lessons.length + 1 }));
 	}
 
-	/** Tells when all that was recorded here has become text. @param {Lesson[]} lessons */
+	/** @param {Lesson[]} lessons */
 	function hear(lessons) {
 		if (left && work.isKnown && !work.session && !awaited.size && !localStorage.getItem(draftKey(student))) { // saved elsewhere
 			localStorage.removeItem(openKey(student));
 			left = null;
 		}
 		if (recorder || !awaited.size && !(left === "said" && work.session && !isWaited)) return;
-		const settled = [...unsent.filter((r) => r.refused),
-			...lessons.flatMap((l) => l.segments.filter((s) => !isWaiting(s)).map((s) => ({ ...s, lesson: l.lesson_id })))];
-		for (const { lesson, sequence } of settled) awaited.delete(lesson + " " + sequence);
+		for (const r of unsent) if (r.refused) awaited.delete(r.lesson + " " + r.sequence);
+		for (const l of lessons) for (const s of l.segments) if (!isWaiting(s)) awaited.delete(l.lesson_id + " " + s.sequence);
 		if (awaited.size > 0 || !lessons.some((l) => !l.applied && l.segments.some((s) => s.text))) return;
 		left = null;
-		work.dispatchEvent(new Event("heard"));
+		tell(work, "heard");
 	}
 
 	// Events do not tell how long it takes.
@@ -227,10 +226,9 @@ export function lessonsSection(work) {
 		if (news) announce(t("textOf", { n: sequence + 1 }) + " " + news);
 	});
 	on(outbox, "change", readOutbox);
-	on(outbox, "sent", ({ detail: { to, ...recording } }) => {
-		const { lesson, sequence } = to ?? recording;
-		last.set(lesson, Math.max(last.get(lesson) ?? -1, sequence));
-		if (awaited.delete(recording.lesson + " " + recording.sequence)) awaited.add(lesson + " " + sequence);
+	on(outbox, "sent", ({ detail: { lesson, sequence, to } }) => {
+		last.set(to.lesson, Math.max(last.get(to.lesson) ?? -1, to.sequence));
+		if (awaited.delete(lesson + " " + sequence)) awaited.add(to.lesson + " " + to.sequence);
 		void refresh();
 	});
 	on(document, "visibilitychange", () => document.hidden || refresh()); // it may be saved elsewhere

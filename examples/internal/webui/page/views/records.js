@@ -1,7 +1,7 @@
 // Saved feedback: by month, found by student and words, sent, edited, printed.
 
 import { messageOf, request, students } from "../api.js";
-import { button, byId, copy, dayName, delay, explain, field, form, h, quiet, say, t } from "../dom.js";
+import { button, byId, copy, dayName, delay, explain, field, form, h, quiet, say, stored, t } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** A student's name, with what tells apart those of one name. @param {Profile} p */
@@ -60,7 +60,6 @@ export function recordList(query, name, heading) {
 	let month = "";
 	let list = h("ul.list", {});
 	const more = button(t("more"), () => read(cursor));
-	/** Deletes at once what can still be brought back. */
 	const settle = () => Promise.all([...removed.values()].map(({ deletes }) => deletes()));
 	addEventListener("pagehide", settle);
 	let turn = 0;
@@ -118,7 +117,7 @@ export function recordList(query, name, heading) {
 		return item;
 	}
 
-	/** Takes a record out of the list, and deletes it when it can no longer be brought back. @type {RemoveRecord} */
+	/** @type {RemoveRecord} */
 	async function remove(item, path, title) {
 		const undo = h("li.notice.row", { tabindex: -1 }, h("span.grow", {}, t("deletedRecord", { title })),
 			button(t("undo"), () => {
@@ -152,8 +151,7 @@ export function recordList(query, name, heading) {
 	async function edit(item, path) {
 		const { body: record, etag } = await request("GET", path);
 		const key = draftKey(record.record_id);
-		/** What was typed before and not saved. */
-		const draft = { etag, ...record, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
+		const draft = { etag, ...record, ...stored(key) };
 		const content = h("textarea", { name: "content", rows: 8, maxlength: 20000, required: true, lang: "" });
 		content.value = draft.content;
 		const date = h("input", { name: "feedback_date", type: "date", required: true, value: draft.feedback_date });
@@ -191,12 +189,12 @@ export function recordList(query, name, heading) {
 	};
 }
 
-/** A record that was saved now. @type {SavedCard} */
+/** @type {SavedCard} */
 export const savedCard = (record) => h("section.card.saved", { "aria-label": t("recordSaved") },
 	h("p.done", { role: "status" }, t("recordSaved")), h("p.text.folded", {}, record.content),
 	h("div.row", {}, sendButton(() => messageOf("feedback-records/" + record.record_id), "")));
 
-/** Sends what the guardian gets, or copies it. @type {SendButton} */
+/** @type {SendButton} */
 export function sendButton(read, of) {
 	const message = h("p.text.notice", { hidden: true });
 	const canShare = "share" in navigator;

@@ -201,7 +201,7 @@ function termReport({ profile_id, academic_year, term }) {
 			{ body: { academic_year, ...(term && { term }) }, seconds: 180 });
 		text.value = body.text;
 		localStorage.removeItem(draft);
-		const those = body.sentences.filter((/** @type {Source} */ s) => !s.supported).map((/** @type {Source} */ s) => s.text);
+		const those = body.sentences.flatMap((/** @type {Source} */ s) => s.supported ? [] : s.text);
 		write(unsaid, [warningsOf(body), those.length > 0 && t("check", { n: those.length }), ...those]
 			.filter(Boolean).join("\n"));
 		result.hidden = false;

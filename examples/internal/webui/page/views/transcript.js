@@ -2,7 +2,7 @@
 // selection and playback.
 
 import { account, credentials, request } from "../api.js";
-import { arrange, button, byId, explain, h, minutes, t, words, write } from "../dom.js";
+import { arrange, button, byId, explain, h, minutes, stored, t, tell, words, write } from "../dom.js";
 import { draftKey, nameOf } from "../outbox.js";
 import { isWaiting } from "../work.js";
 import { languages } from "./account.js";
@@ -11,7 +11,7 @@ import { languages } from "./account.js";
 export function transcript(work) {
 	const element = h("div.transcript", { tabindex: 0, role: "region", "aria-label": t("textRegion") });
 	const player = h("audio", { controls: true });
-	/** The lessons and parts that are shown. @type {Map<string, Draw<any>>} */
+	/** @type {Map<string, Draw<any>>} */
 	const shown = new Map();
 
 	/** @type {Show} */
@@ -47,7 +47,7 @@ export function transcript(work) {
 		const recognised = () => {
 			if (!again || work.lesson(lesson_id)?.segments.some(isWaiting)) return;
 			again = false;
-			work.dispatchEvent(new Event("mended"));
+			tell(work, "mended");
 		};
 		const more = h("details", {}, h("summary", {}, t("recogniseAgain")), h("div.row", {}, spoken, button(t("recogniseAgain"), async () => {
 			await request("POST", `feedback-lessons/${lesson_id}/retry`, { body: spoken.value ? { language: spoken.value } : {} });
@@ -77,11 +77,7 @@ export function transcript(work) {
 		const listen = button(t("listen"), () => play(id, row), { class: "quiet", of: label });
 		const mend = button(t("edit"), async () => {
 			text.hidden = actions.hidden = true;
-			await mendText(id, row, label).catch((error) => {
-				text.hidden = actions.hidden = false;
-				throw error;
-			});
-			text.hidden = actions.hidden = false;
+			await mendText(id, row, label).finally(() => { text.hidden = actions.hidden = false; });
 			mend.focus();
 		}, { class: "quiet", of: label });
 		const retry = button(t("retry"), async () => {
@@ -160,14 +156,13 @@ export function transcript(work) {
 		}
 	});
 
-	/** Lets the teacher mend the text of a part until it is done. It is saved as it is typed. @type {MendText} */
+	/** @type {MendText} */
 	async function mendText(id, row, label) {
 		const path = "audio-segments/" + id;
 		const key = draftKey(id);
 		let { etag, body } = await request("GET", path);
-		/** What was typed before and not saved, with the version that it is of. */
 		const before = body.edited_text ?? body.text;
-		const kept = { etag, text: before, ...JSON.parse(localStorage.getItem(key) ?? "{}") };
+		const kept = { etag, text: before, ...stored(key) };
 		etag = kept.etag;
 		const keep = () => localStorage.setItem(key, JSON.stringify({ etag, text: editor.value }));
 		const editor = h("textarea", { rows: 4, maxlength: 100000, lang: "", "aria-label": label });
@@ -204,7 +199,7 @@ export function transcript(work) {
 				if (localStorage.getItem(key) !== null) return;
 				box.remove();
 				resolve();
-				if ((body.edited_text ?? body.text) !== before) work.dispatchEvent(new Event("mended"));
+				if ((body.edited_text ?? body.text) !== before) tell(work, "mended");
 			};
 			const box = h("div", {}, editor, state, h("div.row", {}, button(t("done"), () => done(editor.value), { class: "primary" }),
 				button(t("asRecognised"), () => done(null))));
