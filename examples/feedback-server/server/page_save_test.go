@@ -56,6 +56,14 @@ func TestNewTextNeverReplacesTheTeachersUnasked(t *testing.T) {
 	b.waitText("The record is saved")
 }
 
+// losesAnswer lets the page lose the answer to its next POST.
+const losesAnswer = `fetched = fetch; window.fetch = async (...of) => {
+	const answer = await fetched(...of);
+	if (of[1].method !== "POST") return answer;
+	window.fetch = fetched;
+	throw new TypeError();
+}; ""`
+
 // sayingAfter is a recogniser that hears "Heard." in the first recording when held is closed.
 func sayingAfter(held <-chan struct{}) http.Handler {
 	return saying("Heard.", func(n int32, _ http.ResponseWriter, r *http.Request) bool {
@@ -71,9 +79,19 @@ func sayingAfter(held <-chan struct{}) http.Handler {
 }
 
 // A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
-// What is in the record is not in the next: its lesson ends.
+// What is in the record is not in the next: its lesson ends. That holds too if the answer to saving
+// it is lost, and the page is loaded again.
 func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	t.Parallel()
+	for name, isLost := range map[string]bool{"answered": false, "answer is lost": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			savesEarly(t, isLost)
+		})
+	}
+}
+
+func savesEarly(t *testing.T, isLost bool) {
 	held := make(chan struct{})
 	url := development(t, sayingAfter(held))
 	c, p := withStudent(t, url, "anna")
@@ -95,15 +113,27 @@ func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	for range c.Records(t.Context(), p.ID) {
 		t.Fatal("a record was saved")
 	}
+	if isLost {
+		b.eval(losesAnswer)
+	}
 	b.clickButton("Save")
 	b.clickButton("Save without it")
-	b.waitText("The record is saved")
-	b.until(`() => document.querySelector("textarea").value === ""`, "")
+	if isLost {
+		b.waitText("The server cannot be reached.")
+		b.reload()
+		b.waitText("Lesson 2 · open")
+	} else {
+		b.waitText("The record is saved")
+		b.until(`() => document.querySelector("textarea").value === ""`, "")
+	}
+	close(held)
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)
+		|| !document.querySelector(".feedback .notice").hidden`, "")
+	require.Equal(t, "Heard.", b.eval(`document.querySelector("textarea").value`), "of the other lesson")
 	s, err := c.ActiveSession(t.Context(), p.ID)
 	require.NoError(t, err)
 	require.Equal(t, "finished", s.Lessons[1].State)
-	close(held)
-	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	require.True(t, s.Lessons[1].Applied)
 	b.clickButton("Save")
 	b.until(`() => document.querySelectorAll(".entry").length === 2`, "")
 	b.waitText("Recording starts lesson 1") // of a new session

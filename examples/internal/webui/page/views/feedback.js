@@ -35,6 +35,7 @@ export function feedbackSection(work, saved) {
 	// What is typed is kept on the device until the server has it.
 	const draft = draftKey(work.profile.profile_id);
 	const open = openKey(work.profile.profile_id);
+	const early = openKey("sent-" + work.profile.profile_id); // a record that may have had no answer
 	const { teacher } = account;
 	let dirty = false; // not saved
 	let chosen = false; // the date
@@ -170,6 +171,7 @@ export function feedbackSection(work, saved) {
 	/** @param {boolean} byItself */
 	async function generateText(byItself) {
 		const session = await work.ensure();
+		await settle();
 		/** @type {{ body: Generated }} */
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
 		if (work.session?.session_id !== session.session_id) return; // saved meanwhile
@@ -223,34 +225,50 @@ export function feedbackSection(work, saved) {
 			choice.scrollIntoView({ block: "nearest" });
 			return say(t("chooseFirst"), save, true);
 		}
-		if (!editor.value.trim()) return; // it was saved elsewhere
+		if (!editor.value.trim() || await settle()) return; // it was saved, elsewhere or before
 		const { session } = work;
 		const lessons = session?.lessons ?? [];
 		const waits = (/** @type {Lesson} */ l) => l.segments.some(isWaiting);
 		const isEarly = lessons.some(waits);
 		if (isEarly && !await ask(t("lessonNotText"), t("saveWithout"), t("wait"))) return;
+		const done = lessons.filter((l) => isEarly && !waits(l)).map((l) => l.lesson_id);
+		await send({ key, done, day: today(), body: {
+			profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
+			feedback_session_id: isEarly ? null : session?.session_id ?? null,
+		} }, isEarly);
+	}
+
+	/** Saves a record. Of an early one the session stays, for what becomes text later. @param {any} sent @param {boolean} isEarly */
+	async function send(sent, isEarly) {
+		if (isEarly) localStorage.setItem(early, JSON.stringify(sent));
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
 		const { body: record } = await request("POST", "feedback-records", {
-			headers: { "Idempotency-Key": key },
-			body: {
-				profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
-				feedback_session_id: isEarly ? null : session?.session_id ?? null,
-			},
+			headers: { "Idempotency-Key": sent.key }, body: sent.body,
+		}).catch((error) => {
+			if (!error.temporary) localStorage.removeItem(early);
+			throw error;
 		}).finally(() => { editor.readOnly = date.readOnly = false; });
 		forgetDraft();
 		localStorage.removeItem(open);
-		if (isEarly) { // the session stays, for what becomes text later
-			for (const l of lessons.filter((l) => !waits(l))) {
-				const path = "feedback-lessons/" + l.lesson_id;
-				if (l.state === "recording") await request("POST", path + "/finish"); // else what is recorded next is in it
-				await request("POST", path + "/mark-applied");
-			}
+		for (const id of sent.done) { // finished: else what is recorded next is in it
+			for (const step of ["finish", "mark-applied"]) await request("POST", `feedback-lessons/${id}/${step}`);
+		}
+		if (isEarly) {
+			localStorage.removeItem(early);
 			tell(work, "replaced");
 			localStorage.setItem(open, "said");
 			edited();
 		} else work.completed();
 		quiet(state); // it was saved here
 		await saved(record);
+	}
+
+	/** Ends an early save of this text whose answer was lost: sent again today, it is the same record. */
+	async function settle() {
+		const sent = stored(early);
+		const isThis = sent?.day === today() && sent.body.content === editor.value;
+		if (isThis) await send(sent, true);
+		return isThis;
 	}
 
 	/** @param {string} text @param {string} day */
@@ -296,9 +314,9 @@ export function feedbackSection(work, saved) {
 		made = "";
 		kept = null;
 		recorded = false;
-		if (localStorage.getItem(open) === "text") localStorage.removeItem(open);
 		key = requestKey();
 		conflict = later = false;
+		if (localStorage.getItem(open) === "text") localStorage.removeItem(open);
 		show(dirty ? editor.value : "", today()); // what is not saved begins the next record
 		if (dirty) edited();
 		say(t("savedElsewhere"), state);
