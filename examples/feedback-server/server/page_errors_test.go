@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
 )
 
 // The next part of a recording cannot start: the recording ends, gives back the microphone and the
@@ -186,13 +189,20 @@ func TestStudentThatCannotBeShownIsNotRecorded(t *testing.T) {
 	require.Equal(t, "true", b.eval(space), "the space bar records")
 }
 
-// While a record is being saved, nothing can be typed that would be in no record.
+// While a record is being saved, nothing can be typed that would be in no record. A text that
+// begins today is of today, also in a session of before that has none.
 func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
+	s, err := c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	before := "2026-05-31"
+	_, err = c.SaveSession(t.Context(), s.ID, feedbackclient.SessionEdit{FeedbackDate: &before})
+	require.NoError(t, err)
 	b.showStudent(n.url, p.ID)
+	b.until(`(day) => document.querySelector("input[type=date]").value === day`, before)
 	editor := chromedp.CSS("textarea")
 	b.do(chromedp.SendKeys(editor, "Mine."))
 	b.waitText("Saved.")
@@ -217,7 +227,7 @@ func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
 	content := ""
 	for record, err := range c.Records(t.Context(), p.ID) {
 		require.NoError(t, err)
-		content += record.Content
+		content += record.Content + record.Date
 	}
-	require.Equal(t, "Mine.", content)
+	require.Equal(t, "Mine."+time.Now().Format(time.DateOnly), content)
 }

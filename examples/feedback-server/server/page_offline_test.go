@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback/feedbackclient"
@@ -113,4 +114,26 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	n.away.Store(false)
 	stored("Mine, more, again and again")
 	require.NotContains(t, b.eval(`document.body.innerText`), "changed on another device")
+
+	// It is of its day. In another session, the version is that of another text.
+	b.waitText("Saved.")
+	n.away.Store(true)
+	b.eval(`(() => { const date = document.querySelector("input[type=date]");
+		date.value = "2026-05-31"; date.dispatchEvent(new Event("change")); return ""; })()`)
+	write("!")
+	b.do(chromedp.Navigate("about:blank"))
+	n.away.Store(false)
+	s, err = c.ActiveSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	_, err = c.SaveRecord(t.Context(), p.ID, s.ID, "2026-05-31", "Saved elsewhere")
+	require.NoError(t, err)
+	for next := (feedbackclient.Session{}); next.ETag != s.ETag; {
+		next, err = c.OpenSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		next, err = c.SaveSession(t.Context(), next.ID, feedbackclient.SessionEdit{FeedbackText: &theirs})
+		require.NoError(t, err)
+	}
+	b.visit(n.url + "/#/student/" + p.ID)
+	b.waitText("The text was changed on another device")
+	require.Equal(t, "2026-05-31", b.eval(`document.querySelector("input[type=date]").value`))
 }

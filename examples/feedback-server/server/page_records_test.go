@@ -21,6 +21,7 @@ func messageIsCopied(t *testing.T, b tab) {
 	b.visit(url + "/#sign-in=anna/student/" + p.ID)
 	b.waitText("Ming")
 	b.letCopy()
+	b.until(`() => Boolean(document.querySelector(".row.end .away"))`, "without a text there is no message")
 	b.enter("textarea", "She mixed greens.")
 	b.clickButton("Copy message") // what was typed a moment ago is in it
 	b.waitText("Copied.")

@@ -27,7 +27,7 @@ export function feedbackSection(work, saved) {
 	const sources = h("details", { hidden: true });
 	const generate = button(t("generate"), () => make(false), { class: "quiet", hidden: true });
 	const save = button(t("save"), saveRecord, { class: "primary" });
-	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet" });
+	const guardian = button(t("copyForGuardian"), () => copy(readMessage(), message), { class: "quiet away" });
 	const element = h("section.card.feedback", { "aria-labelledby": "feedback" },
 		h("h2", { id: "feedback" }, t("feedback")), choice, editor, state,
 		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, check, sources, message);
@@ -53,16 +53,19 @@ export function feedbackSection(work, saved) {
 		edited();
 	});
 
-	function edited() {
+	/** @param {Event} [typed] */
+	function edited(typed) {
+		// The page, or a session without a text, may be of another day.
+		if (!chosen && (!work.session || typed && guardian.classList.contains("away"))) date.value = today();
 		guardian.classList.toggle("away", !editor.value.trim());
 		dirty = true;
 		message.hidden = true;
-		if (!chosen && !work.session) date.value = today(); // the page may be of yesterday
 		key = requestKey();
-		localStorage.setItem(draft, JSON.stringify({ text: editor.value, etag: work.etag }));
-		localStorage[open] ??= "text";
 		state.textContent = t("unsaved");
 		schedule(800);
+		localStorage.setItem(draft, JSON.stringify({ text: editor.value, date: date.value, etag: work.etag || kept?.etag,
+			session: work.session?.session_id ?? kept?.session }));
+		localStorage[open] ??= "text";
 	}
 
 	/** Gives what was recorded today the date of today, also in a session of before. */
@@ -282,21 +285,23 @@ export function feedbackSection(work, saved) {
 	}
 
 	if (kept) {
-		[work.etag, editor.value] = [kept.etag, kept.text];
+		[editor.value, date.value] = [kept.text, kept.date ?? today()];
+		chosen = true;
 		edited();
 	}
 	work.addEventListener("opened", () => {
 		if (!work.session) return;
-		const { feedback_text, feedback_date, generated_text } = work.session;
+		const { session_id, feedback_text, feedback_date, generated_text } = work.session;
 		made = generated_text.trim();
 		if (!dirty) {
 			show(feedback_text, feedback_date);
 			return redate();
 		}
-		if (!chosen) date.value = recorded ? today() : feedback_date;
-		// The draft's version tells of changes elsewhere. One that was begun without the server has
-		// none: a conflict.
-		if (!kept?.etag && feedback_text && feedback_text !== editor.value) work.etag = '"-1"';
+		if (!chosen && feedback_text) date.value = recorded ? today() : feedback_date;
+		// The draft's version tells of changes elsewhere. One that was begun without the server, or
+		// in another session, has none: a conflict.
+		if (kept?.session === session_id) work.etag = kept.etag;
+		else if (feedback_text && feedback_text !== editor.value) work.etag = '"-1"';
 	});
 	work.addEventListener("recording", () => {
 		recorded = true;
