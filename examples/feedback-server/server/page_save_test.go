@@ -3,6 +3,8 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,6 +176,67 @@ func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
 	b.clickButton("Save")
 	b.until(`() => document.querySelectorAll(".entry").length === 3`, "")
 	require.Empty(t, b.eval(`document.querySelector("textarea").value`))
+}
+
+// A recording without speech, or a text that was emptied, is nothing to save.
+func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url := development(t, saying(""))
+	_, p := withStudent(t, url, "anna")
+	isUnsaved := func(want string) {
+		t.Helper()
+		b.eval(`location.hash = "#/"; ""`)
+		b.until(`() => Boolean(document.querySelector(".state")?.innerText)`, "")
+		require.Equal(t, want, b.eval(`String(document.querySelector(".state").innerText === "Not saved yet")`))
+		b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
+		b.waitText("Lesson 1 is open")
+	}
+	b.showStudent(url, p.ID)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("No speech was recognised.")
+	b.until(allSent, "")
+	isUnsaved("false")
+	b.enter("textarea", "x")
+	isUnsaved("true")
+	b.until(`() => document.querySelector("textarea").value === "x"`, "")
+	b.eval(`(() => { const e = document.querySelector("textarea"); e.value = "";
+		e.dispatchEvent(new Event("input")); return ""; })()`)
+	isUnsaved("false")
+}
+
+// More is said while a text is being made: it is made into a text though the first one fails.
+func TestTextIsMadeAfterOneThatFails(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	_, p := withStudent(t, n.url, "anna")
+	asked, fails := make(chan struct{}), make(chan struct{})
+	var count atomic.Int32
+	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/generate") || count.Add(1) > 1 {
+			return false
+		}
+		close(asked)
+		<-fails
+		http.Error(w, "", http.StatusInternalServerError)
+		return true
+	})
+	b.showStudent(n.url, p.ID)
+	b.eval(`import("/page/work.js").then(({ Work }) => { heard = 0;
+		const tell = Work.prototype.dispatchEvent;
+		Work.prototype.dispatchEvent = function (event) {
+			heard += event.type === "heard";
+			return tell.call(this, event);
+		};
+		return "";
+	})`)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	<-asked
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.until(`() => heard === 2`, "")
+	close(fails)
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 }
 
 // A teacher who leaves a student is told that the recording has stopped, sees where something

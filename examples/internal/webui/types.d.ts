@@ -233,7 +233,7 @@ type AddPart = (type: string, name?: string, data?: ArrayBuffer) => Promise<Reco
  * may have changed, "segment" with a changed segment in detail, "opened" when there is one,
  * "recording" when a recording begins,
  * "listen" to hear a segment, at a text if it is found,
- * "heard" when all that was recorded here has become text,
+ * "heard" when all that was recorded here has become text, "silent" when it has become none,
  * "mended" when the teacher has changed what was heard,
  * "replaced" when it is another.
  */

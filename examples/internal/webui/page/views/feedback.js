@@ -65,7 +65,13 @@ export function feedbackSection(work, saved) {
 		schedule(800);
 		localStorage.setItem(draft, JSON.stringify({ text: editor.value, date: date.value, etag: work.etag || kept?.etag,
 			session: work.session?.session_id ?? kept?.session }));
-		localStorage[open] ??= "text";
+		note();
+	}
+
+	/** Notes whether there is a text that is in no record. */
+	function note() {
+		if (editor.value.trim()) localStorage[open] ??= "text";
+		else if (localStorage[open] === "text") localStorage.removeItem(open);
 	}
 
 	/** Gives what was recorded today the date of today, also in a session of before. */
@@ -167,7 +173,7 @@ export function feedbackSection(work, saved) {
 	async function make(byItself) {
 		do {
 			later = false;
-			await generateText(byItself);
+			await generateText(byItself).catch((error) => { if (!later) throw error; });
 		} while (later && choice.hidden); // more was said meanwhile
 	}
 
@@ -311,6 +317,10 @@ export function feedbackSection(work, saved) {
 		generate.hidden = !work.session?.lessons.some((l) => !l.applied && l.segments.some((s) => s.text));
 	});
 	work.addEventListener("heard", hear);
+	work.addEventListener("silent", () => {
+		localStorage[open] = "text";
+		note();
+	});
 	work.addEventListener("mended", () => {
 		if (made && editor.value.trim() === made) hear();
 		else if (made && editor.value.trim()) say(t("notMended"), generate);
@@ -321,8 +331,8 @@ export function feedbackSection(work, saved) {
 		recorded = false;
 		key = requestKey();
 		conflict = later = false;
-		if (localStorage.getItem(open) === "text") localStorage.removeItem(open);
 		show(dirty ? editor.value : "", today()); // what is not saved begins the next record
+		note();
 		if (dirty) edited();
 		say(t("savedElsewhere"), state);
 	});

@@ -202,9 +202,10 @@ export function lessonsSection(work) {
 		if (recorder || !awaited.size && !(left === "said" && work.session && !isWaited)) return;
 		for (const r of unsent) if (r.refused) awaited.delete(r.lesson + " " + r.sequence);
 		for (const l of lessons) for (const s of l.segments) if (!isWaiting(s)) awaited.delete(l.lesson_id + " " + s.sequence);
-		if (awaited.size > 0 || !lessons.some((l) => !l.applied && l.segments.some((s) => s.text))) return;
+		const said = lessons.flatMap((l) => l.applied ? [] : l.segments);
+		if (awaited.size > 0 || said.some((s) => s.state === "failed") && !said.some((s) => s.text)) return;
 		left = null;
-		tell(work, "heard");
+		tell(work, said.some((s) => s.text) ? "heard" : "silent");
 	}
 
 	// Events do not tell how long it takes.
