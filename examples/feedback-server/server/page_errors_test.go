@@ -38,6 +38,7 @@ func TestRecordingEndsWhenItsNextPartCannotStart(t *testing.T) {
 			b.untilNobodyRecords()
 			storedParts(t, c, p.ID, 1)
 			b.until(`() => !document.body.innerText.includes("Being recorded")`, "")
+			require.Contains(t, b.eval(`document.querySelector(".bar").innerText`), "Recording has stopped.")
 		})
 	}
 }
@@ -186,6 +187,8 @@ func TestStudentThatCannotBeShownIsNotRecorded(t *testing.T) {
 		b.clickButton("Try again")
 		b.waitText("Recording starts lesson 1")
 	}
+	changesInput := strings.Replace(space, "code:", "ctrlKey: true, code:", 1)
+	require.Equal(t, "false", b.eval(changesInput))
 	require.Equal(t, "true", b.eval(space), "the space bar records")
 }
 

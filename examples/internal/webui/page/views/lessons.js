@@ -56,7 +56,11 @@ export function lessonsSection(work) {
 			release = held;
 			check();
 			recorder = await recordStream(stream,
-				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: stop });
+				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: () => {
+					void stop();
+					write(behind, t("recordingStopped"));
+					behind.hidden = false; // until it records again
+				} });
 		} catch (error) {
 			for (const track of stream.getTracks()) track.stop();
 			release();
@@ -144,13 +148,13 @@ export function lessonsSection(work) {
 
 	const addFiles = () => once(files, async () => {
 		const picked = [...files.files ?? []];
+		files.value = ""; // the same may be chosen again
 		if (picked.length === 0) return;
 		for (const file of picked) {
 			const data = await file.arrayBuffer();
 			// The server looks at the content; the name decides what the browser calls it.
 			await add(file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name, data);
 		}
-		files.value = "";
 		return t("filesAdded", { n: picked.length });
 	});
 
@@ -234,7 +238,7 @@ export function lessonsSection(work) {
 	});
 	on(document, "visibilitychange", () => document.hidden || refresh()); // it may be saved elsewhere
 	on(document, "keydown", (event) => {
-		if (event.code !== "Space" || event.repeat
+		if (event.code !== "Space" || event.repeat || event.ctrlKey
 			|| event.target.closest("button, a, input, select, textarea, audio, summary, dialog")) return;
 		event.preventDefault();
 		record.click();
