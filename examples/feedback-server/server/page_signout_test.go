@@ -56,9 +56,11 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b.acceptDialogs()
 	enter := func(token string) {
 		b.signIn(token)
+		b.until(`() => location.hash === "#/" && Boolean(document.querySelector("#all"))`, "") // no student of before
+		b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
 		b.waitText("Part 1")
 	}
-	b.visit(n.url + "/#/student/" + p.ID)
+	b.visit(n.url)
 	enter(token)
 	b.eval(`localStorage.setItem("lessonkit-draft-other-student", "another teacher's"); ""`)
 	n.fail(unreachable)
@@ -101,6 +103,24 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b.waitText("Waiting for the confirmation")
 	_, err = c.Me(t.Context())
 	require.ErrorContains(t, err, "401", "it is told as soon as it is reached")
+}
+
+// A shared computer, on which another tab still shows a student.
+func TestSigningOutEndsOtherTabs(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("Heard."))
+	_, p := withStudent(t, url, "anna")
+	b := newBrowser(t)
+	b.showStudent(url, p.ID)
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	t.Cleanup(cancel)
+	other := &browser{t: t, ctx: ctx}
+	require.NoError(t, chromedp.Listen(ctx, other.listen))
+	other.visit(url + "/#/student/" + p.ID)
+	other.waitText("Ming")
+	b.clickButton("Sign out")
+	other.waitText("Sign in with this name")
+	require.NotContains(t, other.eval(`document.body.innerText`), "Ming")
 }
 
 // While the server is not told of a sign-out nobody signs in: it would end that session instead.

@@ -17,7 +17,7 @@ export class Problem extends Error {
 	}
 }
 
-const storageKey = "lessonkit-sign-in";
+export const storageKey = "lessonkit-sign-in";
 const studentsKey = "lessonkit-students";
 /** Is set while the server has not been told of a sign-out. */
 export const signOutKey = "lessonkit-sign-out";

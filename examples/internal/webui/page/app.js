@@ -1,6 +1,6 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
-import { account } from "./api.js";
+import { account, storageKey } from "./api.js";
 import { announce, arrange, button, byId, delay, explain, h, once, t, useLanguage } from "./dom.js";
 import { audio, nameOf, outbox, remove, retryNow, wake } from "./outbox.js";
 import { languageButton, languageKey, save, settingsView, signInByAddress, signInView, signInWays, signOut }
@@ -111,6 +111,7 @@ function refusedRow(r) {
 addEventListener("hashchange", show);
 addEventListener("online", () => failed && show());
 addEventListener("language", show);
+addEventListener("storage", ({ key }) => key === storageKey && location.reload()); // another tab has signed in or out
 outbox.addEventListener("change", drawBanner);
 addEventListener("beforeunload", (event) => {
 	if (outbox.state.unsent > 0) event.preventDefault();

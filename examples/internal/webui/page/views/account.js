@@ -181,6 +181,7 @@ async function forget() {
 	for (const recording of await recordings()) if (recording.complete) await remove(recording);
 	for (const key of Object.keys(localStorage)) if (key.startsWith(openKey(""))) localStorage.removeItem(key);
 	for (const key of draftKeys()) localStorage.removeItem(key);
+	history.replaceState(null, "", "#/"); // it may name a student
 	account.forget();
 }
 
