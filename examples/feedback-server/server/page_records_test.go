@@ -80,6 +80,10 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	entries(50)
 	fill("[type=date]", "2026-02-27")
 	entries(3)
+	b.clickButton("All")
+	entries(50)
+	fill("[type=date]", "2026-02-27")
+	entries(3)
 
 	// Of several searches only the last is waited for, and none replaces what is being edited.
 	b.eval(`window.asked = 0; window.fetched = fetch; window.fetch = async (path, ...more) => {
@@ -169,9 +173,17 @@ func recordsAreFoundAndEdited(t *testing.T, b tab) {
 	fill("[type=search]", "")
 	entries(50)
 	b.eval(`document.querySelector(".entry summary").click(); ""`)
+	b.clickButton("Edit")
+	b.enter(".entry textarea", "!")
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("All students")
+	b.eval(`location.hash = "#/records"; ""`)
+	b.waitText("Not saved yet")
+	b.eval(`document.querySelector(".entry summary").click(); ""`)
 	b.clickButton("Delete")
 	b.waitText("Deleted:")
 	b.eval(`location.hash = "#/"; ""`) // leaving carries it out
+	b.until(`() => !Object.keys(localStorage).some((key) => key.startsWith("lessonkit-draft"))`, "")
 	require.Eventually(t, func() bool {
 		now, _ := content()
 		return now == "Painted on 2026-02-28"

@@ -23,8 +23,12 @@ func aClass(t *testing.T, c feedbackclient.Client, lastMonth string) []feedbackc
 		start := fmt.Sprintf("%02d:%02d", 8+i/4, i%4*15)
 		end := fmt.Sprintf("%02d:%02d", 8+(i+1)/4, (i+1)%4*15)
 		grade, subject := fmt.Sprintf("%d 年级", i%6+1), "美术"
+		name := families[i%10] + given[i/10]
+		if i == 26 {
+			name += strings.Repeat("Anneliese", 8)
+		}
 		p, err := c.CreateProfile(t.Context(), feedbackclient.ProfileInput{
-			Name: families[i%10] + given[i/10], Grade: &grade, Subject: &subject, StartTime: start, EndTime: &end,
+			Name: name, Grade: &grade, Subject: &subject, StartTime: start, EndTime: &end,
 		})
 		require.NoError(t, err)
 		students = append(students, p)

@@ -31,6 +31,7 @@ async function show() {
 	const stopped = end();
 	await Promise.race([stopped, delay(1000)]); // the server may be slow: what it lacks is on this device
 	announce("");
+	document.querySelector("dialog")?.close();
 	const refused = await signInByAddress();
 	if (number !== shown) return;
 	const [, name = "", student] = address.exec(location.hash) ?? [];

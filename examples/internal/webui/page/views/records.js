@@ -39,7 +39,10 @@ export async function recordsView(root) {
 	});
 	root.append(h("h1", {}, t("records")),
 		field(t("searchRecords"), search),
-		h("div.filters", {}, month("thisMonth", 0), month("lastMonth", 1),
+		h("div.filters", {}, month("thisMonth", 0), month("lastMonth", 1), button(t("any"), () => {
+			student.value = from.value = to.value = "";
+			draw();
+		}),
 			h("details", {}, h("summary", {}, t("otherFilters")),
 				field(t("student"), student), field(t("from"), from), field(t("to"), to))), list.element);
 	await list.draw();
@@ -129,6 +132,7 @@ export function recordList(query, name, heading) {
 			if (removed.get(path)?.undo !== undo || undo.inert) return; // undone, or done
 			undo.inert = true;
 			await request("DELETE", path).then(() => {
+				localStorage.removeItem(draftKey(path.slice(-36)));
 				if (undo.contains(document.activeElement)) byId("main").focus();
 				const of = undo.parentElement;
 				undo.remove();

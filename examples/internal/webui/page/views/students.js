@@ -243,7 +243,7 @@ async function remove(p) {
 	const records = await all("feedback-records", { profile_id });
 	if (!await ask(t("deleteStudentQuestion", { name: fullName(p), n: records.length }), t("delete"))) return;
 	await request("DELETE", "profiles/" + profile_id);
-	for (const of of ["edit-", "report-"]) localStorage.removeItem(draftKey(of + profile_id));
+	for (const of of ["", "edit-", "report-"]) localStorage.removeItem(draftKey(of + profile_id));
 	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
 	location.hash = "#/";
 }
