@@ -82,18 +82,18 @@ func sayingAfter(held <-chan struct{}) http.Handler {
 
 // A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
 // What is in the record is not in the next: its lesson ends. That holds too if the answer to saving
-// it is lost, and the page is loaded again.
+// it is lost, and the page is loaded again; what is said then is in the next.
 func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	t.Parallel()
-	for name, isLost := range map[string]bool{"answered": false, "answer is lost": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, answer := range []string{"arrives", "is lost", "is lost, and more is said"} {
+		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			savesEarly(t, isLost)
+			savesEarly(t, answer != "arrives", strings.HasSuffix(answer, "said"))
 		})
 	}
 }
 
-func savesEarly(t *testing.T, isLost bool) {
+func savesEarly(t *testing.T, isLost, more bool) {
 	held := make(chan struct{})
 	url := development(t, sayingAfter(held))
 	c, p := withStudent(t, url, "anna")
@@ -127,6 +127,16 @@ func savesEarly(t *testing.T, isLost bool) {
 	} else {
 		b.waitText("The record is saved")
 		b.until(`() => document.querySelector("textarea").value === ""`, "")
+	}
+	if more {
+		b.addFiles(sample(t, "lesson1-segment2.mp3"))
+		b.until(allSent, "")
+		close(held)
+		b.waitText("There is text already.")
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		require.False(t, s.Lessons[1].Applied)
+		return
 	}
 	close(held)
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)

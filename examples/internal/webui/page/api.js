@@ -28,7 +28,6 @@ class Account extends EventTarget {
 	/** @type {Fields} */
 	headers = {};
 	expired = false;
-	/** Whether the last request had no answer. */
 	offline = false;
 
 	/** Signs in with these headers, or without any by the cookie, if the server accepts them. @param {Fields} headers */

@@ -24,7 +24,7 @@ export function lessonsSection(work) {
 		h("h2", { id: "lessons" }, t("lessons")), note, text.element,
 		h("div.row", {}, finish, choose, files));
 
-	/** Ends the recording. @type {(() => Promise<void>) | null} */
+	/** @type {(() => Promise<void>) | null} */
 	let recorder = null;
 	/** @type {() => void} */
 	let release = () => {};
@@ -105,6 +105,7 @@ export function lessonsSection(work) {
 		last.set(open?.lesson_id ?? lesson, created.sequence);
 		awaited.add(lesson + " " + created.sequence);
 		localStorage.setItem(openKey(student), "said");
+		localStorage.removeItem(openKey("sent-" + student)); // this is not in it
 		void changed();
 		return created;
 	});
