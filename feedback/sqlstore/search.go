@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -33,20 +34,38 @@ func contains(a *args, column, text string) string {
 // many records contain is found among them, and what they do not contain is rare.
 const newest = 1000
 
-// search returns the records that a filter with a query selects.
+// searchTimeout is how long a search may take, which is a few milliseconds for what people write.
+const searchTimeout = 3 * time.Second
+
+// search returns the records that a filter with a query selects. Texts can be made in which some
+// words take minutes to find, so a search ends after some time, and on SQLite, which has few
+// readers and does not interrupt other queries, one runs at a time.
 func (s *Store) search(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (items []feedback.Record, more bool, err error) {
+	if s.db.Engine == db.SQLite {
+		s.searching.Lock()
+		defer s.searching.Unlock()
+	}
+	limited, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
 	for _, ids := range []func(*args, uuid.UUID, feedback.RecordFilter, *feedback.RecordKey) string{
 		amongNewest, s.byPairs,
 	} {
 		var a args
 		query := `select ` + recordColumns + ` from feedback_records where record_id in (` + // contents are not sorted
 			ids(&a, teacher, f, after) + newestFirst + ` limit ` + a.add(limit+1) + `)` + newestFirst
-		items, more, err = upTo(ctx, s.db, limit, scanRecord(teacher), sizeOfRecord, query, a...)
+		items, more, err = upTo(limited, s.db.R, limit, scanRecord(teacher), sizeOfRecord, query, a...)
 		if more || err != nil {
 			break
 		}
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case limited.Err() != nil:
+		err = feedback.Invalid("query", "takes too long to find; use other words, or name a student or days")
 	}
 	return items, more, err
 }

@@ -1,10 +1,12 @@
 package sqlstore_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -86,4 +88,24 @@ func recordsSearched(t *testing.T, f *fixture) {
 	none, _, err := f.Store.Records(t.Context(), newID(), feedback.RecordFilter{Query: "scales"}, nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, none, "of another teacher")
+}
+
+// searchEnds searches for what takes a second to find.
+func searchEnds(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	word := strings.Repeat("a", 99) + "b"
+	for i := range 200 {
+		content := strings.Repeat("a", 20_000)
+		if i < 11 { // the oldest
+			content = word
+		}
+		require.NoError(t, f.insert(f.newRecord(p, content, uuid.Nil)))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, _, err := f.Store.Records(ctx, f.teacher, feedback.RecordFilter{Query: word}, nil, 10)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	found, _, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{Query: "aa"}, nil, 10)
+	require.NoError(t, err, "the connection is in order")
+	require.Len(t, found, 10)
 }

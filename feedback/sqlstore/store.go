@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"lessonkit.example/feedback"
@@ -57,6 +58,8 @@ type Store struct {
 
 	db     *db.DB
 	outbox Outbox
+
+	searching sync.Mutex // on SQLite
 }
 
 var _ feedback.Store = (*Store)(nil)

@@ -45,6 +45,7 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"records round trip":                                       recordsRoundTrip,
 		"records are edited and found":                             recordsAreEdited,
 		"records are searched as strings.Contains does":            recordsSearched,
+		"a search ends with its context":                           searchEnds,
 		"records are paged newest first":                           recordsPages,
 		"records need a profile and a session of it":               recordsReferences,
 		"a repeated request is answered as the first one":          idempotencyKeys,
