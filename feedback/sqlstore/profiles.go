@@ -158,9 +158,13 @@ func textOfProfile(p feedback.Profile) int {
 // each recording whose audio has not expired. On a disk that is full, it may delete records before
 // all else, as may EraseTeacher.
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
-	return s.erase(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
+	err := s.erase(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
 		return s.deleteProfile(ctx, tx, teacher, id)
 	}, `teacher_id = $1 and profile_id = $2`, teacher, id)
+	if err == nil {
+		_ = s.db.EraseLog(ctx) // the profile is deleted even if it waits for a reader in vain
+	}
+	return err
 }
 
 // deleteProfile deletes a profile with what belongs to it. The locks prevent that a segment is

@@ -248,6 +248,22 @@ func TestErasingATeacherLeavesNothing(t *testing.T) {
 	})
 }
 
+func TestDeletingAStudentLeavesNothing(t *testing.T) {
+	t.Parallel()
+	storages(t, func(t *testing.T, environment map[string]string, audio string) {
+		environment["LOCAL_ASR_URL"] = repeating(t)
+		c := feedbackclient.Development("http://"+serve(t, newServer(t, server.RoleAll, environment)), "somebody")
+		teachPersonally(t, c)
+		for p, err := range c.Profiles(t.Context(), feedbackclient.ProfileFilter{}) {
+			require.NoError(t, err)
+			require.NoError(t, c.DeleteProfile(t.Context(), p.ID))
+		}
+		require.Equal(t, personal[2:3], personalIn(t, environment["DATABASE_URL"]), "the teacher's word")
+		require.Eventually(t, func() bool { return recordings(t, audio) == 0 }, timeout, 20*time.Millisecond)
+		require.Empty(t, personalPartsOf(contents(t, audio)))
+	})
+}
+
 // TestEraseJobNeedsADeletedAccount: a request that deleted the data, but not the account, has
 // failed, and what was recorded since is kept.
 func TestEraseJobNeedsADeletedAccount(t *testing.T) {
