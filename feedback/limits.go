@@ -18,7 +18,7 @@ type Limits struct {
 	Sessions  int   // newly created; defaults to 500
 	Summaries int   // by [Service.Generate] and [Service.Report]; defaults to 200
 	TextBytes int64 // of what the teacher writes, also of generated texts; defaults to 16 MiB
-	TextRows  int   // profiles, records and lessons; defaults to 5000
+	TextRows  int   // profiles, lessons, and records each time they are saved; defaults to 5000
 }
 
 func (l Limits) withDefaults() Limits {
@@ -58,7 +58,7 @@ func (s *Service) checkText(ctx context.Context, teacher uuid.UUID) error {
 	}
 	l := s.cfg.Limits
 	if l.TextRows >= 0 && used.TextRows >= l.TextRows {
-		return limitReached(now, "%d profiles, records and lessons", l.TextRows)
+		return limitReached(now, "%d profiles, lessons and saved records", l.TextRows)
 	}
 	if l.TextBytes >= 0 && used.TextBytes >= l.TextBytes {
 		return limitReached(now, "%d bytes of text", l.TextBytes)

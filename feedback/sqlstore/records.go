@@ -50,7 +50,8 @@ func (s *Store) InsertRecord(
 		if err := s.addLearn(ctx, tx, r); err != nil {
 			return err
 		}
-		used := feedback.Usage{TextBytes: int64(len(r.Content)), TextRows: 1}
+		used := growth("", longer(r.Content))
+		used.TextRows = 1
 		_, err = addUsage(ctx, tx, r.TeacherID, used, r.CreatedAt)
 		return err
 	})
@@ -94,6 +95,9 @@ func insertOnce(
 	}
 	if err == nil {
 		err = useKey(ctx, tx, r.TeacherID, key, keyUse{id: stored.ID, created: created}, "record_id")
+	}
+	if err == nil && !created && key != nil { // the key is a row, too
+		_, err = addUsage(ctx, tx, r.TeacherID, feedback.Usage{TextRows: 1}, r.CreatedAt)
 	}
 	return stored, created, err
 }
@@ -200,7 +204,7 @@ func recordsWhere(a *args, teacher uuid.UUID, f feedback.RecordFilter) string {
 // EditRecord replaces date and content of one record, and increases its version. It fails with
 // [feedback.ErrNotFound], or with [feedback.ErrStale] if the edit names versions and the record has
 // none of them. The outbox, if there is one, is given a [feedback.TaskLearn] if the record has a
-// session.
+// session and the content is another, which counts as a row of the teacher's usage.
 func (s *Store) EditRecord(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.RecordEdit, at time.Time,
 ) (edited feedback.Record, err error) {
@@ -215,7 +219,7 @@ func (s *Store) EditRecord(
 			return &feedback.Error{Kind: feedback.ErrStale,
 				Message: "the record has changed since it was read; read it again"}
 		}
-		used := growth(r.Content, e.Content)
+		used, changed := growth(longer(r.Content), longer(e.Content)), r.Content != e.Content
 		r.Date, r.Content = e.Date, e.Content
 		edited = r
 		if err := execOne(ctx, tx, errRecord, `
@@ -223,12 +227,16 @@ func (s *Store) EditRecord(
 			id, r.Date, r.Content, foldText(r.Content)); err != nil {
 			return err
 		}
+		if !changed {
+			return nil
+		}
 		if err := s.indexRecord(ctx, tx, r); err != nil {
 			return err
 		}
-		if err := s.addLearn(ctx, tx, r); err != nil || used.TextBytes == 0 {
+		if err := s.addLearn(ctx, tx, r); err != nil {
 			return err
 		}
+		used.TextRows = 1 // of the task
 		_, err = addUsage(ctx, tx, teacher, used, at)
 		return err
 	})

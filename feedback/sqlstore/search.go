@@ -23,6 +23,15 @@ func foldText(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
+// longer returns a text, or what is stored for searches if that is longer: a letter of three bytes
+// may stand for 33.
+func longer(s string) string {
+	if folded := foldText(s); len(folded) > len(s) {
+		return folded
+	}
+	return s
+}
+
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // contains returns the condition that a folded column contains a text.

@@ -85,6 +85,25 @@ func textCounted(t *testing.T, f *fixture) {
 		return f.Store.SaveDefaults(ctx, f.teacher, feedback.Defaults{Subject: "Art", LessonDurationMinutes: 1}, f.now)
 	})
 	counts("a replaced profile", 20, 0, func() error { _, err := f.Store.ReplaceProfile(ctx, p); return err })
+
+	record.Content, key.Key = "\uFDFA", "a letter"
+	counts("a letter that is found by the eighteen it stands for", 33, 1, insert)
+	record.Content, record.SessionID = "课", uuid.NullUUID{UUID: s.ID, Valid: true}
+	key = &feedback.IdempotencyKey{Key: "other", UsedAt: f.now, ExpiredAt: f.now.Add(-time.Hour)}
+	counts("a record of a session", 3, 1, insert)
+	stored := record.ID
+	key = &feedback.IdempotencyKey{Key: "third", UsedAt: f.now, ExpiredAt: f.now.Add(-time.Hour)}
+	counts("the same record with another key, which is a row", 0, 1, insert)
+	require.Len(t, f.Tasks(t), 1)
+	edit := func() error {
+		e := feedback.RecordEdit{Date: "2026-06-01", Content: "琴"}
+		_, err := f.Store.EditRecord(ctx, f.teacher, stored, e, f.now)
+		return err
+	}
+	counts("an edited record, whose task is a row", 0, 1, edit)
+	require.Len(t, f.Tasks(t), 1)
+	counts("the same text", 0, 0, edit)
+	require.Empty(t, f.Tasks(t))
 }
 
 func usageOfADay(t *testing.T, f *fixture) {
