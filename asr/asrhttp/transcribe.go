@@ -24,6 +24,7 @@ import (
 
 const (
 	maxField  = 4 << 10  // bytes of a text field
+	maxHeader = 16 << 10 // about how many bytes the header of a part has
 	maxFields = 32       // parts of a form
 	overhead  = 64 << 10 // bytes of a form without the recording
 )
@@ -135,7 +136,10 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 	reader := multipart.NewReader(r.Body, params["boundary"])
 	f := &form{format: "json"}
 	for parts := 0; ; parts++ {
+		// Package multipart takes headers of 10 MB. The parts before have been read.
+		body.most = body.n + maxHeader
 		part, err := reader.NextPart()
+		body.most = 0
 		if err == io.EOF {
 			break
 		}
@@ -164,7 +168,10 @@ type paced struct {
 	pause   time.Duration
 	started time.Time
 	n       int64 // bytes read
+	most    int64 // of n; 0: no limit
 }
+
+var errHeader = errors.New("the header of a part is too long")
 
 // minRate is the lowest rate of an upload after the first pause, in bytes per second.
 const minRate = 1024
@@ -172,6 +179,9 @@ const minRate = 1024
 func (p *paced) Read(b []byte) (int, error) {
 	if time.Since(p.started) > p.pause+time.Duration(p.n/minRate)*time.Second {
 		return 0, os.ErrDeadlineExceeded
+	}
+	if p.most > 0 && p.n >= p.most {
+		return 0, errHeader
 	}
 	_ = p.conn.SetReadDeadline(time.Now().Add(p.pause)) // not every ResponseWriter supports it
 	n, err := p.ReadCloser.Read(b)
@@ -286,6 +296,9 @@ func (h *Handler) formError(err error) error {
 			status: http.StatusRequestTimeout, code: "too_slow",
 			message: fmt.Sprintf("no data received for %v, or too slowly", h.cfg.ReadPause),
 		}
+	}
+	if errors.Is(err, errHeader) {
+		return badRequest("", "invalid_form", "a field of the form has a header of more than %d bytes", maxHeader)
 	}
 	return badRequest("", "invalid_form", "the form is damaged or incomplete")
 }
