@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"image/jpeg"
 	"image/png"
@@ -105,4 +106,31 @@ func TestReferencesWithoutATypeOrInASingleField(t *testing.T) {
 			}
 		}
 	})
+}
+
+// lastTask keeps the last task and performs none.
+type lastTask struct {
+	gateway.Tasks
+	params gateway.Params
+}
+
+func (l *lastTask) Add(_ context.Context, p gateway.Params) (id string, added bool, err error) {
+	l.params = p
+	return "", false, gateway.ErrQueueFull
+}
+
+func TestTheNameOfAReferenceIsStoredInPart(t *testing.T) {
+	t.Parallel()
+	keys, err := gateway.ParseKeys("me:" + key)
+	require.NoError(t, err)
+	var last lastTask
+	h, err := gateway.New(gateway.Config{Tasks: &last, Files: openFiles(t, t.TempDir(), 0), Keys: keys})
+	require.NoError(t, err)
+	body, kind := form(t, func(w *multipart.Writer) {
+		_ = w.WriteField("prompt", "x")
+		f, _ := w.CreateFormFile("image", strings.Repeat("b", 9000)+".png")
+		_, _ = f.Write(pngHead)
+	})
+	require.Equal(t, 503, send(t, h, "POST", edits, body, kind).Code)
+	require.Equal(t, strings.Repeat("b", 251)+".png", last.params.References[0].Original)
 }

@@ -25,6 +25,8 @@ import (
 const (
 	maxJSON    = 1 << 20
 	sniffBytes = 512
+
+	maxOriginal = 255 // bytes of the file name of a reference, which is stored with the task
 )
 
 // generation handles a request without references.
@@ -122,6 +124,7 @@ func (g *Gateway) readForm(form *multipart.Reader, digest io.Writer) (p paramete
 func (g *Gateway) receive(part *multipart.Part, digest io.Writer) (File, *failure) {
 	param := part.FormName()
 	original := path.Base(strings.ReplaceAll(part.FileName(), "\\", "/"))
+	original = strings.ToValidUTF8(original[max(0, len(original)-maxOriginal):], "") // with its extension
 	ref := File{Name: referencePrefix + uuid.NewString(), Original: original}
 	body := bufio.NewReader(part)
 	if ref.Type, _, _ = mime.ParseMediaType(part.Header.Get("Content-Type")); !isImage(ref.Type) {
