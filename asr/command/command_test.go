@@ -290,6 +290,9 @@ func TestFullDiskIsNotTheFaultOfTheRecording(t *testing.T) {
 		_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 		require.ErrorIs(t, err, asr.ErrUnavailable, says)
 		require.ErrorContains(t, err, "the conversion failed: "+says)
+		var e *asr.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, 10*time.Minute, e.RetryAfter(), "or it would fill the disk at once again")
 	}
 }
 

@@ -151,6 +151,10 @@ func Convert(
 	return src.Info.Measured(duration), nil
 }
 
+// fullDelay is how long a recording waits that has filled the disk. It may do so again, and is not
+// given up: a few megabytes of silence are twelve hours.
+const fullDelay = 10 * time.Minute
+
 // conversionError distinguishes damaged audio from problems of this machine. stderr is the end of
 // what ffmpeg has printed.
 func conversionError(ctx context.Context, err error, stderr string) error {
@@ -160,7 +164,7 @@ func conversionError(ctx context.Context, err error, stderr string) error {
 	case ctx.Err() != nil:
 		e.Err = ctx.Err()
 	case strings.Contains(stderr, "No space left"), strings.Contains(stderr, "quota exceeded"):
-		e.Class = asr.ErrUnavailable
+		e.Class, e.After = asr.ErrUnavailable, fullDelay
 	case !isExit: // it could not be started
 		e.Class, e.Err = asr.ErrUnavailable, err
 	case exit.ExitCode() < 0: // killed by a signal, perhaps for lack of memory
