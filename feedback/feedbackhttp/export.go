@@ -36,9 +36,9 @@ func (s *server) registerExport(api huma.API) {
 		Tags:     []string{exportTag}, Summary: "Download everything",
 		Description: "A ZIP file with all data of the teacher: students, records, words and defaults as JSON, and a " +
 			"folder for each session with its texts as JSON and its recordings; README.txt in it explains. What " +
-			"changes meanwhile may be in it or not. If it cannot be completed, the connection is cut, and the " +
-			"file is not a valid ZIP file. On each process, a teacher may have one export at once, and all " +
-			"teachers 32 (429).",
+			"changes meanwhile may be in it or not. If it cannot be completed, or the session ends, the " +
+			"connection is cut, and the file is not a valid ZIP file. On each process, a teacher may have one " +
+			"export at once, and all teachers 32 (429).",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The ZIP file",
 			Headers: map[string]*huma.Param{
@@ -73,6 +73,7 @@ func (s *server) registerExport(api huma.API) {
 		e := &export{
 			svc: s.svc, teacher: teacher, zip: zip.NewWriter(ctx.BodyWriter()), started: time.Now(),
 			folders: map[string]bool{}, buffer: make([]byte, 256<<10),
+			signedOut: func() bool { return s.signedOut(ctx) },
 		}
 		if err := e.write(ctx.Context(), defaults); err != nil {
 			httpapi.Cut(fmt.Errorf("export: %w", err))
@@ -93,6 +94,8 @@ type export struct {
 	started time.Time
 	folders map[string]bool // that exist, in lower case
 	buffer  []byte
+
+	signedOut func() bool // is asked before each recording: a slow client takes hours
 }
 
 func (e *export) write(ctx context.Context, defaults feedback.Defaults) error {
@@ -228,6 +231,9 @@ func (e *export) recordings(ctx context.Context, lessons []feedback.Lesson) iter
 
 // audio writes a recording. It reports false if there is none.
 func (e *export) audio(ctx context.Context, file string, segment feedback.Segment) (bool, error) {
+	if e.signedOut() {
+		return false, errors.New("the teacher has signed out")
+	}
 	_, f, err := e.svc.OpenAudio(ctx, e.teacher, segment.ID)
 	if errors.Is(err, feedback.ErrNotFound) {
 		return false, nil

@@ -234,6 +234,29 @@ func TestABrokenExportDoesNotLookComplete(t *testing.T) {
 	}
 }
 
+func TestAnExportEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	e.upload(lesson, recording("a")).want(202)
+	e.upload(lesson, recording("b")).want(202)
+	opened := 0
+	e.serve(func(c *feedback.Config, h *feedbackhttp.Config) {
+		c.Audio = &hooked{AudioStore: c.Audio, open: func(_ int, f feedback.AudioFile) feedback.AudioFile {
+			opened++
+			return f
+		}}
+		h.Authenticate = func(ctx context.Context, header http.Header) (uuid.UUID, error) {
+			if opened > 0 {
+				return uuid.Nil, errOrdinary
+			}
+			return teacherOf(ctx, header)
+		}
+	})
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() { e.do("GET", "/export", nil) }, "the connection is cut")
+	require.Equal(t, 1, opened)
+}
+
 func TestExportWhileDataChanges(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -36,15 +36,15 @@ type Config struct {
 	Service *feedback.Service
 
 	// Authenticate identifies the teacher who sends a request, from the request's context and
-	// header. It is called once for each request before anything else of it is read, and while a
-	// stream of events is open before each event and every 15 seconds. Required. It must be safe
-	// for concurrent use.
+	// header. It is called once for each request before anything else of it is read, before each
+	// recording of an export, and while a stream of events is open before each event and every 15
+	// seconds. Required. It must be safe for concurrent use.
 	//
 	// An error, or the zero UUID, is answered 401 with a WWW-Authenticate header, and ends a stream
-	// of events. An error with a method Permanent() bool that returns false reports nothing about
-	// the caller: it is answered 503, with the Retry-After header that its method RetryAfter()
-	// time.Duration returns, and does not end a stream. An error that is a [huma.StatusError] is
-	// answered with its own status, headers and body.
+	// and an export. An error with a method Permanent() bool that returns false reports nothing
+	// about the caller: it is answered 503, with the Retry-After header that its method RetryAfter()
+	// time.Duration returns, and ends neither. An error that is a [huma.StatusError] is answered
+	// with its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
 	// MaxRequests is how many requests of one teacher this process serves at once, and
