@@ -76,7 +76,7 @@ func (s *server) registerRecords(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/feedback-records", OperationID: "list-records",
 		Tags: []string{recordsTag}, Summary: "List feedback records",
-		Description: "Newest date first, then newest created.",
+		Description: "Newest date first, then newest created. A query that takes seconds to find is refused (422).",
 	}), func(ctx context.Context, in *struct {
 		wire.Page
 		ProfileID    wire.OptionalID `query:"profile_id" doc:"Only of this student."`
