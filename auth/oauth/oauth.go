@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,13 +35,23 @@ import (
 // this machine. A server of OpenID Connect lists its own at /.well-known/openid-configuration.
 type Config struct {
 	ClientID     string
-	ClientSecret string
+	ClientSecret string `json:"-"`
 
 	AuthURL     string // where users sign in: the authorization endpoint
 	TokenURL    string // exchanges codes; the client authenticates by HTTP Basic
 	UserInfoURL string // answers with sub (OpenID Connect Core, section 5.3)
 	RedirectURL string // where users come back, as it is registered at the server
 }
+
+func (c Config) text() string {
+	return fmt.Sprintf("oauth.Config{ClientID: %q, AuthURL: %q}", c.ClientID, c.AuthURL)
+}
+
+// Format implements fmt.Formatter: every verb prints the configuration without the secret.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
+
+// LogValue implements slog.LogValuer, without the secret.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.text()) }
 
 // Client exchanges codes for identities. Their Platform is "oauth:" and the host of AuthURL, so
 // that users of another server are other users. It is safe for concurrent use.

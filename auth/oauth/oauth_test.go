@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -133,6 +134,17 @@ func TestUsersOfAnotherServerAreOthers(t *testing.T) {
 	}
 	require.Equal(t, found[0].Subject, found[1].Subject)
 	require.NotEqual(t, found[0].Platform, found[1].Platform)
+}
+
+func TestPrintingOmitsTheSecret(t *testing.T) {
+	t.Parallel()
+	c := oauth.Config{ClientID: "the-client", ClientSecret: "TOPSECRET"}
+	out, err := json.Marshal(c)
+	require.NoError(t, err)
+	for _, text := range []string{string(out), fmt.Sprintf("%v %+v %#v %x", c, &c, c, c), c.LogValue().String()} {
+		require.Contains(t, text, "the-client")
+		require.NotContains(t, text, "TOPSECRET")
+	}
 }
 
 func TestConfigIsChecked(t *testing.T) {
