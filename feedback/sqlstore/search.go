@@ -53,8 +53,10 @@ func (s *Store) search(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (items []feedback.Record, more bool, err error) {
 	if s.db.Engine == db.SQLite {
-		s.searching.Lock()
-		defer s.searching.Unlock()
+		if err := s.searching.Acquire(ctx, 1); err != nil {
+			return nil, false, err
+		}
+		defer s.searching.Release(1)
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()

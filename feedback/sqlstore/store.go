@@ -21,8 +21,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/db"
@@ -59,16 +60,20 @@ type Store struct {
 	db     *db.DB
 	outbox Outbox
 
-	searching sync.Mutex // on SQLite
+	searching *semaphore.Weighted // on SQLite
 }
 
 var _ feedback.Store = (*Store)(nil)
+
+func newStore(opened *db.DB, outbox Outbox) *Store {
+	return &Store{db: opened, outbox: outbox, searching: semaphore.NewWeighted(1)}
+}
 
 // NewPostgres returns a store on a pool of the pgx driver (package
 // github.com/jackc/pgx/v5/stdlib), which the caller closes. If outbox is nil, operations with
 // background work, such as taking a recording, fail with [feedback.ErrNoOutbox].
 func NewPostgres(pool *sql.DB, outbox Outbox) *Store {
-	return &Store{db: db.FromPostgres(pool), outbox: outbox}
+	return newStore(db.FromPostgres(pool), outbox)
 }
 
 // NewSQLite returns a store on two pools of one file, which the caller closes: write with
@@ -77,7 +82,7 @@ func NewPostgres(pool *sql.DB, outbox Outbox) *Store {
 // one file, and should where the outbox adds jobs to the queue; rows of the caller may be in it
 // too. If outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
 func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
-	return &Store{db: db.FromSQLite(write, read), outbox: outbox}
+	return newStore(db.FromSQLite(write, read), outbox)
 }
 
 // Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
@@ -89,7 +94,7 @@ func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: opened, outbox: outbox}, nil
+	return newStore(opened, outbox), nil
 }
 
 // Close closes the database of a store returned by [Open], and does nothing for others.
