@@ -42,9 +42,9 @@ type Config struct {
 	//
 	// An error, or the zero UUID, is answered 401 with a WWW-Authenticate header, and ends a stream
 	// and an export. An error with a method Permanent() bool that returns false reports nothing
-	// about the caller: it is answered 503, with the Retry-After header that its method RetryAfter()
-	// time.Duration returns, and ends neither. An error that is a [huma.StatusError] is answered
-	// with its own status, headers and body.
+	// about the caller: it is answered 503, with the Retry-After header that its method
+	// RetryAfter() time.Duration returns, and ends neither. An error that is a [huma.StatusError]
+	// is answered with its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
 	// MaxRequests is how many requests of one teacher this process serves at once, and
