@@ -64,7 +64,7 @@ func endAsides(words []word) {
 	}
 }
 
-var opensAside = wordSet("oi does drop")
+var opensAside = wordSet("oi does drop can")
 
 // maxEmbedded is the length in words of what may be said so to others.
 const maxEmbedded = 9
@@ -143,6 +143,22 @@ func keepSaid(words []word, why []reason) {
 		if why[i] == filler && !hesitations[w.low] {
 			why[i] = kept
 		}
+	}
+}
+
+// releaseHow keeps what the model has left out because of words such as "I'm not going to write a
+// long report" and "don't put it in the oven", which ask for nothing.
+func (o *obeyed) releaseHow() {
+	for from := 0; from < len(o.drop); from++ {
+		to := from
+		for to < len(o.drop) && o.drop[to] == unsaid {
+			to++
+		}
+		v := newView(o.v.words[from:to])
+		if v.in(0, to-from)&troubles == 0 && len(v.anchors()) == 1 && says(textOf(v.words), "tellsHow") {
+			mark(o.drop[from:to], kept)
+		}
+		from = to
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 // on what was learnt from notes.
 func obey(v *view, drop []reason) {
 	o := &obeyed{v, drop}
+	o.releaseHow()
 	for c, at := range v.clauses {
 		if at.to-at.from > maxUnsaid || v.quoted[at.from] {
 			continue
@@ -27,7 +28,7 @@ func obey(v *view, drop []reason) {
 			endsUnsaid(drop[:at.from]) && says(text, "myself", "zhMyself"):
 			o.leaveOut(c, c+1)
 		case says(text, "whole", "zhWhole") ||
-			c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet", "rather", "ofMatter") ||
+			c+1 < len(v.clauses) && says(text+textOf(o.clause(c+1)), "zhNotYet", "rather", "elsewhere", "ofMatter") ||
 			c > 0 && says(text, "noNames") && v.has(o.classes(c-1), "past"):
 			o.obeyWhole(c, text)
 		case o.has(c, unsaid):
@@ -225,7 +226,8 @@ func (o *obeyed) obeyWhole(c int, request string) {
 func (o *obeyed) meantBy(c int, request string) (from, to int) {
 	from, to = c, c+1
 	if o.opens(c) && to < len(o.v.clauses) && !says(request, "refers") &&
-		(!o.closes(c) || says(request, "announces")) && !(says(request, "zhTakesBack") && o.tellsDuty(to)) {
+		(!o.closes(c) || says(request, "announces") && !strings.HasPrefix(request, "that's")) &&
+		!(says(request, "zhTakesBack") && o.tellsDuty(to)) {
 		return from, o.sentence(to).to
 	}
 	if to < len(o.v.clauses) && says(request, "zhNext") {
