@@ -33,7 +33,7 @@ func correct(v *view, drop []reason) {
 		}
 		for i := from; i <= max(from, to-1); i++ {
 			again := cmp.Or(v.repairDenied(i), v.repairClaimed(i), v.repairTaken(i), v.repairTitle(i),
-				v.repairLimited(i), v.repairBoth(i))
+				v.repairLimited(i), v.repairBoth(i), v.repairOrdinal(i, drop), v.repairDisowned(i))
 			if again != nil {
 				r, to = again, max(to, again.to)
 			}
@@ -319,6 +319,7 @@ func (v *view) repairFor(r repair) (best *repair) {
 		}
 		if score == 0 || score < most || score == most && (i != from || isNumber) || !v.goesOn(i+n, term) ||
 			v.inAmount(i) && v.words[i-1].low != "月" && v.beginOfHundreds(i, to) == i || v.negates(i) ||
+			isNumber && i+1 < term && sortOf(v.words[i]) != sortOf(v.words[to]) || // "the 16th, at four"
 			i > 2 && v.words[i-2].low == "out" && v.words[i-1].low == "of" && v.words[i-3].kind == number {
 			continue
 		}
@@ -355,6 +356,14 @@ func (v *view) goesOn(i, end int) bool {
 
 // isCue reports whether words[i] is one such as "no", or a hesitation.
 func (v *view) isCue(i int) bool { return v.classes[i]&cues != 0 || v.hesitates(i) }
+
+// afterCues returns where such words end that begin at i, or i.
+func (v *view) afterCues(i int) int {
+	for i < len(v.words) && v.isCue(i) {
+		i++
+	}
+	return i
+}
 
 var cues = classSet("cue corrects")
 

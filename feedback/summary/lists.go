@@ -56,7 +56,9 @@ func (v *view) listsItems(from, to int) bool {
 	for begin := from; begin >= max(0, from-n+1) && n <= maxItem; begin-- {
 		last := begin
 		for v.isItem(last, last+n, n) {
-			last += n
+			if last += n; tens[v.low(last+n-1)] && ones[v.low(last+n)] {
+				last++ // "bar nine, bar twenty two and bar thirty"
+			}
 		}
 		if last > begin && addsNumbers[v.low(last+n)] && v.isItem(begin, last+n+1, n) {
 			return true
@@ -189,17 +191,19 @@ func (v *view) listsAmounts(i, j int) bool {
 		return v.low(i+1) == unit && v.low(i+2) != v.low(j+2) && v.words[j-1].end == clause ||
 			next+1 < len(v.words) && v.words[next].kind == number && v.low(next+1) == unit &&
 				v.low(next+2) != v.low(j+2)
+	case v.low(i+1) == unit && v.low(j+2) == "for" && payers[v.low(j+3)]:
+		return true // "five pounds, three pounds for children"
 	}
 	return v.low(i+1) == unit && v.low(i-1) == "the" && v.low(j-1) == "the" && v.low(j+2) == "and" &&
 		v.words[j+1].end == inside
 }
 
+var payers = wordSet("children kids adults members siblings under over two three")
+
 // listsAfter reports whether a list of numbers begins after words such as "no" at term, and goes on
 // at j: "exercises 3 and 4, no, 3, 4 and 6".
 func (v *view) listsAfter(term, j int) bool {
-	for term < j && v.isCue(term) {
-		term++
-	}
+	term = min(j, v.afterCues(term))
 	if term == j || v.words[term].kind != number {
 		return false
 	}
@@ -356,6 +360,17 @@ func (v *view) value(i int) int {
 		v.values[i] = n
 	}
 	return n
+}
+
+// sortOf tells days and prices apart from other numbers.
+func sortOf(w word) int {
+	switch {
+	case isOrdinal(w.low) && !ambiguous[w.low]:
+		return 1
+	case strings.ContainsAny(w.open, "£$€¥"):
+		return 2
+	}
+	return 0
 }
 
 // measures reports whether a word is one such as "twelve-metre".

@@ -17,8 +17,10 @@ func (v *view) isMeant(from, term, to int) bool {
 		term < to && v.inAmount(to) && v.words[to-1].low == a.low, // "at 5, actually 5:15"
 		v.quoted[term] && (term < to || v.quoted[from] || v.words[term].open == ""):
 		return true
-	case a.kind == number && b.kind == number && v.words[to-1].low == "oh" && v.readsOn(from, to):
-		return true
+	case b.kind == number && from < to-1 && v.words[to-1].low == "oh" && (v.readsOn(from, to) || v.readsOn(to-2, to)):
+		return true // "on the 27th at two oh five"
+	case a.low != b.low && (b.low == "ones" || a.low == "ones" && a.end != inside):
+		return true // "old ones, not new. The badge is £3"
 	case v.inAmount(to) && v.beginOfHundreds(from, to) < from:
 		return true // "three hundred and ten, no, four hundred"
 	case v.onlyHesitates(term, to) && (v.goesOnWith(from, term, to) || v.saysSo(from, term, to)):
@@ -34,7 +36,8 @@ func (v *view) isMeant(from, term, to int) bool {
 	case term < to && b.low == "not" && b.end != inside && v.words[to-1].low == "it's":
 		return true // "at ten, no, it's not, it's at eleven"
 	case term < to && v.words[term].low == "not" && v.words[term].end == inside &&
-		(term == to-1 || v.low(term+1) == b.low || limitsNot[v.low(term+1)]),
+		(term == to-1 || v.low(term+1) == b.low || limitsNot[v.low(term+1)] ||
+			term == to-2 && v.words[to-1].low == "the"), // "the 2 o'clock, not the 5 o'clock"
 		term < to && v.words[term].low == "rather" && v.low(term+1) == "than":
 		return true // "from the hip, not from the, from the knee", "at home, not yet at school", "6 rather than 7"
 	case term < to && v.words[term].wide && looks[v.low(term+1)] && v.alike(from, to) == 0:
@@ -139,6 +142,8 @@ func (v *view) bothStay(from, to int) bool {
 	switch {
 	case numbers && (v.bothCount(from, to) || v.readsOn(from, to)):
 		return true
+	case from < to-1 && (b.low == "then" || v.words[to-1].low == "then") && v.figures(from, to) != 0:
+		return true // "nine minutes, then twelve, then nine again"
 	case a.low == "the" && b.low == "the" && v.words[to-1].end == clause && to+1 < len(v.words) &&
 		hasCapital(v.words[from+1]) && hasCapital(v.words[to+1]) && v.figures(from+1, from+2) == 0:
 		return true // "the Bach, the Minuet"
@@ -157,6 +162,9 @@ func (v *view) bothStay(from, to int) bool {
 		v.lists(from, to), v.listsOrdinals(from, to), v.listsItems(from, to), v.joinsSentences(from, to),
 		v.isTotal(from, to), v.listsDayNames(from, to):
 		return true
+	case numbers && !a.wide && v.words[from+1].kind == plain && v.low(from-1) == v.low(to-1) &&
+		v.low(from+1) == v.low(to+1):
+		return true // "first speed, four times, second speed, two times"
 	case b.low == "it's":
 		return v.has(v.classes[from], "det") || a.low == "is" // "the fee is, it's ten"
 	case a.low == "to" && b.low == "to" && v.isNamedRange(from+1, to+1):
@@ -194,6 +202,9 @@ func (v *view) readsOn(from, to int) bool {
 		return labels[v.low(from-1)] || v.has(v.set(from-1), "prep")
 	}
 	first, last := v.words[from].low, v.words[to].low
+	if isCompound(last) {
+		return hours[first] || teens[first] // "nineteen forty-five"
+	}
 	return first != last &&
 		(tens[last] && (to > from+1 || !tens[first]) || teens[last] && tens[first] || last == "hundreds")
 }
@@ -276,8 +287,11 @@ func (v *view) losesFigure(from, term, to int) bool {
 	before := v.figures(from, term)
 	after := v.figures(to, min(to+term-from+2, len(v.words)))
 	return before&^after != 0 && (term == to || before&after != 0 ||
-		textOf(v.words[term:min(term+3, len(v.words))]) == "sorry i know")
+		explains[textOf(v.words[term:min(term+3, len(v.words))])])
 }
+
+// explains are words of which "sorry" corrects nothing: "the 29th. Sorry, that was the bell".
+var explains = wordSet("sorry_i_know sorry_that_was")
 
 // onlyContrasts reports whether words[term:to] are 不是 and the clause between marks ends with what
 // they deny: 改到周四，不是周五。
@@ -362,6 +376,9 @@ func (v *view) isAnother(from, term, to int) bool {
 	ended := a.end != inside
 	for i := from + 1; i < term && v.classes[i]&cues == 0; i++ {
 		w := v.words[i]
+		if w.kind == number && sortOf(w) == sortOf(b) && sortOf(a) != sortOf(b) {
+			return true // "on the 16th, at four, no, five"
+		}
 		if ended && w.kind == a.kind && (w.kind != number || w.end == inside && v.low(i+1) == unit) {
 			return true
 		}

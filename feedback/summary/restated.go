@@ -50,10 +50,7 @@ var claims = wordSet("i_said i_just_said 我说 我刚说 我刚才说 我刚刚
 // repairTaken finds the repair of a figure that is something else, as is said after words such as
 // "no" at i: "it's on the fourth, no, the fourth's a holiday, it's on the fifth".
 func (v *view) repairTaken(i int) *repair {
-	again := i
-	for again < len(v.words) && v.isCue(again) {
-		again++
-	}
+	again := v.afterCues(i)
 	if again == i {
 		return nil
 	}
@@ -95,10 +92,7 @@ var leadIn = classSet("be prep")
 // repairLimited finds the repair of what is said twice, the second time after "only", by what
 // follows words such as "no" at i: "the first half of it, only the first half, no, both halves".
 func (v *view) repairLimited(i int) *repair {
-	to, only := i, i-1
-	for to < len(v.words) && v.isCue(to) {
-		to++
-	}
+	to, only := v.afterCues(i), i-1
 	for only > i-maxHead && only > 0 && !limits[v.low(only)] {
 		only--
 	}
@@ -123,10 +117,7 @@ func (v *view) repairLimited(i int) *repair {
 // repairBoth finds the repair of one of two things by both after words such as "no" at i, but for
 // "not": "the left foot, sorry, both feet".
 func (v *view) repairBoth(i int) *repair {
-	to, one := i, v.low(i-1)
-	for to < len(v.words) && v.isCue(to) {
-		to++
-	}
+	to, one := v.afterCues(i), v.low(i-1)
 	if i == 0 || to == i || v.low(to) != "both" || negations[v.low(to-1)] || verbs[v.low(to+2)] ||
 		v.low(to+1) != cmp.Or(irregular[one], one+"s") {
 		return nil
@@ -136,6 +127,49 @@ func (v *view) repairBoth(i int) *repair {
 		return nil
 	}
 	return &repair{first: from, from: from, rest: i, term: i, to: to, end: to, cue: to, last: to}
+}
+
+// repairOrdinal finds the repair of an ordinal, of which the model knows only some, by the one
+// after words such as "no" at i: "the fifteenth no sorry the sixteenth".
+func (v *view) repairOrdinal(i int, drop []reason) *repair {
+	from, to := i-1, v.afterCues(i)
+	next := to
+	if v.low(to) == "the" {
+		if next++; v.low(from-1) == "the" {
+			from--
+		}
+	}
+	if i == 0 || v.onlyHesitates(i, to) || v.words[i-1].wide || drop[i-1] != kept ||
+		!isOrdinal(v.low(i-1)) || !isOrdinal(v.low(next)) || drop[next] != kept {
+		return nil
+	}
+	return &repair{first: from, from: from, rest: i, term: i, to: to, end: to, cue: to, last: next}
+}
+
+// repairDisowned finds the repair of what is said again after "not", which words such as "no" at i
+// begin with: "at the library, no, not the library, at the hall".
+func (v *view) repairDisowned(i int) *repair {
+	not := i
+	for not < len(v.words) && v.isCue(not) && v.words[not].low != "not" {
+		not++
+	}
+	if i == 0 || v.words[i-1].end >= sentence || proclitics[v.low(i-1)] || v.low(not) != "not" ||
+		v.onlyHesitates(i, not) {
+		return nil
+	}
+	for n := min(maxHead, i); n > 0; n-- {
+		to := not + 1 + n
+		if to >= len(v.words) || v.words[to-1].end >= sentence || v.negates(i-n) ||
+			limitsNot[v.low(to)] || textOf(v.words[i-n:i]) != textOf(v.words[not+1:to]) {
+			continue
+		}
+		from := i - n
+		if places[v.low(from-1)] && places[v.low(to)] {
+			from--
+		}
+		return &repair{first: from, from: from, rest: i, term: i, to: to, end: to, cue: to, last: to}
+	}
+	return nil
 }
 
 var irregular = map[string]string{"foot": "feet", "half": "halves"}
@@ -276,9 +310,7 @@ func (v *view) tellsOfDenied(term int) bool {
 // returnsTo reports whether what follows words such as 等等 at term begins before words[to] as
 // something before words[from], which it corrects: 装框40，付了30，还差，等等，装框60，付了30.
 func (v *view) returnsTo(from, term, to int) bool {
-	for term < to && v.isCue(term) {
-		term++
-	}
+	term = min(to, v.afterCues(term))
 	for i := max(0, from-maxReparandum); i+1 < from && term+1 < to && v.words[term].wide; i++ {
 		if textOf(v.words[i:i+2]) == textOf(v.words[term:term+2]) {
 			return true
