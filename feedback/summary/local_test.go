@@ -223,6 +223,8 @@ func TestLocal(t *testing.T) {
 		{"an ordinal is corrected without marks",
 			"the concert is on the fifteenth no sorry sixteenth at seven in the hall",
 			"The concert is on the sixteenth at seven in the hall."},
+		{"a day that it is not on corrects nothing", "The feis is on the 30th, not the 31st as it says on the poster.",
+			"The feis is on the 30th, not the 31st as it says on the poster."},
 		{"what is said again after not is corrected",
 			"The match is Saturday the 8th, at the library, no, not the library, at the hall.",
 			"The match is Saturday the 8th, at the hall."},

@@ -139,7 +139,7 @@ func (v *view) repairOrdinal(i int, drop []reason) *repair {
 			from--
 		}
 	}
-	if i == 0 || v.onlyHesitates(i, to) || v.words[i-1].wide || drop[i-1] != kept ||
+	if i == 0 || v.onlyHesitates(i, to) || negations[v.low(to-1)] || v.words[i-1].wide || drop[i-1] != kept ||
 		!isOrdinal(v.low(i-1)) || !isOrdinal(v.low(next)) || drop[next] != kept {
 		return nil
 	}
