@@ -228,7 +228,7 @@ func TestLocal(t *testing.T) {
 		{"what is said again after not is corrected",
 			"The match is Saturday the 8th, at the library, no, not the library, at the hall.",
 			"The match is Saturday the 8th, at the hall."},
-		{"not always is more than not", "It's on Tuesday, well, not Tuesday always, but mostly.",
+		{"what goes on after not is more than not", "It's on Tuesday, well, not Tuesday always, but mostly.",
 			"It's on Tuesday, well, not Tuesday always, but mostly."},
 		{"a time after a day is corrected alone", "The next lesson is the 16th, at four, no, quarter past four.",
 			"The next lesson is the 16th, at quarter past four."},

@@ -146,8 +146,7 @@ func (v *view) repairOrdinal(i int, drop []reason) *repair {
 	return &repair{first: from, from: from, rest: i, term: i, to: to, end: to, cue: to, last: next}
 }
 
-// repairDisowned finds the repair of what is said again after "not", which words such as "no" at i
-// begin with: "at the library, no, not the library, at the hall".
+// repairDisowned finds the repair at i of "at the park, no, not the park, at the hall".
 func (v *view) repairDisowned(i int) *repair {
 	not := i
 	for not < len(v.words) && v.isCue(not) && v.words[not].low != "not" {
@@ -160,7 +159,8 @@ func (v *view) repairDisowned(i int) *repair {
 	for n := min(maxHead, i); n > 0; n-- {
 		to := not + 1 + n
 		if to >= len(v.words) || v.words[to-1].end >= sentence || v.negates(i-n) ||
-			limitsNot[v.low(to)] || textOf(v.words[i-n:i]) != textOf(v.words[not+1:to]) {
+			v.words[to-1].end == inside && v.alike(i-1, to) != 2 || // "no, not ready for that"
+			textOf(v.words[i-n:i]) != textOf(v.words[not+1:to]) {
 			continue
 		}
 		from := i - n
