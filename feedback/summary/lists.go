@@ -387,3 +387,18 @@ func listWeekdays(a, b word) bool {
 }
 
 const weekdays = "一二三四五六"
+
+// isStatement reports whether a clause has a subject, a mark at its end, and seems to be complete.
+func (v *view) isStatement(from, end int) bool {
+	first, last := v.words[from], v.words[end-1]
+	if last.mark == "" || proclitics[last.low] || v.classes[end-1]&unfinished != 0 {
+		return false
+	}
+	if first.wide {
+		return end-from > 2 && v.has(v.classes[from], "they")
+	}
+	return end-from > 1 && (pronouns[stem(first.low)] || v.has(v.classes[from], "det") && v.has(v.in(from, end), "be"))
+}
+
+// unfinished are the classes of words with which no statement ends.
+var unfinished = classSet("degreeword prep")
