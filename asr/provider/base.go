@@ -84,9 +84,8 @@ func (b *Base) TimeLimit(duration time.Duration) time.Duration {
 }
 
 // Recognize calls send when it is the recording's turn, and returns its result. The error is of
-// class ErrUnavailable, after a second or more, if the recogniser has to answer first or is the
-// cause of a failure, and wraps that of ctx if the caller has given up, which says nothing about
-// either.
+// class ErrUnavailable if the recogniser has to answer first or is the cause of a failure, and
+// wraps that of ctx if the caller has given up, which says nothing about either.
 func (b *Base) Recognize(
 	ctx context.Context, audio asr.Audio, send func(context.Context) (asr.Transcript, error),
 ) (asr.Transcript, error) {
@@ -94,7 +93,6 @@ func (b *Base) Recognize(
 		return asr.Transcript{}, b.interrupted(ctx)
 	}
 	defer b.slots.Release(1)
-	started := time.Now()
 	var t asr.Transcript
 	err := b.ready(ctx)
 	if err == nil {
@@ -113,18 +111,8 @@ func (b *Base) Recognize(
 	} else {
 		b.updateStatus(err, failing)
 	}
-	if errors.Is(err, asr.ErrUnavailable) {
-		select {
-		case <-time.After(askAgain - time.Since(started)):
-		case <-ctx.Done():
-		}
-	}
 	return t, err
 }
-
-// askAgain is how long a recording that finds the recogniser unavailable keeps the others from
-// asking, too: there may be thousands.
-const askAgain = time.Second
 
 func (b *Base) interrupted(ctx context.Context) error {
 	return fmt.Errorf("recognise (%s): %w", b.cfg.Op, ctx.Err())

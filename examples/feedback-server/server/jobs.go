@@ -98,10 +98,23 @@ func newWorker(
 		Logger:     log,
 	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
-		return lessons.RunTask(ctx, t, feedback.Attempt{
+		started := time.Now()
+		err := lessons.RunTask(ctx, t, feedback.Attempt{
 			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: job.MaxAttempts,
 			Logger: log.With("job", job.ID),
 		})
+		// A recording that finds the recogniser unavailable keeps its turn for a second: during an
+		// outage thousands may wait, each of which asks it.
+		if retry, ok := errors.AsType[interface {
+			error
+			RetryAfter() time.Duration
+		}](err); ok && retry.RetryAfter() > 0 {
+			select {
+			case <-time.After(time.Second - time.Since(started)):
+			case <-ctx.Done():
+			}
+		}
+		return err
 	}
 	// eraseTeacher runs only if the account is gone. Otherwise the request to delete it has failed
 	// after it deleted the data, and the teacher may have recorded more since.
