@@ -30,7 +30,8 @@ type App struct {
 	ManifestProblems Diagnostics
 	// Version is the framework's in Cargo.lock, or that of its npm package in package.json; zero if
 	// neither names one release. The files are those of the application, or of the nearest folder
-	// above it that has them; of a Cargo workspace it is the Cargo.lock at its top.
+	// above it that has them; of a Cargo workspace that does not exclude the application it is the
+	// Cargo.lock at its top.
 	Version Version
 	// PluginVersions are those of plugins in Cargo.lock, by the names that identifiers have.
 	PluginVersions map[string]Version
@@ -132,7 +133,7 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 // build script names instead, none without one.
 func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 	folder := path.Join(dir, "capabilities")
-	script, _ := r.Read(path.Join(dir, "build.rs"), limit.Bytes) // what cannot be read is not there
+	script, _ := r.Read(path.Join(dir, "build.rs"), maxScript) // what cannot be read is not there
 	script = rustComment.ReplaceAll(script, nil)
 	// A script that also builds as usual names another folder for a feature, such as one of tests.
 	buildsAsUsual := strings.Contains(string(script), "tauri_build::build()")
@@ -162,24 +163,22 @@ func (a *App) loadManifests() error {
 	}
 	// An application with its own permissions has a manifest even before the build has written it,
 	// so its commands are checked.
-	script, err := r.Read(path.Join(a.dir, "build.rs"), limit.Bytes)
+	script, err := r.Read(path.Join(a.dir, "build.rs"), maxScript)
 	script = rustComment.ReplaceAll(script, nil)
 	var plugins []string
-	inlined := inlinedPlugin.FindAllSubmatch(script, -1)
+	inlined := inlinedPlugin.FindAllSubmatch(script, maxInlined)
 	for _, match := range inlined {
 		plugins = append(plugins, string(match[1]))
 	}
 	a.Manifests.inlined = plugins
+	commandsOf := commandsIn(script)
 	for i, plugin := range plugins {
 		if m := a.Manifests.Get(plugin); m != nil && m.official { // an inlined one of the same name is another
 			delete(a.Manifests.byKey, plugin)
 		}
-		if commands := commandsIn(script, inlined[i][2], inlined[i][3]); commands != nil {
-			m := newManifest(plugin)
-			for _, command := range commands {
-				m.addCommand(command, Version{})
-			}
-			a.Manifests.add(m)
+		twice := slices.Contains(plugins[:i], plugin) || slices.Contains(plugins[i+1:], plugin)
+		if commands := commandsOf(inlined[i][2], inlined[i][3]); commands != nil && !twice {
+			a.Manifests.addCommands(plugin, commands)
 		}
 	}
 	// The build may be older than what the application's files say now.
@@ -193,19 +192,13 @@ func (a *App) loadManifests() error {
 		}
 	}
 	if match := listedCommands.FindSubmatch(script); match != nil {
-		commands := commandsIn(script, match[1], match[2])
-		if a.Manifests.Get(AppManifest) == nil {
-			a.Manifests.add(newManifest(AppManifest))
-		}
-		own := a.Manifests.Get(AppManifest)
-		own.mayHaveMore = commands == nil && !wasBuilt
-		for _, command := range commands {
-			own.addCommand(command, Version{})
-		}
+		commands := commandsOf(match[1], match[2])
+		own := a.Manifests.addCommands(AppManifest, commands)
+		own.mayHaveMore = commands == nil && !wasBuilt || own.mayHaveMore
 	}
 	// The build makes no manifest of files that define nothing.
 	if own := a.Manifests.Get(AppManifest); own != nil && !own.mayHaveMore && own.Default == nil &&
-		len(own.Permissions)+len(own.Sets) == 0 {
+		len(own.Permissions)+len(own.Sets) == 0 && !a.ManifestProblems.HasErrors() {
 		delete(a.Manifests.byKey, AppManifest)
 	}
 	return nil

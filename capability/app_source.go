@@ -20,6 +20,8 @@ var (
 	lockedPackage = regexp.MustCompile(`\nname = "([^"\n]+)"\r?\nversion = "([^"\n]+)"(\r?\nsource = )?`)
 	// What the Cargo.toml at the top of a workspace has.
 	workspaceTable = regexp.MustCompile(`(?m)^\s*\[workspace[.\]]`)
+	excludedList   = regexp.MustCompile(`(?m)^\s*exclude\s*=\s*\[([^\]]*)\]`)
+	excludedFolder = regexp.MustCompile(`["'](?:\./)?([^"'\\]+?)/*["']`)
 	// The Cargo feature with which the build reads JSON5.
 	json5Feature = regexp.MustCompile(`(?m)^[^#\n]*"config-json5"`)
 	// The application's own commands in its build script: a list, or the name of one.
@@ -27,6 +29,10 @@ var (
 		`\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))`)
 	rustComment = regexp.MustCompile(`//[^\n]*`)
 	rustString  = regexp.MustCompile(`"([^"\\]*)"`)
+	// A list of nothing but strings, and a constant, with its list if it has one. An optional end
+	// of a pattern must not go on beyond the next match, or a script of many takes forever.
+	stringList   = regexp.MustCompile(`^(?:\s*"[^"\\]*"\s*(?:,|$))*\s*$`)
+	rustConstant = regexp.MustCompile(`\b(?:const|static|let)\s+(\w+)(?:\s*:[^=;:]*=\s*&?\s*\[([^\][]*)\])?`)
 	// What a build script gives to the framework directly, and what may add a manifest of the
 	// application, perhaps in another file. Another crate's function may add one too.
 	attributes = regexp.MustCompile(`\btauri_build::build\(\)|` +
@@ -37,7 +43,7 @@ var (
 	// A plugin that is a part of the application, in its build script, and the list of its commands
 	// if no rule for a default set follows.
 	inlinedPlugin = regexp.MustCompile(`\.plugin\(\s*"([A-Za-z0-9_-]+)"(?:\s*,\s*(?:\w+::)?InlinedPlugin::new\(\)` +
-		`\s*\.commands\(\s*&?\s*(?:\[([^\]]*)\]|(\w+))\s*,?\s*\)\s*[,)])?`)
+		`\s*\.commands\(\s*&?\s*(?:\[([^\][]*)\]|(\w+))\s*,?\s*\)\s*[,)])?`)
 	// A function that is a command of the application.
 	ownCommand = regexp.MustCompile(`(?m)^\s*#\[(?:tauri::)?command\b[^\]]*\]\s*(?:(?:#\[[^\]]*\]|//[^\n]*)\s*)*` +
 		`(?:pub(?:\s*\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+([A-Za-z_][A-Za-z0-9_]*)`)
@@ -58,7 +64,7 @@ func (a *App) findVersions() (ownPlugins bool) {
 		if text, err := a.reader.Read(path.Join(folder, "Cargo.toml"), limit.Bytes); err == nil {
 			reads := json5Feature.Match(text) || a.JSON5 != nil && *a.JSON5
 			a.JSON5 = &reads
-			isTop = !inWorkspace && workspaceTable.Match(text)
+			isTop = !inWorkspace && workspaceTable.Match(text) && !excludes(text, folder, a.dir)
 			inWorkspace = inWorkspace || isTop
 		}
 		text, err := a.reader.Read(path.Join(folder, "Cargo.lock"), limit.Bytes)
@@ -90,19 +96,51 @@ func (a *App) findVersions() (ownPlugins bool) {
 	return ownPlugins
 }
 
-// commandsIn returns the commands that a build script has in a list or in the constant of a name.
-func commandsIn(script, list, name []byte) (commands []string) {
-	if len(name) > 0 {
-		constant := regexp.MustCompile(`\b` + string(name) + `\s*:[^=;]*=\s*&?\s*\[([^\]]*)\]`).FindSubmatch(script)
-		if constant == nil {
-			return nil
+// excludes reports whether the Cargo.toml in a folder keeps dir, which is below it, out of its
+// workspace.
+func excludes(cargo []byte, folder, dir string) bool {
+	for _, list := range excludedList.FindAllSubmatch(cargo, -1) {
+		for _, name := range excludedFolder.FindAllSubmatch(list[1], -1) {
+			if strings.HasPrefix(dir+"/", path.Join(folder, string(name[1]))+"/") {
+				return true
+			}
 		}
-		list = constant[1]
 	}
-	for _, text := range rustString.FindAllSubmatch(list, -1) {
-		commands = append(commands, string(text[1]))
+	return false
+}
+
+// The bounds of a build script: bytes, and plugins in it.
+const (
+	maxScript  = 1 << 20
+	maxInlined = 100
+)
+
+// commandsIn returns a function for the commands that a build script has in a list or in the
+// constant of a name, nil unless it is certain that these are all.
+func commandsIn(script []byte) func(list, name []byte) []string {
+	commands := func(list []byte) (commands []string) {
+		if stringList.Match(list) {
+			for _, text := range rustString.FindAllSubmatch(list, -1) {
+				commands = append(commands, string(text[1]))
+			}
+		}
+		return commands
 	}
-	return commands
+	constants := make(map[string][]string)
+	for _, match := range rustConstant.FindAllSubmatch(script, -1) {
+		name := string(match[1])
+		if _, twice := constants[name]; twice { // such as one for each platform
+			constants[name] = nil
+		} else {
+			constants[name] = commands(match[2])
+		}
+	}
+	return func(list, name []byte) []string {
+		if len(name) > 0 {
+			return constants[string(name)]
+		}
+		return commands(list)
+	}
 }
 
 // lockedVersions returns the versions of packages in a Cargo.lock, the last one of several, and

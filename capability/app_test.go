@@ -236,6 +236,10 @@ func TestReleaseIsFoundUpToTheRoot(t *testing.T) {
 			"Cargo.lock":   lock}, Version{2, 9, 2}},
 		"lock of the workspace": {map[string]string{"a/b/Cargo.lock": old, "Cargo.lock": lock,
 			"Cargo.toml": "[workspace]\n"}, Version{2, 9, 2}},
+		"lock beside the workspace": {map[string]string{"a/b/Cargo.lock": old, "Cargo.lock": lock,
+			"Cargo.toml": "[workspace]\nmembers = [\"b\"]\nexclude = [\n\"x\", \"a/b/\"]\n"}, Version{2, 1, 0}},
+		"workspace that excludes another": {map[string]string{"a/b/Cargo.lock": old, "Cargo.lock": lock,
+			"Cargo.toml": "[workspace]\nexclude = [\"a/b/c/src\"]\n"}, Version{2, 9, 2}},
 		"workspace in another": {map[string]string{"a/b/Cargo.lock": old, "Cargo.lock": lock,
 			"a/b/Cargo.toml": "[workspace]\n", "Cargo.toml": "[workspace]\n"}, Version{2, 1, 0}},
 		"another repository around": {map[string]string{"Cargo.lock": lock, "a/.git": "x"}, Version{}},
@@ -263,6 +267,7 @@ func TestCommandsInTheBuildScriptCount(t *testing.T) {
 		"AppManifest::new()\n.permissions_path_pattern(\"x\")\n.commands(&[ // names\n\"greet\"])":    {true, true},
 		"const NAMES: &[&str] = &[\"greet\"];\nAppManifest::new().commands(NAMES)":                    {true, true},
 		"AppManifest::new().commands(&names())":                                                       {true, false},
+		"AppManifest::new().commands(&[\"log\", #[cfg(desktop)] \"greet\"])":                          {true, false},
 		`.plugin("x", InlinedPlugin::new().commands(&["ping"]))`:                                      {false, false},
 		`// AppManifest::new().commands(&["greet"])` + "\nfn main(){}":                                {false, false},
 	} {
@@ -275,6 +280,42 @@ func TestCommandsInTheBuildScriptCount(t *testing.T) {
 		if want.known {
 			require.NotNil(t, a.Manifests.Get(AppManifest).Permissions["allow-greet"], script)
 		}
+	}
+}
+
+// A list of which a part is not known does not make mistakes of the others, whether it was built or
+// not.
+func TestCommandsThatMayNotBeAll(t *testing.T) {
+	t.Parallel()
+	const one = "const A: &[&str] = &[\"log\"];\n"
+	const many = 18_000 // takes an hour if each looks at the rest of the script
+	for script, whole := range map[string]bool{
+		`AppManifest::new().commands(&["log", OTHER])`:                                   false,
+		`AppManifest::new().commands(&["log"])`:                                          true,
+		one + "const A: &[&str] = &[\"greet\"];AppManifest::new().commands(A)":           false,
+		"const A: &[&str] = OTHER;\n" + one + "AppManifest::new().commands(A)":           false,
+		`.plugin("x", InlinedPlugin::new().commands(&["log", #[cfg(desktop)] "greet"]))`: false,
+		`.plugin("x", InlinedPlugin::new().commands(&["log", OTHER]))`:                   false,
+		`.plugin("x", InlinedPlugin::new().commands(&["log"]))`:                          true,
+		`.plugin("x", InlinedPlugin::new().commands(&["log"])).plugin("x", other())`:     false,
+		strings.Repeat(`.plugin("x",InlinedPlugin::new().commands([`, many):              false,
+		strings.Repeat(`.plugin("x",InlinedPlugin::new().commands(A))`, many) + one:      false,
+		strings.Repeat("const A: &[&str] = [", many):                                     false,
+	} {
+		own := strings.Contains(script, "AppManifest")
+		permission := map[bool]string{true: "allow-greet", false: "x:allow-greet"}[own]
+		fsys := files(map[string]string{"tauri.conf.json": "{}", "build.rs": script,
+			"capabilities/main.json": strings.Replace(mainCapability, "core:default", permission, 1)})
+		a, err := LoadApp(fsys, AppOptions{})
+		require.NoError(t, err)
+		_, found := a.Resolve(ResolveOptions{})
+		require.Equal(t, whole, found.HasErrors(), "%.200s: %v", script, found)
+		fsys["gen/schemas/acl-manifests.json"] = &fstest.MapFile{Data: []byte(`{"__app-acl__": {"permissions": ` +
+			`{"allow-greet": {}}}, "x": {"permissions": {"allow-greet": {}}}}`), Mode: 0o644}
+		a, err = LoadApp(fsys, AppOptions{})
+		require.NoError(t, err)
+		_, found = a.Resolve(ResolveOptions{})
+		require.False(t, found.HasErrors(), "%.200s: %v", script, found)
 	}
 }
 
@@ -326,7 +367,7 @@ func TestOwnPermissionsWithoutAManifest(t *testing.T) {
 func TestOwnPermissionsThatDefineNothing(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"[\"core:default\"]\ndescription = \"x\"\n": false,
-		"[default]\npermissions = []\n": true} {
+		"[default]\npermissions = []\n": true, "[[permission]\n": true} {
 		a, err := LoadApp(files(map[string]string{"tauri.conf.json": "{}", "permissions/default.toml": text,
 			"capabilities/main.json": mainCapability}), AppOptions{})
 		require.NoError(t, err)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/limit"
 )
 
 // AppManifest is the key of the application's own manifest.
@@ -138,6 +140,24 @@ func (m *Manifests) add(manifest *Manifest) {
 		m.byKey = make(map[string]*Manifest)
 	}
 	m.byKey[manifest.Plugin] = manifest
+}
+
+// addCommands adds commands to the manifest of a plugin, which it adds if there is none.
+func (m *Manifests) addCommands(plugin string, commands []string) *Manifest {
+	manifest := m.byKey[plugin]
+	if manifest == nil {
+		manifest = newManifest(plugin)
+		m.add(manifest)
+	}
+	if m.listed+len(commands) > limit.Grants {
+		manifest.mayHaveMore = true
+		return manifest
+	}
+	m.listed += len(commands)
+	for _, command := range commands {
+		manifest.addCommand(command, Version{})
+	}
+	return manifest
 }
 
 // CompletedBy returns the manifests of an application that was not built: those of a build of it in
