@@ -74,6 +74,8 @@ func TestExplain(t *testing.T) {
 			[]string{"core:window:default is a permission: ask about a command."}},
 		{"plugin:nope|x", Caller{Window: "main"}, UnknownPlugin, []string{"acl-manifests.json"}},
 		{"greet", Caller{Window: "main"}, Unchecked, []string{"in every"}},
+		{"greet", Caller{Window: "main", Origin: origin(t, "https://example.com")}, NotGranted,
+			[]string{"its own pages may call only what capabilities allow", "list all its commands in"}},
 	} {
 		x := p.Explain(cmd(c.command), c.caller)
 		require.Equal(t, c.verdict, x.Verdict, "%s\n%s", c.command, x)

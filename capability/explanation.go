@@ -171,13 +171,15 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 		return
 	}
 	if len(x.Offers) == 0 && len(x.otherPlatforms) == 0 {
-		why := "The application has no manifest, so its own pages may call its commands; since Tauri " +
-			remoteChecked.String() + " other pages may\nnot."
-		if x.policy.appChecked {
-			why = "The application's manifest has no permission for this command."
+		why, list := "The application's manifest has no permission for this command.", "it"
+		if !x.policy.appChecked {
+			why = "The application has no manifest, so its own pages may call its commands; since Tauri " +
+				remoteChecked.String() + " other pages may\nnot. With one, its own pages may call only what " +
+				"capabilities allow."
+			list = "all its commands"
 		}
-		fmt.Fprintf(b, "\n%s\nTo allow it, list it in the build script (AppManifest::commands) or in one of the "+
-			"application's permissions, and\nthat permission, such as %q, in a capability for this page.\n", why,
+		fmt.Fprintf(b, "\n%s\nTo allow it, list %s in the build script (AppManifest::commands) or in one of the "+
+			"application's permissions, and\nthat permission, such as %q, in a capability for this page.\n", why, list,
 			"allow-"+strings.ReplaceAll(x.Command.name, "_", "-"))
 		return
 	}
