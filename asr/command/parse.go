@@ -13,7 +13,7 @@ import (
 
 // A Parser adds a line of a program's standard output to the transcript. Text may be left empty
 // where the segments contain all of it. It is called for several recordings at once, so it keeps
-// nothing elsewhere.
+// nothing elsewhere; and not for what follows a Text that is longer than anybody can speak.
 type Parser func(t *asr.Transcript, line string)
 
 // Lines is a Parser for output that is the text.

@@ -47,15 +47,18 @@ func (r *Recognizer) run(
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program succeeded; a child of it kept the output open
 	}
-	for line := range strings.Lines(string(out.text)) {
-		// Of very many lines, each takes long.
-		if ctx.Err() != nil || out.err != nil {
+	rest := string(out.text)
+	for line := range strings.Lines(rest) {
+		if out.err != nil {
 			break
 		}
+		// More is not speech, and of very many lines each takes long.
 		if len(t.Text) > utf8.UTFMax*maxText(duration) {
-			return t, checkText(t.Text, duration, "", asr.Audio{})
+			t.Text = asr.JoinText(t.Text, rest)
+			break
 		}
 		r.cfg.Parse(&t, strings.TrimRight(line, "\r\n"))
+		rest = rest[len(line):]
 	}
 	if ctx.Err() != nil {
 		return t, &asr.Error{Op: "command", Err: ctx.Err()}
