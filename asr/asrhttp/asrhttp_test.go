@@ -142,7 +142,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"NUL", asrtest.WAV(0), []string{"file=@", "prompt=a\x00b"}, 400, `the field \"prompt\" is not text in UTF-8`},
 		{"stream", asrtest.WAV(0), []string{"file=@", "stream=maybe"}, 400, "it must be true or false"},
 		{"another field", asrtest.WAV(time.Second), []string{"audio=@"}, 400, `not in \"audio\"`},
-		{"long name", asrtest.WAV(0), []string{strings.Repeat("x", 30_000) + "=1"}, 400, "has a header of more than"},
+		{"long name", asrtest.WAV(0), []string{strings.Repeat("x", 30_000) + "=1"}, 400, "in the header of a field"},
 		{"long field", asrtest.WAV(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

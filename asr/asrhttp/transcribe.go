@@ -298,7 +298,8 @@ func (h *Handler) formError(err error) error {
 		}
 	}
 	if errors.Is(err, errHeader) {
-		return badRequest("", "invalid_form", "a field of the form has a header of more than %d bytes", maxHeader)
+		return badRequest("", "invalid_form", "the form has more than %d bytes before or in the header of a field",
+			maxHeader)
 	}
 	return badRequest("", "invalid_form", "the form is damaged or incomplete")
 }
