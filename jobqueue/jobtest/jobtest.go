@@ -12,6 +12,7 @@ package jobtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -46,7 +47,10 @@ func Run(
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = client.Retry(t.Context(), enqueued.ID) // an error: it does not wait for a RunAt
+	// It may not wait for a RunAt.
+	if err := client.Retry(t.Context(), enqueued.ID); err != nil && !errors.Is(err, jobqueue.ErrState) {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer cancel(nil)
 	var mu sync.Mutex
