@@ -140,7 +140,8 @@ func (v *view) repairOrdinal(i int, drop []reason) *repair {
 		}
 	}
 	if i == 0 || v.onlyHesitates(i, to) || negations[v.low(to-1)] || v.words[i-1].wide || drop[i-1] != kept ||
-		!isOrdinal(v.low(i-1)) || !isOrdinal(v.low(next)) || drop[next] != kept {
+		!isOrdinal(v.low(i-1)) || !isOrdinal(v.low(next)) || drop[next] != kept || v.words[i-1].end >= sentence ||
+		ambiguous[v.low(next)] || from > 0 && v.words[from-1].kind == number && v.words[from-1].end == inside {
 		return nil
 	}
 	return &repair{first: from, from: from, rest: i, term: i, to: to, end: to, cue: to, last: next}
@@ -160,6 +161,7 @@ func (v *view) repairDisowned(i int) *repair {
 		to := not + 1 + n
 		if to >= len(v.words) || v.words[to-1].end >= sentence || v.negates(i-n) ||
 			v.words[to-1].end == inside && v.alike(i-1, to) != 2 || // "no, not ready for that"
+			v.set(to)&speakers != 0 || // "every day, well, not every day, but often"
 			textOf(v.words[i-n:i]) != textOf(v.words[not+1:to]) {
 			continue
 		}
