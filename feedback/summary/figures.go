@@ -72,6 +72,8 @@ func figures(text string) []figure {
 		switch {
 		case group(1) != "" && strings.HasSuffix(text[:m[0]], "每") && isTimes(text[m[1]:]): // 每周三次
 			add(strings.Index("日一二三四五六", group(1)) / 3)
+		case group(1) == "六日" && otherThanDay.MatchString(text[m[1]:]):
+			addDays("六")
 		case group(1) != "":
 			addDays(group(1))
 		case group(2) != "" && len(out) > 0 && f.start == out[len(out)-1].start+len(out[len(out)-1].text) &&
@@ -111,7 +113,7 @@ func weekdayValue(day rune) string {
 func areMoreDays(day, numerals, after string) bool {
 	for _, r := range numerals {
 		next := weekdayValue(r)
-		if next <= day || !strings.ContainsRune(weekdays, r) {
+		if !strings.HasPrefix(day, "weekday ") || next <= day || !strings.ContainsRune(weekdays, r) {
 			return false
 		}
 		day = next
@@ -119,7 +121,10 @@ func areMoreDays(day, numerals, after string) bool {
 	return !counted.MatchString(after)
 }
 
-var counted = regexp.MustCompile(`^[点點时時号號日月年个個节節次分小遍页頁题題本人位张張块塊元岁]`)
+var counted = regexp.MustCompile(`^[点點时時号號日月年个個节節次分小遍页頁题題本人位张張块塊元岁组組首道篇段句行米圈]`)
+
+// otherThanDay is what follows 日 where it is no Sunday: 周六日语课.
+var otherThanDay = regexp.MustCompile(`^[语語文常期记記]`)
 
 // isVerb reports whether a month is also a verb, without its capital letter.
 func isVerb(month string) bool { return month == "March" || month == "May" }

@@ -28,6 +28,8 @@ func TestFiguresOfAnAnswerAreHeldAgainstTheSources(t *testing.T) {
 		{"several weekdays", "周一三五和周六日", "周一、周三、周五，周六、周日。", nil},
 		{"they are no numbers", "周一、周三、周五", "周一三五", nil},
 		{"a time after a weekday", "周三四点，周二四节课", "周三4点，周二4节课", nil},
+		{"groups are no weekdays", "每天100一组，周一三组，周六日语课", "每天100一组，周一3组，周六", nil},
+		{"a language is no weekday", "周六日语课", "周日", []string{"周日"}},
 		{"another of several weekdays", "周一三五", "周一二五", []string{"二五"}},
 		{"times a week", "每周三次", "每周3次", nil},
 		{"words that are no figures", "练琴", "十分认真，千万别急，一起唱，一一做到。", nil},
