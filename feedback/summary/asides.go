@@ -76,7 +76,8 @@ func endRequestsWithin(words []word) {
 	for i := 1; i < len(words); i++ {
 		for n := min(maxHeads, len(words)-i-1); n > 3 && (v.low(i) == "这" || v.low(i) == "那"); n-- {
 			last := &words[i+n-1]
-			if last.end == inside && v.set(i+n)&dueNext != 0 && says(textOf(words[i:i+n]), "zhEmbedded") {
+			if last.end == inside && v.set(i+n)&dueNext != 0 && v.low(i+n) != "作" && // 不要写作业
+				says(textOf(words[i:i+n]), "zhEmbedded") {
 				last.end, words[i-1].end = sentence, max(words[i-1].end, clause)
 				break
 			}
@@ -85,7 +86,7 @@ func endRequestsWithin(words []word) {
 }
 
 // dueNext are the classes of words with which another statement begins.
-var dueNext = classSet("duty join time")
+var dueNext = classSet("duty time")
 
 // keepNames keeps the clauses of a sentence in Chinese that seem to be names: 嗯，小贝，游泳四级。
 func keepNames(words []word, why []reason) {

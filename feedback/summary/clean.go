@@ -169,6 +169,9 @@ func unwanted(words []word) []reason {
 	for i, w := range words {
 		spokenOf := i > 0 && words[i-1].low == "word" || i+1 < len(words) && words[i+1].low == "字"
 		switch {
+		case w.low == "which" && drop[i] == filler && i > 0 && drop[i-1] == kept && i+2 < len(words) &&
+			(verbs[words[i+1].low] || verbs[words[i+2].low]):
+			drop[i] = kept // "on the right side, which, um, is the main thing"
 		case w.low == "oh" && i > 0 && i+1 < len(words) && drop[i-1] == kept && drop[i+1] == kept &&
 			words[i-1].kind == number && words[i-1].end == inside && words[i+1].kind == number && w.end == inside:
 			drop[i] = kept // "two oh five"

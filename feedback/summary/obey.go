@@ -226,7 +226,7 @@ func (o *obeyed) obeyWhole(c int, request string) {
 func (o *obeyed) meantBy(c int, request string) (from, to int) {
 	from, to = c, c+1
 	if o.opens(c) && to < len(o.v.clauses) && !says(request, "refers") &&
-		(!o.closes(c) || says(request, "announces") && !strings.HasPrefix(request, "that's")) &&
+		(!o.closes(c) || says(request, "announces") && !says(request, "itsOf")) &&
 		!(says(request, "zhTakesBack") && o.tellsDuty(to)) {
 		return from, o.sentence(to).to
 	}
