@@ -26,7 +26,7 @@ func TestAfterALostRecordingTheCloudIsAskedBeforeTheNext(t *testing.T) {
 			for range 3 {
 				_, err = recognize(t, rec)
 				require.ErrorIs(t, err, asr.ErrUnavailable)
-				require.ErrorContains(t, err, "it still does not answer")
+				require.ErrorContains(t, err, "it is not ready again")
 				require.NotErrorIs(t, err, asr.ErrLost, "this recording was not sent")
 				require.Equal(t, "recogniser_unavailable", err.(*asr.Error).PublicCode())
 			}

@@ -39,7 +39,7 @@ func TestAfterALostRecordingTheServerIsAskedBeforeTheNext(t *testing.T) {
 	s.SetFault(asrtest.Hang) // GET /health hangs too
 	_, err = recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrUnavailable)
-	require.ErrorContains(t, err, "it still does not answer")
+	require.ErrorContains(t, err, "it is not ready again")
 	require.NotContains(t, err.Error(), "broke off")
 	require.Len(t, s.Requests(), sent, "the recording was not sent")
 
@@ -124,6 +124,54 @@ func TestAnOutageBeforeTheRecordingWasSentIsShortAtFirst(t *testing.T) {
 		}
 		require.Equal(t, 1, sent, "recordings are neither converted nor sent until it answers")
 	})
+}
+
+// Some servers answer nothing while they work, for example on a recording of another client.
+func TestAServerThatWorksIsSentTheRecordingAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		refuses := true
+		rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m",
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				switch {
+				case refuses:
+					return nil, errors.New("refused")
+				case r.Method == http.MethodGet:
+					<-r.Context().Done()
+					return nil, r.Context().Err()
+				}
+				body := io.NopCloser(strings.NewReader(`{"text":"x"}`))
+				return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+			})})
+		_, err := recognize(t, rec)
+		require.ErrorIs(t, err, asr.ErrUnavailable)
+		refuses = false
+		_, err = recognize(t, rec)
+		require.NoError(t, err)
+	})
+}
+
+// A server that fails with each recording and then restarts is not excused by the restarts.
+func TestAServerThatStopsAfterEachFailureIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.OpenAI)
+	refuses := false
+	rec := connect(t, local.Config{URL: s.URL, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if refuses {
+			return nil, errors.New("refused")
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})})
+	s.SetFault(asrtest.Failure)
+	for n := range 3 {
+		audio := asr.FromBytes(fmt.Sprint(n), asrtest.WAV(time.Second))
+		_, err := rec.Recognize(t.Context(), audio)
+		require.Equal(t, n == 2, errors.Is(err, asr.ErrUnavailable), "%d: %v", n, err)
+		refuses = true
+		_, err = rec.Recognize(t.Context(), audio)
+		require.ErrorIs(t, err, asr.ErrUnavailable)
+		refuses = false
+	}
 }
 
 func TestTimeLimitFollowsTheRecording(t *testing.T) {

@@ -79,7 +79,9 @@ func (r *Recognizer) ended(t asr.Transcript, err error, failing bool) {
 			e.After = min(max(now.Sub(h.down), time.Second), maxOutageDelay)
 		}
 		if !errors.Is(err, context.DeadlineExceeded) {
-			r.base.Lost(r.answers)
+			if e.Op == op { // not that of the conversion, which says nothing about the server
+				r.base.Unsent(r.answersOrWorks)
+			}
 			h.succeeded = time.Time{}
 			h.set(false, "", reason(e))
 		}
@@ -112,6 +114,15 @@ func (r *Recognizer) answers(ctx context.Context) error {
 		r.health.down = time.Time{}
 	}
 	return err
+}
+
+// answersOrWorks is answers, except that no answer in time is no error: some servers answer nothing
+// while they work.
+func (r *Recognizer) answersOrWorks(ctx context.Context) error {
+	if err := r.answers(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
 }
 
 func (h *health) set(available bool, model, reason string) {

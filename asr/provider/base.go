@@ -42,9 +42,9 @@ type BaseConfig struct {
 
 // Base is what recognisers have in common: how many recordings are in progress and for how long,
 // what their results mean, and the status that follows from them. If several different recordings
-// fail in a row, the recogniser is the cause, not the recordings; and after a recording was lost,
-// the recogniser has to answer a request without one before it gets the next. It is safe for
-// concurrent use.
+// fail in a row, the recogniser is the cause, not the recordings; and after a recording was lost or
+// could not be sent, the recogniser has to answer a request without one before it gets the next. It
+// is safe for concurrent use.
 type Base struct {
 	cfg   BaseConfig
 	slots *semaphore.Weighted
@@ -52,7 +52,8 @@ type Base struct {
 	mu     sync.Mutex
 	faults faults
 	status asr.Status
-	probe  func(ctx context.Context) error // nil unless a recording was lost
+	probe  func(ctx context.Context) error // nil unless a recording was lost or could not be sent
+	lost   bool                            // one was lost
 }
 
 // NewBase returns a base. It starts nothing.
@@ -118,12 +119,22 @@ func (b *Base) interrupted(ctx context.Context) error {
 	return fmt.Errorf("recognise (%s): %w", b.cfg.Op, ctx.Err())
 }
 
-// Lost records that the recogniser was lost, perhaps with a recording. Before the next one is sent,
-// probe asks it without a recording whether it is there, and returns an error if it is not.
+// Lost records that the recogniser was lost with a recording. Before the next one is sent, probe
+// asks it without a recording whether it is there, and returns an error if it is not.
 func (b *Base) Lost(probe func(ctx context.Context) error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.probe = probe
+	b.probe, b.lost = probe, true
+}
+
+// Unsent records that a recording could not be sent. Otherwise it does what Lost does, which has
+// precedence.
+func (b *Base) Unsent(probe func(ctx context.Context) error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.lost {
+		b.probe = probe
+	}
 }
 
 // Answered records that the recogniser has answered a request without a recording. After a lost
@@ -132,14 +143,15 @@ func (b *Base) Lost(probe func(ctx context.Context) error) {
 func (b *Base) Answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.probe != nil {
-		b.probe, b.faults = nil, faults{}
+	if b.lost {
+		b.faults = faults{}
 	}
+	b.probe, b.lost = nil, false
 }
 
 // ready returns an error of class ErrUnavailable if a recording was lost, or could not be sent, and
-// the recogniser does not answer: every recording would be converted and sent during an outage, and
-// those that are lost would be suspect.
+// probe fails: every recording would be converted and sent during an outage, and those that are
+// lost would be suspect.
 func (b *Base) ready(ctx context.Context) error {
 	b.mu.Lock()
 	probe := b.probe
@@ -148,7 +160,7 @@ func (b *Base) ready(ctx context.Context) error {
 		return nil
 	}
 	if err := probe(ctx); err != nil {
-		return &asr.Error{Op: b.cfg.Op, Class: asr.ErrUnavailable, Message: "it still does not answer", Err: err}
+		return &asr.Error{Op: b.cfg.Op, Class: asr.ErrUnavailable, Message: "it is not ready again", Err: err}
 	}
 	b.Answered()
 	return nil
