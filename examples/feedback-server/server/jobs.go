@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"lessonkit.example/asr"
 	"lessonkit.example/auth"
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp"
@@ -68,6 +69,18 @@ func eraseData(lessons *feedback.Service, db *database) func(context.Context, uu
 	}
 }
 
+// holdTurn waits after a recording that has found the recogniser unavailable: during an outage
+// thousands may wait, each of which asks it.
+func holdTurn(ctx context.Context, t feedback.Task, err error, wait time.Duration) {
+	if t.Kind != feedback.TaskTranscribe || !errors.Is(err, asr.ErrUnavailable) {
+		return
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}
+
 // newWorker returns a worker that runs the tasks of lessons.
 func newWorker(
 	c Config, db *database, accounts *auth.Service, lessons *feedback.Service, traces *tracing,
@@ -103,17 +116,7 @@ func newWorker(
 			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: job.MaxAttempts,
 			Logger: log.With("job", job.ID),
 		})
-		// A recording that finds the recogniser unavailable keeps its turn for a second: during an
-		// outage thousands may wait, each of which asks it.
-		if retry, ok := errors.AsType[interface {
-			error
-			RetryAfter() time.Duration
-		}](err); ok && retry.RetryAfter() > 0 {
-			select {
-			case <-time.After(time.Second - time.Since(started)):
-			case <-ctx.Done():
-			}
-		}
+		holdTurn(ctx, t, err, time.Second-time.Since(started))
 		return err
 	}
 	// eraseTeacher runs only if the account is gone. Otherwise the request to delete it has failed
