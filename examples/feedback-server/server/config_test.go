@@ -164,10 +164,12 @@ func TestAddressesOfDatabases(t *testing.T) {
 	for address, mistake := range map[string]string{
 		"sqlite:lessons.db": "", "sqlite:/data/lessons.db": "", "postgres://user@host/db?sslmode=require": "",
 		"postgres://user:p@ss@host/db": "", "postgres://user:p%40s%2Fs@host/db": "",
+		"postgres://user@host/db?application_name=a@b": "", "postgres://host/db?user=teacher@school": "",
 		"sqlite:": form, "sqlite://data/lessons.db": form, "sqlite:lessons.db?_pragma=busy_timeout(5)": form,
 		"lessons.db": form, "postgres://user@host/db?sslmode=ful": form,
 		// The log would have a part of the password as the name of the host or the database.
 		"postgres://user:p@s/s@host/db": escapes, "postgres://user:12/s@host/db": escapes,
+		"postgres://user:12?s@host/db": escapes, "postgres://user:12/=s@host/db": escapes,
 		"postgres://user@host/db?sslmode=verify-full&sslrootcert=/no/ca.pem": "open /no/ca.pem: no such file",
 	} {
 		for _, name := range []string{"DATABASE_URL", "MIGRATE_DATABASE_URL"} {

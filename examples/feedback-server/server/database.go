@@ -46,20 +46,22 @@ type database struct {
 // the path of an SQLite file would be that of another file, which is created: data seems to be
 // lost.
 func databaseMistake(address string) string {
-	path, isFile := strings.CutPrefix(address, "sqlite:")
-	if isFile && path != "" && !strings.HasPrefix(path, "//") && !strings.Contains(path, "?") {
+	file, isFile := strings.CutPrefix(address, "sqlite:")
+	if isFile && file != "" && !strings.HasPrefix(file, "//") && !strings.Contains(file, "?") {
 		return ""
 	}
 	_, err := pgqueue.PoolConfig(address, nil)
 	certificate, unreadable := errors.AsType[*fs.PathError](err)
 	_, rest, _ := strings.Cut(address, "://")
 	end := strings.IndexAny(rest, "/?#") // of the host
+	path, query, _ := strings.Cut(rest[max(end, 0):], "?")
+	setting, _, _ := strings.Cut(query, "=") // its value may have an @
 	switch {
 	case unreadable:
 		return certificate.Error()
 	case err != nil:
 		return "must be a valid postgres://… address or sqlite:PATH, a plain path"
-	case end >= 0 && strings.Contains(rest[end:], "@"): // the log would have a part of the password as a name
+	case end >= 0 && strings.Contains(path+setting, "@"): // the log would have a part of the password as a name
 		return "must have %40, %2F, %3F and %23 in place of @, /, ? and # in the password"
 	}
 	return ""
