@@ -26,7 +26,7 @@ func (w *Worker) cancelledLoop(ctx, base context.Context) {
 		for found := true; found; {
 			var err error
 			if found, err = w.callCancelled(ctx, base, kinds); err != nil && ctx.Err() == nil {
-				w.warn("callback for a cancelled job, trying again", err)
+				w.warn("callback for a cancelled job, trying again", "", err)
 			}
 		}
 		if !wait(ctx, jitter(w.cfg.Lease/3), w.wake.cancelled) {

@@ -291,7 +291,7 @@ func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 // exchangeFailed keeps the results for the next exchange. The database may have committed x
 // nevertheless.
 func (w *Worker) exchangeFailed(ctx context.Context, x exchange, err error) {
-	w.warn("exchange with the database, trying again", err, "results", len(x.done))
+	w.warn("exchange with the database, trying again", "", err, "results", len(x.done))
 	if a := w.takeBack(x, err); a != nil {
 		w.logJob(ctx, slog.LevelError, "result cannot be recorded; the job runs again when this worker ends", &a.job,
 			"error", err)
@@ -364,7 +364,7 @@ func (w *Worker) resolveUncertainty(ctx context.Context, pause time.Duration) bo
 		cancel()
 	}
 	if err != nil {
-		w.warn("release jobs after failed exchange", err)
+		w.warn("release jobs after failed exchange", "", err)
 		sleep(ctx, jitter(pause))
 	}
 	w.mu.Lock()

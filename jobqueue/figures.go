@@ -126,6 +126,6 @@ func (w *Worker) addFigures(ctx context.Context, timeout time.Duration) {
 	io, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := w.store.AddMinutes(io, minutes); err != nil {
-		w.cfg.Logger.Warn("add to the figures; those of the last seconds may be lost", "error", err)
+		w.warn("add to the figures; those of the last seconds may be lost", "", err)
 	}
 }

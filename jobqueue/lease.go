@@ -120,7 +120,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			if ctx.Err() != nil || time.Since(last) >= w.cfg.Lease*9/10 {
 				break
 			}
-			w.warn("heartbeat", err)
+			w.warn("heartbeat", "", err)
 			if !sleep(ctx, jitter(w.cfg.Lease/20)) {
 				return
 			}

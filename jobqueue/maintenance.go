@@ -21,7 +21,7 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			w.warn("rescue jobs of dead workers, trying again", err)
+			w.warn("rescue jobs of dead workers, trying again", "", err)
 			pause = min(pause, time.Second)
 		default:
 			if orphans {
@@ -107,7 +107,7 @@ func (w *Worker) purge(ctx context.Context, p *purge) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil {
-			w.warn("purge history", err, "queue", p.f.Queue)
+			w.warn("purge history", p.f.Queue, err, "queue", p.f.Queue)
 		}
 		if total > 0 {
 			w.cfg.Logger.Debug("history purged", "queue", p.f.Queue, "state", p.f.State, "count", total)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type model struct {
 	refuse func(driver.Result) bool
 
 	dead       bool // every call fails
+	calls      int  // that have failed
 	claims     int
 	limits     []int // of the claims that found jobs
 	taken      int   // how many of what a large claim finds others take
@@ -98,7 +100,8 @@ func (m *model) call(ctx context.Context) error {
 	m.mu.Lock()
 	err := ctx.Err()
 	if err == nil && m.dead {
-		err = errAway
+		m.calls++ // as the local port of a connection differs
+		err = fmt.Errorf("%w: read tcp 10.0.0.2:%d", errAway, m.calls)
 	}
 	if err != nil {
 		m.mu.Unlock()

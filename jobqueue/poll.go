@@ -128,7 +128,7 @@ func (w *Worker) listenLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.warn("listen for notifications, trying again", err)
+		w.warn("listen for notifications, trying again", "", err)
 		if !sleep(ctx, jitter(pause)) {
 			return
 		}

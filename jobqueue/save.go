@@ -68,7 +68,7 @@ func (w *Worker) storeSaved(ctx context.Context) {
 	io, cancel := context.WithTimeout(ctx, min(w.cfg.Lease/3, ioTimeout))
 	defer cancel()
 	if err := w.store.Save(io, l.worker, states); err != nil && ctx.Err() == nil {
-		w.warn("save states of jobs, trying again", err, "count", len(states))
+		w.warn("save states of jobs, trying again", "", err, "count", len(states))
 		w.mu.Lock()
 		for a := range unsaved {
 			w.unsaved[a] = struct{}{}

@@ -76,7 +76,7 @@ func (w *Worker) scheduleLoop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			w.warn("schedules, trying again", err)
+			w.warn("schedules, trying again", "", err)
 			pause = time.Second
 		default:
 			starting = false
@@ -136,7 +136,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		}
 	}
 	if len(refused) > 0 {
-		w.warn("schedules, trying again", errors.Join(refused...))
+		w.warn("schedules, trying again", "", errors.Join(refused...))
 		if again := now.Add(time.Second); again.Before(next) {
 			next = again
 		}

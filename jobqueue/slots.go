@@ -78,7 +78,7 @@ func (w *Worker) adjustSlots(ctx context.Context, q *queue) (enough bool) {
 	got, err := w.store.Slots(io, l.worker, q.name, q.Limit, target)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.warn("slots of a queue with a limit, trying again", err, "queue", q.name)
+			w.warn("slots of a queue with a limit, trying again", q.name, err, "queue", q.name)
 		}
 		return false
 	}

@@ -64,8 +64,9 @@ type WorkerConfig struct {
 	// OnEvent is called for every event after it is durable, from several goroutines. It must
 	// return quickly.
 	OnEvent func(Event)
-	// Logger receives what goes wrong. While the database is away, each of these lines comes once a
-	// minute. Defaults to one that discards.
+	// Logger receives what goes wrong. An error after which the worker tries again, for example
+	// while the database is away, is logged once a minute for each operation and queue. Defaults to
+	// one that discards.
 	Logger *slog.Logger
 }
 
@@ -184,7 +185,7 @@ type Worker struct {
 	stopping   bool                  // claim no jobs
 	closed     bool                  // executors return once finished is empty
 	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
-	warned     map[string]warning    // the last by its message: see warn
+	warned     map[string]time.Time  // when by what was tried: see warn
 	// endCallback ends the context of the last callback of a cancelled job; nil: there was none.
 	endCallback context.CancelCauseFunc
 	polling     polling
@@ -212,7 +213,7 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
 		byName: map[string]*queue{}, maxResults: maxResults, wake: newWakeups(), unsaved: map[*attempt]struct{}{},
-		warned: map[string]warning{},
+		warned: map[string]time.Time{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {
@@ -392,26 +393,22 @@ func (w *Worker) await(ctx context.Context, what string, f func(context.Context)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		w.warn("database not available, trying again", err, "operation", what)
+		w.warn("database not available, trying again", what, err, "operation", what)
 		if !sleep(ctx, jitter(pause)) {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-type warning struct {
-	error string
-	at    time.Time
-}
-
 // warn logs an error after which the worker tries again. While the database is away every loop has
-// one each second, so the same one is logged once a minute only.
-func (w *Worker) warn(message string, err error, args ...any) {
+// one each second, so of each message and operation or queue one is logged in a minute, whatever
+// the error, whose text may have the port of a connection.
+func (w *Worker) warn(message, of string, err error, args ...any) {
+	key := message + " " + of
 	w.mu.Lock()
-	last := w.warned[message]
-	repeated := last.error == err.Error() && time.Since(last.at) < time.Minute
+	repeated := time.Since(w.warned[key]) < time.Minute
 	if !repeated {
-		w.warned[message] = warning{err.Error(), time.Now()}
+		w.warned[key] = time.Now()
 	}
 	w.mu.Unlock()
 	if !repeated {

@@ -426,13 +426,14 @@ func TestHandleManyWaitsLessThanTheTimeout(t *testing.T) {
 	})
 }
 
-// While the database is away, each kind of line is there once a minute.
+// While the database is away, each kind of line is there once a minute, whatever the error.
 func TestOutageDoesNotFillTheLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
 		var log bytes.Buffer
-		stop := run(t, m, WorkerConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))}, succeed)
+		queues := map[string]QueueConfig{"a": {Retention: time.Minute}, "b": {Retention: time.Minute}}
+		stop := run(t, m, WorkerConfig{Logger: slog.New(slog.NewTextHandler(&log, nil)), Queues: queues}, succeed)
 		time.Sleep(5 * time.Second)
 		require.Empty(t, log.String())
 		m.locked(func() { m.dead = true })
@@ -441,10 +442,12 @@ func TestOutageDoesNotFillTheLog(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		stop()
 		lines := map[string]int{}
-		for _, message := range regexp.MustCompile(`msg=("[^"]*"|\S+)`).FindAllString(log.String(), -1) {
+		for _, message := range regexp.MustCompile(`msg=("[^"]*"|\S+)( queue=\S+)?`).FindAllString(log.String(), -1) {
 			lines[message]++
 		}
 		require.Contains(t, lines, `msg="rescue jobs of dead workers, trying again"`)
+		require.Contains(t, lines, `msg="purge history" queue=a`)
+		require.Contains(t, lines, `msg="purge history" queue=b`)
 		for message, n := range lines {
 			require.LessOrEqual(t, n, 11, message)
 		}
