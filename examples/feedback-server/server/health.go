@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -246,7 +247,9 @@ func (h *health) check(ctx context.Context) (databaseState, error) {
 	})
 	checks.Wait()
 	if readOnly {
-		state.storage, state.storageDetail = false, "PostgreSQL is read-only: a standby, or set to be so"
+		state.storage = false
+		detail := state.storageDetail + "\nPostgreSQL is read-only: a standby, or set to be so"
+		state.storageDetail = strings.TrimPrefix(detail, "\n")
 	}
 	return state, nil
 }

@@ -192,9 +192,9 @@ func TestReadOnlyPostgreSQLIsTold(t *testing.T) {
 	address := pgtest.URL(t)
 	h := newServer(t, server.RoleAPI, map[string]string{
 		"DATABASE_URL": address + "&default_transaction_read_only=on", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"MIGRATE_DATABASE_URL": address,
+		"MIGRATE_DATABASE_URL": address, "AUDIO_RESERVE_BYTES": "1000000000000000000",
 	}).Handler()
 	require.JSONEq(t, `{"ready":true,"storage_available":false}`, get(h, "/readyz").Body.String())
-	require.Contains(t, health(t, h).Storage.Detail, "read-only")
+	require.Contains(t, health(t, h).Storage.Detail, "fewer bytes are free than are reserved\nPostgreSQL is read-only")
 	require.Contains(t, get(h, "/metrics").Body.String(), "\nstorage_available 0\n")
 }

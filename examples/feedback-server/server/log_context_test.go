@@ -89,8 +89,8 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 				require.NotEmpty(t, jobs.grep(`"msg":"`+message+`"`), message)
 			}
 			// ... and each line of it belongs to a request.
-			ofProcess := regexp.MustCompile(
-				`^(configured|DEVELOPMENT|recogniser (checked|found)|waiting for the database|the database is ready)`)
+			ofProcess := regexp.MustCompile(`^(configured|DEVELOPMENT SIGN-IN|recogniser (checked|found)|` +
+				`waiting for the database|the database is ready)`)
 			traced := collector.url != ""
 			for _, line := range append(requests.grep(""), jobs.grep("")...) {
 				if ofProcess.MatchString(line["msg"].(string)) {

@@ -99,7 +99,7 @@ var (
 	databaseReady = prometheus.NewDesc("database_ready",
 		"1 while the database answers and is migrated.", nil, nil)
 	signInRefused = prometheus.NewDesc("sign_in_refused",
-		"1 while the platform or the OAuth 2 server refuses this server's credentials.", nil, nil)
+		"1 if the platform or the OAuth 2 server refused this server's credentials at the last sign-in.", nil, nil)
 	queueJobs = prometheus.NewDesc("jobqueue_jobs",
 		"Jobs of the database by queue and state, each number up to a bound. "+
 			"Every process reports the same: aggregate by max, not by sum.", []string{"queue", "state"}, nil)
