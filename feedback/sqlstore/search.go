@@ -43,22 +43,30 @@ func contains(a *args, column, text string) string {
 // many records contain is found among them, and what they do not contain is rare.
 const newest = 1000
 
-// searchTimeout is how long a search may take, which is a few milliseconds for what people write.
+// searchTimeout is how long a search may take, which is a few milliseconds for what people write,
+// and how long it waits for another one.
 const searchTimeout = 3 * time.Second
 
 // search returns the records that a filter with a query selects. Texts can be made in which some
 // words take minutes to find, so a search ends after some time, and on SQLite, which has few
-// readers and does not interrupt other queries, one runs at a time.
+// readers, one runs at a time.
 func (s *Store) search(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) (items []feedback.Record, more bool, err error) {
 	if s.db.Engine == db.SQLite {
-		if err := s.searching.Acquire(ctx, 1); err != nil {
-			return nil, false, err
+		waiting, cancel := context.WithTimeout(ctx, s.searchTimeout)
+		defer cancel()
+		if err := s.searching.Acquire(waiting, 1); err != nil {
+			return nil, false, err // the database is busy, unless ctx has ended
 		}
 		defer s.searching.Release(1)
 	}
-	limited, cancel := context.WithTimeout(ctx, searchTimeout)
+	conn, err := s.db.R.Conn(ctx) // not within the limit: the query is not why that takes long
+	if err != nil {
+		return nil, false, err
+	}
+	defer conn.Close()
+	limited, cancel := context.WithTimeout(ctx, s.searchTimeout)
 	defer cancel()
 	for _, ids := range []func(*args, uuid.UUID, feedback.RecordFilter, *feedback.RecordKey) string{
 		amongNewest, s.byPairs,
@@ -66,7 +74,7 @@ func (s *Store) search(
 		var a args
 		query := `select ` + recordColumns + ` from feedback_records where record_id in (` + // contents are not sorted
 			ids(&a, teacher, f, after) + newestFirst + ` limit ` + a.add(limit+1) + `)` + newestFirst
-		items, more, err = upTo(limited, s.db.R, limit, scanRecord(teacher), sizeOfRecord, query, a...)
+		items, more, err = upTo(limited, conn, limit, scanRecord(teacher), sizeOfRecord, query, a...)
 		if more || err != nil {
 			break
 		}

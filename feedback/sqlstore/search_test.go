@@ -105,7 +105,43 @@ func searchEnds(t *testing.T, f *fixture) {
 	defer cancel()
 	_, _, err := f.Store.Records(ctx, f.teacher, feedback.RecordFilter{Query: word}, nil, 10)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	f.Store.SetSearchTimeout(20 * time.Millisecond)
+	_, _, err = f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{Query: word}, nil, 10)
+	require.ErrorIs(t, err, feedback.ErrInvalid)
+	f.Store.SetSearchTimeout(time.Minute)
 	found, _, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{Query: "aa"}, nil, 10)
 	require.NoError(t, err, "the connection is in order")
 	require.Len(t, found, 10)
+}
+
+// A query is not to blame for what it waits for.
+func TestASearchThatWaitsInVainIsNotInvalid(t *testing.T) {
+	t.Parallel()
+	search := func(f *fixture, ends time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), ends)
+		defer cancel()
+		_, _, err := f.Store.Records(ctx, f.teacher, feedback.RecordFilter{Query: "x"}, nil, 10)
+		return err
+	}
+	t.Run("for another search on SQLite", func(t *testing.T) {
+		t.Parallel()
+		f := openSQLite(t)
+		release := f.Store.HoldSearches()
+		require.ErrorIs(t, search(f, time.Millisecond), context.DeadlineExceeded)
+		f.Store.SetSearchTimeout(time.Millisecond)
+		require.ErrorIs(t, search(f, time.Minute), feedback.ErrUnavailable)
+		release()
+		f.Store.SetSearchTimeout(time.Minute)
+		require.NoError(t, search(f, time.Minute))
+	})
+	t.Run("for a connection to PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		f := openPostgres(t)
+		f.db.SetMaxOpenConns(1)
+		held, err := f.db.Conn(t.Context())
+		require.NoError(t, err)
+		defer held.Close()
+		f.Store.SetSearchTimeout(time.Millisecond)
+		require.ErrorIs(t, search(f, 50*time.Millisecond), feedback.ErrUnavailable)
+	})
 }

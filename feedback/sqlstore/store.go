@@ -60,13 +60,14 @@ type Store struct {
 	db     *db.DB
 	outbox Outbox
 
-	searching *semaphore.Weighted // on SQLite
+	searching     *semaphore.Weighted // on SQLite
+	searchTimeout time.Duration
 }
 
 var _ feedback.Store = (*Store)(nil)
 
 func newStore(opened *db.DB, outbox Outbox) *Store {
-	return &Store{db: opened, outbox: outbox, searching: semaphore.NewWeighted(1)}
+	return &Store{db: opened, outbox: outbox, searching: semaphore.NewWeighted(1), searchTimeout: searchTimeout}
 }
 
 // NewPostgres returns a store on a pool of the pgx driver (package

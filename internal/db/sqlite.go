@@ -34,9 +34,11 @@ func OpenSQLite(path string, trace Trace) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("open sqlite %s: %w", path, err), w.Close())
 	}
 	r := sql.OpenDB(connector{driver: registered.Driver(), name: dsn(path, false), trace: trace})
-	// More readers only compete for the processors, and each costs a page cache.
-	r.SetMaxOpenConns(runtime.GOMAXPROCS(0))
-	r.SetMaxIdleConns(runtime.GOMAXPROCS(0))
+	// More readers only compete for the processors, and each costs a page cache. One that reads for
+	// seconds must not be the only one.
+	readers := max(2, runtime.GOMAXPROCS(0))
+	r.SetMaxOpenConns(readers)
+	r.SetMaxIdleConns(readers)
 	db := FromSQLite(w, r)
 	db.opened = true
 	return db, nil
