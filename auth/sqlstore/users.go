@@ -49,7 +49,8 @@ func (s *Store) Identity(ctx context.Context, userID uuid.UUID) (auth.Identity, 
 func (s *Store) DeleteUser(ctx context.Context, userID uuid.UUID) error {
 	_, err := s.exec(ctx, `delete from auth_users where id = $1`, userID)
 	if err == nil {
-		_ = s.db.EraseLog(ctx) // the user is deleted even if it waits for a reader in vain
+		// The user is deleted even if this waits in vain for a reader, or the client has left.
+		_ = s.db.EraseLog(context.WithoutCancel(ctx))
 	}
 	return wrap("delete user", err)
 }

@@ -1,6 +1,8 @@
 package sqlstore_test
 
 import (
+	"bytes"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -62,6 +64,28 @@ func teacherErased(t *testing.T, f *fixture) {
 	_, err = f.Store.Profile(t.Context(), other, kept.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"clay"}, f.words())
+}
+
+// A student leaves at once, a record with the next sweep.
+func TestWhatIsDeletedLeavesTheFiles(t *testing.T) {
+	t.Parallel()
+	f := openSQLite(t)
+	var path string
+	require.NoError(t, f.db.QueryRow("select file from pragma_database_list").Scan(&path))
+	holds := func(text string) bool {
+		file, err := os.ReadFile(path)
+		require.NoError(t, err)
+		log, err := os.ReadFile(path + "-wal")
+		require.NoError(t, err)
+		return bytes.Contains(append(file, log...), []byte(text))
+	}
+	p, record := f.profile("forgettable"), f.record(f.profile("Ming"))
+	require.True(t, holds(p.Name) && holds(record.Content))
+	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
+	require.False(t, holds(p.Name))
+	require.NoError(t, f.Store.DeleteRecord(t.Context(), f.teacher, record.ID))
+	require.NoError(t, f.Store.DeleteIdempotencyKeys(t.Context(), f.now))
+	require.False(t, holds(record.Content))
 }
 
 // transcribed returns a segment with a text.

@@ -69,8 +69,13 @@ func useKey(
 		teacher, key.Key, key.Fingerprint, u.id, u.created, db.Time(key.UsedAt), db.Time(key.ExpiredAt))
 }
 
-// DeleteIdempotencyKeys deletes the keys that were used before a time.
+// DeleteIdempotencyKeys deletes the keys that were used before a time. As it is called every hour,
+// it also empties SQLite's log, which has the texts that were deleted or edited since.
 func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
-	return s.exec(ctx, "delete idempotency keys", nil, `delete from feedback_idempotency_keys where used_at < $1`,
+	err := s.exec(ctx, "delete idempotency keys", nil, `delete from feedback_idempotency_keys where used_at < $1`,
 		db.Time(before))
+	if err == nil {
+		_ = s.db.EraseLog(ctx) // or an hour later
+	}
+	return err
 }

@@ -156,13 +156,15 @@ func textOfProfile(p feedback.Profile) int {
 // DeleteProfile deletes a profile with its records, sessions, lessons and segments and those of the
 // teacher's words that its name contains, and gives the outbox a [feedback.TaskDeleteAudio] for
 // each recording whose audio has not expired. On a disk that is full, it may delete records before
-// all else, as may EraseTeacher.
+// all else, as may EraseTeacher. On SQLite, hashes of the records' pairs of characters stay
+// in an index until SQLite merges it.
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
 	err := s.erase(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
 		return s.deleteProfile(ctx, tx, teacher, id)
 	}, `teacher_id = $1 and profile_id = $2`, teacher, id)
 	if err == nil {
-		_ = s.db.EraseLog(ctx) // the profile is deleted even if it waits for a reader in vain
+		// It is deleted even if this waits in vain for a reader, or the client has left.
+		_ = s.db.EraseLog(context.WithoutCancel(ctx))
 	}
 	return err
 }

@@ -246,10 +246,6 @@ func (s *Store) EditRecord(
 // DeleteRecord deletes one record, or fails with [feedback.ErrNotFound].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
 	_ = s.CheckSpace(ctx) // which makes room for the transaction's log
-	err := s.exec(ctx, "delete record", errRecord,
+	return s.exec(ctx, "delete record", errRecord,
 		`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
-	if err == nil {
-		_ = s.db.EraseLog(ctx)
-	}
-	return err
 }

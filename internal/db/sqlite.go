@@ -96,8 +96,8 @@ func pingUntilFree(w *sql.DB) error {
 	}
 }
 
-// eraseTimeout is how long EraseLog waits for readers.
-const eraseTimeout = 2 * time.Second
+// eraseTimeout is how long EraseLog waits for readers: longer than a search of records may take.
+const eraseTimeout = 5 * time.Second
 
 // EraseLog empties the write-ahead log of an SQLite file that [OpenSQLite] has opened: nothing that
 // was deleted before is in its files any more. It fails while others read what is older. On
