@@ -53,14 +53,20 @@ func annotate(ctx context.Context, name string, id uuid.UUID) {
 	}
 }
 
+var errNobody = errors.New("feedbackhttp: Authenticate returned the zero UUID")
+
 // authError turns an error of Config.Authenticate into an answer.
 func authError(err error) error {
 	if _, ok := errors.AsType[huma.StatusError](err); ok {
 		return err
 	}
 	if !isTemporary(err) {
-		return httpapi.Error(http.StatusUnauthorized, "unauthorized",
+		p := httpapi.Error(http.StatusUnauthorized, "unauthorized",
 			"sign in and send the session token as a bearer token").WithHeader("WWW-Authenticate", "Bearer")
+		if err == errNobody {
+			p.WithCause(err) // a mistake of the program, perhaps
+		}
+		return p
 	}
 	p := httpapi.Error(http.StatusServiceUnavailable, "sign_in_unavailable",
 		"sign-in cannot be checked at the moment").WithCause(err)

@@ -1,10 +1,13 @@
 package feedbackhttp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,9 +41,11 @@ func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
+			var log bytes.Buffer
 			one := *e
 			one.document = nil // it has not the statuses of the embedding program
 			one.t, one.handler = t, feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc,
+				Logger: slog.New(slog.NewTextHandler(&log, nil)),
 				Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
 					calls++
 					return uuid.Nil, c.err
@@ -50,6 +55,7 @@ func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 			require.Equal(t, c.bearer, a.Header().Get("WWW-Authenticate"))
 			require.Equal(t, c.tryAgain, a.Header().Get("Retry-After"))
 			require.NotContains(t, a.Body.String(), "10.0.0.1", "causes are not shown")
+			require.Equal(t, c.err == nil, strings.Contains(log.String(), "the zero UUID"))
 			require.Equal(t, 1, calls)
 		})
 	}

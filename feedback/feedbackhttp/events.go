@@ -150,8 +150,11 @@ func (s *server) follow(ctx huma.Context, id uuid.UUID, since int64) {
 
 // signedOut reports whether the teacher of the request is no longer signed in.
 func (s *server) signedOut(ctx huma.Context) bool {
-	_, err := s.authenticate(ctx.Context(), httpapi.Header(ctx))
-	return err != nil && !isTemporary(err)
+	id, err := s.authenticate(ctx.Context(), httpapi.Header(ctx))
+	if err != nil {
+		return !isTemporary(err)
+	}
+	return id != teacher(ctx.Context())
 }
 
 func writeEvent(w io.Writer, e feedback.Event) error {

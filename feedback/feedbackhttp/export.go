@@ -73,7 +73,13 @@ func (s *server) registerExport(api huma.API) {
 		e := &export{
 			svc: s.svc, teacher: teacher, zip: zip.NewWriter(ctx.BodyWriter()), started: time.Now(),
 			folders: map[string]bool{}, buffer: make([]byte, 256<<10),
-			signedOut: func() bool { return s.signedOut(ctx) },
+			check: func() error {
+				out := s.signedOut(ctx)
+				if err := ctx.Context().Err(); err != nil || !out {
+					return err
+				}
+				return errors.New("the teacher has signed out")
+			},
 		}
 		if err := e.write(ctx.Context(), defaults); err != nil {
 			httpapi.Cut(fmt.Errorf("export: %w", err))
@@ -95,7 +101,7 @@ type export struct {
 	folders map[string]bool // that exist, in lower case
 	buffer  []byte
 
-	signedOut func() bool // is asked before each recording: a slow client takes hours
+	check func() error // is called before each file: a slow client takes hours
 }
 
 func (e *export) write(ctx context.Context, defaults feedback.Defaults) error {
@@ -231,9 +237,6 @@ func (e *export) recordings(ctx context.Context, lessons []feedback.Lesson) iter
 
 // audio writes a recording. It reports false if there is none.
 func (e *export) audio(ctx context.Context, file string, segment feedback.Segment) (bool, error) {
-	if e.signedOut() {
-		return false, errors.New("the teacher has signed out")
-	}
 	_, f, err := e.svc.OpenAudio(ctx, e.teacher, segment.ID)
 	if errors.Is(err, feedback.ErrNotFound) {
 		return false, nil
@@ -265,6 +268,9 @@ func (e *export) folder(name string) string {
 }
 
 func (e *export) create(name string, method uint16, at time.Time) (io.Writer, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
 	return e.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: at})
 }
 

@@ -257,6 +257,45 @@ func TestAnExportEndsWithTheSession(t *testing.T) {
 	require.Equal(t, 1, opened)
 }
 
+func TestAnExportOfTextsEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	for rule, c := range map[string]struct {
+		err    error
+		leaves bool
+		logged string
+	}{
+		"signed out":          {err: errOrdinary, logged: "the teacher has signed out"},
+		"another teacher":     {logged: "the teacher has signed out"},
+		"the client has left": {err: errOrdinary, leaves: true, logged: "context canceled"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.session(e.profile("Ming"))
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			asked := 0
+			var log bytes.Buffer
+			e.serve(func(_ *feedback.Config, h *feedbackhttp.Config) {
+				h.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				h.Authenticate = func(ctx context.Context, header http.Header) (uuid.UUID, error) {
+					if asked++; asked < 2 {
+						return teacherOf(ctx, header)
+					}
+					if c.leaves {
+						leave()
+					}
+					return uuid.New(), c.err
+				}
+			})
+			r := httptest.NewRequestWithContext(ctx, "GET", "/api/v1/export", nil)
+			require.PanicsWithValue(t, http.ErrAbortHandler, func() { e.send(r) }, "the connection is cut")
+			require.Equal(t, 2, asked)
+			require.Contains(t, log.String(), c.logged)
+		})
+	}
+}
+
 func TestExportWhileDataChanges(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

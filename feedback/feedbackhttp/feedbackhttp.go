@@ -14,7 +14,6 @@ package feedbackhttp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -37,14 +36,15 @@ type Config struct {
 
 	// Authenticate identifies the teacher who sends a request, from the request's context and
 	// header. It is called once for each request before anything else of it is read, before each
-	// recording of an export, and while a stream of events is open before each event and every 15
+	// file of an export, and while a stream of events is open before each event and every 15
 	// seconds. Required. It must be safe for concurrent use.
 	//
 	// An error, or the zero UUID, is answered 401 with a WWW-Authenticate header, and ends a stream
-	// and an export. An error with a method Permanent() bool that returns false reports nothing
-	// about the caller: it is answered 503, with the Retry-After header that its method
-	// RetryAfter() time.Duration returns, and ends neither. An error that is a [huma.StatusError]
-	// is answered with its own status, headers and body.
+	// and an export, as another teacher does: a token must be valid for as long as an export
+	// lasts. An error with a method Permanent() bool that returns false reports nothing about the
+	// caller: it is answered 503, with the Retry-After header that its method RetryAfter()
+	// time.Duration returns, and ends neither. An error that is a [huma.StatusError] is answered
+	// with its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
 	// MaxRequests is how many requests of one teacher this process serves at once, and
@@ -92,7 +92,7 @@ func Register(api huma.API, c Config) {
 		authenticate: func(ctx context.Context, header http.Header) (uuid.UUID, error) {
 			teacher, err := c.Authenticate(ctx, header)
 			if err == nil && teacher == uuid.Nil { // as of a map that does not have the sender
-				err = errors.New("feedbackhttp: Authenticate returned the zero UUID")
+				err = errNobody
 			}
 			return teacher, err
 		},
@@ -103,7 +103,6 @@ func Register(api huma.API, c Config) {
 		stopping: c.Stopping,
 	}
 	group.UseMiddleware(s.requireTeacher)
-	group.UseTransformer(addRequestID)
 	// In the order in which a client uses them, which is that of the document.
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, tags...)
 	s.registerProfiles(group)

@@ -32,6 +32,7 @@ func TestRegisterOnSomebodyElsesAPI(t *testing.T) {
 		_, err := e.svc.StartLesson(r.Context(), e.teacher, uuid.MustParse(session))
 		feedbackhttp.WriteError(w, r, feedbackhttp.Problem("path", err))
 	})
-	e.do("POST", "/own", nil).want(409, "lesson_in_progress")
+	own := e.do("POST", "/own", nil).want(409, "lesson_in_progress")
+	require.Equal(t, lesson, own.str("lesson_id"))
 	e.do("GET", "/profiles", nil, "X-Teacher", "nobody").want(401, "unauthorized")
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
@@ -96,16 +94,4 @@ func problem(in string, err error) error {
 type lessonProblem struct {
 	*httpapi.Problem
 	LessonID wire.ID `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`
-}
-
-// Unwrap returns the problem, which [WriteError] answers with.
-func (p *lessonProblem) Unwrap() error { return p.Problem }
-
-// addRequestID does for a lessonProblem what httpapi does for other problems.
-func addRequestID(ctx huma.Context, _ string, v any) (any, error) {
-	if p, ok := v.(*lessonProblem); ok {
-		p.Instance = httpapi.RequestID(ctx.Context())
-		httpapi.Annotate(ctx.Context(), slog.String("code", p.Code))
-	}
-	return v, nil
 }

@@ -51,9 +51,8 @@ func New(mux *http.ServeMux, o Options) huma.API {
 // toProblem converts Huma's errors to problems and logs the causes.
 func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	switch e := v.(type) {
-	case *Problem:
-		noteError(ctx.Context(), e.cause)
-		return e.forRequest(ctx.Context()), nil
+	case answer:
+		return forRequest(ctx.Context(), e), nil
 	case *huma.ErrorModel:
 		p := Error(e.Status, codeOf(e.Status), e.Detail)
 		if e.Status >= http.StatusInternalServerError {
@@ -62,7 +61,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 				noteError(ctx.Context(), d)
 			}
 			p.Detail = internalDetail
-			return p.forRequest(ctx.Context()), nil
+			return forRequest(ctx.Context(), p), nil
 		}
 		for i, d := range e.Errors {
 			if i == maxFields {
@@ -74,7 +73,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 				p.Errors[len(p.Errors)-1].classify()
 			}
 		}
-		return p.forRequest(ctx.Context()), nil
+		return forRequest(ctx.Context(), p), nil
 	}
 	return v, nil
 }

@@ -113,14 +113,28 @@ func (p *Problem) ContentType(string) string { return problemJSON }
 
 const problemJSON = "application/problem+json"
 
-// forRequest returns a copy with the request id. The request's line in the log gets the code.
-func (p *Problem) forRequest(ctx context.Context) *Problem {
+// answer is a *Problem, or embeds one and is made for a single request.
+type answer interface {
+	error
+	problem() *Problem
+}
+
+func (p *Problem) problem() *Problem { return p }
+
+// forRequest returns a, or a copy, with the request id. The request's line in the log gets the code
+// and the cause.
+func forRequest(ctx context.Context, a answer) answer {
+	p := a.problem()
+	noteError(ctx, p.cause)
 	Annotate(ctx, slog.String("code", p.Code))
-	named := *p
-	if id := RequestID(ctx); id != "" && named.Instance == "" {
-		named.Instance = id
+	if a == answer(p) {
+		named := *p
+		p, a = &named, &named
 	}
-	return &named
+	if p.Instance == "" {
+		p.Instance = RequestID(ctx)
+	}
+	return a
 }
 
 // Header returns a copy of the header of a request to Huma, with canonical keys.
@@ -132,12 +146,12 @@ func Header(ctx huma.Context) http.Header {
 
 // WriteError answers r with err outside of Huma: with the [Problem] that err wraps, else with 500.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	p, ok := errors.AsType[*Problem](err)
+	a, ok := errors.AsType[answer](err)
 	if !ok {
-		p = Internal(err)
+		a = Internal(err)
 	}
-	noteError(r.Context(), p.cause)
-	body, err := json.Marshal(p.forRequest(r.Context()))
+	p := a.problem()
+	body, err := json.Marshal(forRequest(r.Context(), a))
 	if err != nil {
 		noteError(r.Context(), err)
 	}
