@@ -214,7 +214,11 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	if success {
-		if err := json.NewDecoder(resp.Body).Decode(r.out); err != nil {
+		err := json.NewDecoder(resp.Body).Decode(r.out)
+		if err == io.EOF { // which would be that of the connection
+			err = errors.New("it is empty")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
 		}
 		return resp, nil

@@ -84,6 +84,7 @@ func TestRetries(t *testing.T) {
 		"lost: a login code is spent once":     {login, lost, 3, 1, 0},
 		"lost: a file is sent again":           {uploadFile, lost, 3, 3, 3 * time.Second},
 		"lost: a stream is read once":          {uploadStream, lost, 3, 1, 0},
+		"not after an empty answer":            {readProfile, refusal{status: 200}, 3, 1, 0},
 		"lost: what is wrong with the request": {readProfile, refusal{err: errors.New("malformed")}, 3, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +122,10 @@ func TestRetries(t *testing.T) {
 				}
 				if c.refusal.err != nil {
 					require.ErrorIs(t, err, c.refusal.err)
+					return
+				}
+				if c.refusal.status == 200 {
+					require.ErrorContains(t, err, "decode the answer: it is empty")
 					return
 				}
 				var p *feedbackclient.Problem
