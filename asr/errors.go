@@ -92,7 +92,7 @@ func (e *Error) Unwrap() []error {
 }
 
 // Permanent reports whether retries cannot succeed. For an error without a class, its cause
-// decides: if Audio.Open finds that the recording was deleted, for example.
+// decides, such as an error of Audio.Open.
 func (e *Error) Permanent() bool {
 	var cause interface{ Permanent() bool }
 	return e.Class == ErrUnusableAudio || e.Final || e.Class == nil && errors.As(e.Err, &cause) && cause.Permanent()

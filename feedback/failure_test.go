@@ -30,7 +30,7 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 			return feedback.Transcript{}, err
 		}
 		require.Error(t, e.run(task))
-		e.requireFailure(seg, "recording_missing", "the recording no longer exists")
+		e.requireFailure(seg, "recording_missing", "the recording is not found at the moment")
 		require.Equal(t, feedback.SegmentQueued, e.get(seg).State)
 		for _, file := range files { // an operator mounts the directory
 			require.NoError(t, os.Rename(file+".away", file))

@@ -287,7 +287,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 type missingError struct{ error }
 
 func (e missingError) Unwrap() error    { return e.error }
-func (missingError) PublicText() string { return "the recording no longer exists" }
+func (missingError) PublicText() string { return "the recording is not found at the moment" }
 func (missingError) PublicCode() string { return codeAudioGone }
 
 // permanentError is an error that another attempt cannot resolve.

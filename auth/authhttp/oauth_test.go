@@ -145,7 +145,6 @@ func query(address string) url.Values {
 	return u.Query()
 }
 
-// What the address says never decides where the browser goes.
 func TestCallbackWithoutAPageDoesNotLeadToItself(t *testing.T) {
 	t.Parallel()
 	h := authhttp.Handler(authhttp.Config{
@@ -155,6 +154,7 @@ func TestCallbackWithoutAPageDoesNotLeadToItself(t *testing.T) {
 	require.Equal(t, "/#sign-in-failed=login_code_invalid", w.Header().Get("Location"))
 }
 
+// What the address says never decides where the browser goes.
 func TestCallbackLeadsToThePageOnly(t *testing.T) {
 	t.Parallel()
 	b, _ := withOAuth(t)

@@ -48,7 +48,8 @@ func FromSQLite(w, r *sql.DB) *DB {
 // server may start before its database. Errors do not contain the address.
 func Open(address string) (*DB, error) {
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		if strings.HasPrefix(path, "//") || strings.Contains(path, "?") { // that of another file, which is created
+		if strings.HasPrefix(path, "//") || strings.Contains(path, "?") {
+			// sqlite://x.db would create /x.db, and sqlite:x.db?a=b one of that name.
 			return nil, errors.New("database address: sqlite:PATH has neither // nor options, as in sqlite:lessons.db")
 		}
 		return OpenSQLite(path, nil)

@@ -66,7 +66,7 @@ const zh = {
     daily_limit_reached: "已达到服务器的每日限额。", too_many_requests: "请求过多，请稍后再试。",
     storage_full: "服务器存储空间已满，暂时无法保存新内容。", summary_failed: "摘要服务出错，请稍后再试。",
     transcription_interrupted: "识别被中断，可以重试。", transcription_cancelled: "识别已取消，可以重试。",
-    transcription_timeout: "识别时间过长。", recording_missing: "录音已不存在。", audio_unusable: "录音无法使用。",
+    transcription_timeout: "识别时间过长。", recording_missing: "目前找不到录音。", audio_unusable: "录音无法使用。",
     recogniser_failed: "识别程序出错。", recogniser_unavailable: "识别程序暂时不可用。", recogniser_lost: "识别中断。",
     recogniser_misconfigured: "识别程序配置有误。", recogniser_account_refused: "识别服务商拒绝了账户。",
     language_unknown: "识别程序不支持该语言。", no_speech: "没有识别到语音。",
