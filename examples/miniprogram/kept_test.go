@@ -33,10 +33,13 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 		Waits, Length                         int
 		Lost                                  []any
 		Elsewhere, Conflict, Drafts, Told     []string
+		Days                                  []string
 		Toasts, Questions, Records            []string
 	}
 	inVM(t, "kept", &result, map[string]string{"LOCAL_ASR_URL": recogniser}, "RECOGNISER="+next)
 	require.Equal(t, []int{2, 3}, result.Opened)
+	require.Equal(t, result.Day, result.Days[0])
+	require.Less(t, result.Days[1], result.Day)
 	require.Equal(t, []string{"Evening.", "The text has changed. Please read it, then save."}, result.Elsewhere)
 	const choose = "Choose first what happens with the other text."
 	require.Equal(t, []string{choose, choose, "Theirs.", "Theirs.", ""}, result.Conflict)
@@ -50,12 +53,12 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	}, result.Lost)
 	require.Empty(t, result.Drafts)
 	require.Equal(t, len("Too much for the phone. ")<<16, result.Length, "what is typed on a full phone")
-	require.Equal(t, 3, result.Waits)
+	require.Equal(t, 4, result.Waits)
 	require.Equal(t, []string{"Saved."}, result.Told)
 	require.Len(t, result.Questions, 2)
 	require.Empty(t, result.Toasts)
 	require.Equal(t, []string{
 		"First.", "He swam far.", "He swam.", "He wrote a poem.", "Typed instead, and on.", "My own words.",
-		"Typed away, and on.", result.Appended,
+		"Typed away, and on.", result.Appended, "Yesterday.",
 	}, result.Records)
 }

@@ -49,8 +49,10 @@ export default async function kept(phone, _, recordings) {
   await lesson((data) => data.session !== "");
   phone.type("typeText", "Morning.");
   await saved();
-  const { session_id } = await session();
-  const write = (feedback_text) => api("PUT", "feedback-sessions/" + session_id, { feedback_text });
+  const { session_id, feedback_date } = await session(); // what is begun today is of today
+  const days = [feedback_date];
+  const write = (feedback_text) =>
+    api("PUT", "feedback-sessions/" + session_id, { feedback_text, feedback_date: "2026-01-02" });
   await write("Evening.");
   await phone.tap("save");
   const elsewhere = [phone.page.data.text, ...phone.toasts.splice(0), ...await records()];
@@ -181,6 +183,22 @@ export default async function kept(phone, _, recordings) {
   await lesson((data) => data.saved !== "");
   lost.push(phone.page.data.text, (await records()).length, ...phone.toasts.splice(0));
 
+  // What was typed yesterday, without a network, is of yesterday.
+  phone.online = false;
+  phone.ago = 86_400_000;
+  phone.launch("compiled");
+  phone.tap("open", { id });
+  phone.type("typeText", "Yesterday.");
+  phone.ago = 0;
+  phone.launch("compiled");
+  phone.tap("open", { id });
+  await lesson((data) => data.text === "Yesterday." && data.offline);
+  phone.connect();
+  await saved();
+  await phone.tap("save");
+  await lesson((data) => data.saved !== "");
+  days.push((await api("GET", "feedback-records")).items.find((r) => r.content === "Yesterday.").feedback_date);
+
   // It was begun without a session, which is opened when the page is left and opened again.
   await leave();
   const [opens, openSession] = later();
@@ -304,7 +322,7 @@ export default async function kept(phone, _, recordings) {
   await open();
   await lesson((data) => data.other === "Next.");
   return {
-    length, opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, told, toasts: phone.toasts,
+    length, days, opened, elsewhere, conflict, state, offered, appended, lost, copied, drafts, waits, told, toasts: phone.toasts,
     questions: phone.questions, records: await records(), day: new Date().toLocaleDateString("sv"),
   };
 }

@@ -11,6 +11,7 @@ export class Phone {
       directory, codes, config, storage: {}, online: true, language: "en",
       toasts: [], questions: [], played: [], uploads: 0, temporary: 0,
       speed: 50, // of time: minutes are seconds
+      ago: 0, // ms, by which its clock is late
       passes: (_, send) => send(), // a request, by method and path
       answers: [], // to the next uploads, which do not reach the server
     });
@@ -32,8 +33,10 @@ export class Phone {
     const wx = this.api(networkListeners);
     let app;
     let current = "";
+    const { ago } = this;
     const context = vm.createContext({
       wx,
+      Date: class extends Date { constructor(...of) { super(...(of.length > 0 ? of : [Date.now() - ago])); } },
       App: (options) => { app = options; },
       Page: (options) => { this.definitions[current] = options; },
       setTimeout: (f, ms) => {

@@ -63,7 +63,8 @@ Page({
     this.made = "";
     this.sent = undefined;
     this.asked++;
-    this.setData({ ...empty, text: this.draft.open({ text: "", etag: "" }) });
+    const date = openOf(this.data.student)?.day ?? ""; // of what the server does not have yet
+    this.setData({ ...empty, date, text: this.draft.open({ text: "", etag: "" }) });
   },
 
   onShow() {
@@ -310,6 +311,10 @@ Page({
   },
 
   typeText(event: WechatMiniprogram.Input) {
+    if (!this.data.text.trim()) { // what begins today is of today, also in a session of before
+      this.setData({ date: today() });
+      setOpen(this.data.student, { day: today() });
+    }
     this.setData({ text: event.detail.value, mended: false, refusedCopy: "" });
     this.draft.type(event.detail.value);
     if (!openOf(this.data.student)) setOpen(this.data.student, {});
