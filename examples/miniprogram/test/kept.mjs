@@ -216,6 +216,24 @@ export default async function kept(phone, _, recordings) {
   phone.type("typeText", "");
   await saved();
 
+  // A text that was emptied, and a recording without speech, are nothing to save.
+  const nothing = () => today((data) => data.students[0].state !== "" && data.students[0].state !== "Not saved yet");
+  await leave();
+  await open();
+  phone.type("typeText", "x");
+  await saved();
+  phone.type("typeText", "");
+  await saved();
+  await leave();
+  await nothing();
+  await open();
+  await note(" ");
+  await lesson((data) => data.lessons[0]?.parts[0]?.done && phone.outbox().length === 0);
+  await lesson(() => !(`open-${phone.storage.teacher}-${id}` in phone.storage));
+  await leave();
+  await nothing();
+  await open();
+
   // A bad answer while a text is awaited ends nothing, nor does a lost one to the request for it.
   meets(/^GET .feedback-sessions/, { status: 502 });
   await note("He sang of rain.");

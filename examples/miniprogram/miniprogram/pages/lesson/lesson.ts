@@ -220,6 +220,13 @@ Page({
     await outbox.discard(event.currentTarget.dataset["name"]).catch(report);
   },
 
+  /** Reports whether nothing is left for a record: nobody spoke, it was saved elsewhere, or was deleted. */
+  isEmpty(): boolean {
+    const { session, lessons, text } = this.data;
+    const isSaid = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text || part.failed));
+    return !text.trim() && (!session || !isSaid);
+  },
+
   /** Makes a text once all that was said here is text and all corrections are saved. */
   async generateByItself() {
     const { draft } = this;
@@ -228,8 +235,7 @@ Page({
     if (!open || this.sent?.early || !this.visible || this.data.recording || this.adding > 0) return;
     const marks = marksOf(lessons);
     if (this.data.offered && marks.join() === this.marks.join()) return; // the teacher chooses first
-    // It was saved elsewhere, or what was typed was deleted.
-    if (!text && (!session || (!open.said && marks.length === 0))) setOpen(student, undefined);
+    if (this.isEmpty()) return setOpen(student, undefined);
     if (!session || !open.said) return;
     if (marks.length === 0 || marks.join() === open.of.join()) return setOpen(student, { said: false });
     const isCorrected = marks.every((mark) => open.of.join().includes(mark.replace(/:.*/, "")));
@@ -317,7 +323,9 @@ Page({
     }
     this.setData({ text: event.detail.value, mended: false, refusedCopy: "" });
     this.draft.type(event.detail.value);
-    if (!openOf(this.data.student)) setOpen(this.data.student, {});
+    const open = openOf(this.data.student);
+    if (this.isEmpty() && !open?.said) setOpen(this.data.student, undefined);
+    else if (!open) setOpen(this.data.student, {});
   },
 
   /** Plays a part, or its sentence that was tapped; what is playing is stopped. */
