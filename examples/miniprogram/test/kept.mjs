@@ -28,8 +28,8 @@ export default async function kept(phone, _, recordings) {
     phone.passes = async (request, send) => {
       if (!pattern.test(request)) return send();
       phone.passes = (_, next) => next();
-      if (what.status) return { statusCode: what.status, data: "<html>", header: {} };
       await what.before;
+      if (what.status) return { statusCode: what.status, data: what.data ?? "<html>", header: {} };
       const answer = await send();
       await what.after;
       if (what.lost) throw new Error("request:fail timeout");
@@ -243,6 +243,18 @@ export default async function kept(phone, _, recordings) {
   meets(/^POST .*generate/, { lost: true });
   await note("He danced.");
   await lesson((data) => data.text === "He sang of rain. He danced.");
+  await saved();
+
+  // What is said while a text is being made becomes one, though that one is refused.
+  const [asked, refuses] = later();
+  meets(/^POST .*generate/, { before: asked, status: 409, data: '{"code":"nothing_transcribed"}' });
+  await note("He ran.");
+  await lesson((data) => data.making);
+  await note("He won.");
+  await lesson(({ lessons: [{ parts }] }) => parts.length === 5 && !parts[4].busy && phone.outbox().length === 0);
+  refuses();
+  await lesson((data) => data.text === "He sang of rain. He danced. He ran. He won.");
+  phone.toasts.pop();
   await saved();
 
   // A text that arrives after its page was left is in no other record.

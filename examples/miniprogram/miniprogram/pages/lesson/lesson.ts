@@ -230,7 +230,7 @@ Page({
   /** Makes a text once all that was said here is text and all corrections are saved. */
   async generateByItself() {
     const { draft } = this;
-    const { student, session, lessons, text } = this.data;
+    const { student, session, lessons, text, seconds } = this.data;
     const open = openOf(student);
     if (!open || this.sent?.early || !this.visible || this.data.recording || this.adding > 0) return;
     const marks = marksOf(lessons);
@@ -247,7 +247,8 @@ Page({
       await this.generate();
     } catch (error) {
       if (draft.isClosed) return; // its text is a record by now, or the page was left
-      if (!isOffline(error) && (this.data.saving || !isTemporary(error))) setOpen(student, { said: false });
+      const isOver = this.data.seconds === seconds && !isOffline(error); // nothing more was said meanwhile
+      if (isOver && (this.data.saving || !isTemporary(error))) setOpen(student, { said: false });
       if (this.data.saving || !isTemporary(error)) throw error;
       this.tellProblem(error);
       this.poll(1000 * error.retryAfter || this.pause);
