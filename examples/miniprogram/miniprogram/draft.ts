@@ -1,4 +1,5 @@
 import { Problem } from "./api/problem.js";
+import { markOf } from "./segments.js";
 import { draftKey, explain, isTemporary, store } from "./service.js";
 import { texts } from "./texts.js";
 
@@ -32,9 +33,9 @@ const last: Record<string, Draft> = {};
 export class Draft {
   isClosed = false; // its page was left, or shows another
   private etag = "";
-  private typed: Version | undefined; // and not saved
+  private typed: Version & { sent?: string[] } | undefined; // and not saved
   private isKept = true; // by the phone
-  private sent = new Set<string>(); // and not known to be saved
+  private sent = new Set<string>(); // marks of texts that are not known to be saved
   private other: Version | undefined; // that is in conflict
   private timer = 0;
   private saving: Promise<boolean> = Promise.resolve(true);
@@ -50,10 +51,13 @@ export class Draft {
     last[this.key] = this;
     before?.stop(); // which leaves what is stored
     if (before?.typed) {
+      this.sent = before.sent;
       this.keep(before.typed); // the phone may have been full
       this.saving = before.saving; // it may be being saved
-      this.sent = before.sent;
-    } else this.typed = wx.getStorageSync(this.key) || undefined;
+    } else {
+      this.typed = wx.getStorageSync(this.key) || undefined;
+      this.sent = new Set(this.typed?.sent);
+    }
   }
 
   /** The version of the text, or "" if something is typed that is not saved. */
@@ -118,7 +122,7 @@ export class Draft {
   private keep(typed: Version | undefined): void {
     this.typed = typed;
     if (last[this.key] !== this) return;
-    this.isKept = !typed || store(this.key, typed); // on a full phone it stays in view
+    this.isKept = !typed || store(this.key, { ...typed, sent: [...this.sent] }); // on a full phone it stays in view
     if (!typed) wx.removeStorageSync(this.key);
   }
 
@@ -135,6 +139,8 @@ export class Draft {
     try {
       await this.source.ready?.();
       const { typed } = this;
+      this.sent.add(markOf(typed.text));
+      this.keep(typed); // the program may end before there is an answer
       const saved = this.source.write(typed.text, typed.etag);
       const { etag } = await saved.catch((error) => this.resolve(typed.text, error));
       this.etag = etag;
@@ -168,10 +174,9 @@ export class Draft {
 
   /** Saves the text if the server has none, or one that was sent before, because the answer was lost. */
   private async resolve(text: string, error: unknown): Promise<Version> {
-    this.sent.add(text);
     if (!(error instanceof Problem && error.code === "stale_version")) throw error;
     const other = await this.source.read();
-    if (other.text !== "" && !this.sent.has(other.text)) throw new Conflict(other);
+    if (other.text !== "" && !this.sent.has(markOf(other.text))) throw new Conflict(other);
     return this.source.write(text, other.etag); // with its date
   }
 }

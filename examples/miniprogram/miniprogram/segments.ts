@@ -45,8 +45,12 @@ export function isUnsaved(lessons: Lesson[]): boolean {
 export function marksOf(lessons: Lesson[]): string[] {
   const parts = lessons.filter(({ applied }) => !applied).map((lesson) => lesson.parts);
   return ([] as Part[]).concat(...parts).filter(({ text }) => text)
-    .map(({ id, text }) => id + ":" + [...text].reduce((mark, c) => (mark * 31 + (c.codePointAt(0) ?? 0)) | 0, 7));
+    .map(({ id, text }) => id + ":" + markOf(text));
 }
+
+/** Returns a number of a text. */
+export const markOf = (text: string): string =>
+  String([...text].reduce((mark, c) => (mark * 31 + (c.codePointAt(0) ?? 0)) | 0, 7));
 
 function partOf(s: AudioSegment, isUnsaved: boolean): Part {
   const text = s.edited_text ?? s.text;

@@ -169,6 +169,19 @@ export default async function kept(phone, _, recordings) {
   lose();
   await saved();
 
+  // Nor is it if the program ended before there was an answer.
+  const [none] = later();
+  meets(/^PUT .feedback-sessions/, { after: none });
+  phone.type("typeText", "Typed twice.");
+  await lesson(async () => (await session()).feedback_text === "Typed twice.");
+  phone.online = false;
+  phone.launch("compiled");
+  phone.tap("open", { id });
+  await lesson((data) => data.offline);
+  phone.type("typeText", "Typed twice, and on.");
+  phone.connect();
+  await saved();
+
   // What was typed is also sent after the program ended.
   phone.online = false;
   phone.type("typeText", "Typed away. Late.");
