@@ -115,8 +115,11 @@ export class Draft {
 
   /** Empties the text, because a record has it. If its page was opened again, that one reads it. */
   empty(): void {
-    if (last[this.key] === this) this.type("");
-    else this.source.write("", this.etag).catch(() => {}); // unless it was changed there
+    if (last[this.key] === this) return this.type("");
+    this.source.write("", this.etag).catch((error) => {
+      if (!isTemporary(error) || error.code === "stale_version") return; // it was changed there
+      setTimeout(() => this.empty(), 1000 * error.retryAfter || retryMS);
+    });
   }
 
   private keep(typed: Version | undefined): void {

@@ -304,6 +304,7 @@ export default async function kept(phone, _, recordings) {
   await lesson(() => phone.passes !== passes);
   await leave();
   await open();
+  meets(/^PUT .feedback-sessions/, { status: 502 });
   answerRecord();
   await entering;
   lost.push(early.data.saved !== "", ...phone.toasts.splice(0));
