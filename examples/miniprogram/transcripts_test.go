@@ -141,10 +141,18 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 		Uploads                           int
 		Whose                             []int    // the student, by number, of each recording
 		Refused                           []string // why, before Try again and before Discard
-		Away                              string
+		Away, OnPage                      string
 		Unkept                            []any // the files on a full phone, and what is said
 	}
-	inVM(t, "offline", &result, nil)
+	const campus = "https://campus.example/"
+	_, other, _ := start(t, map[string]string{
+		"MINIAPP_APP_ID": "", "MINIAPP_APP_SECRET": "", "MINIAPP_API_URL": "", "OAUTH_NAME": "Campus",
+		"OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": "secret", "OAUTH_AUTH_URL": campus,
+		"OAUTH_TOKEN_URL": campus, "OAUTH_USERINFO_URL": campus,
+		"OAUTH_REDIRECT_URL": "https://school.example/api/v1/auth/oauth/callback",
+	})
+	inVM(t, "offline", &result, nil, "OAUTH="+other)
+	require.Equal(t, "You can sign in to this server only on its web page.", result.OnPage)
 	require.Empty(t, result.Others.Students)
 	require.Empty(t, result.Others.Offline)
 	require.Empty(t, result.Others.Stored)

@@ -29,7 +29,9 @@ export const isSignedIn = (): boolean => !!wx.getStorageSync("token");
 /** Signs in by the account of the phone. */
 export async function signIn(): Promise<void> {
   const login = await wx.login().catch(({ errMsg }) => { throw new Problem(0, "no_answer", errMsg); });
-  await client.signIn(login.code);
+  await client.signIn(login.code).catch((error: Problem) => {
+    throw error.code === "not_found" ? new Error(texts.pageOnly) : error; // the server has another sign-in
+  });
   void outbox.flush(); // recordings of before
 }
 

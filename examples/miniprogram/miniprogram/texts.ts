@@ -5,6 +5,7 @@ export const languages = ["", "zh", "yue", "en", "ja", "ko", "fr", "de", "es", "
 
 const zh = {
   signIn: "登录", signOut: "退出登录", welcome: "说说课堂上的观察，自动写成给家长的反馈。",
+  pageOnly: "此服务器只能在网页上登录。",
   signOutQuestion: "手机上还有未上传的录音或文字。退出登录会删除它们。要退出吗？", yes: "退出", no: "取消", ok: "好",
   notTold: "未能通知服务器，这次登录最长 30 天内仍然有效。如要结束它，请在网络恢复后重新登录，在“登录网页”中退出原来的“小程序”。",
   noStudents: "还没有学生。", noneFound: "没有找到学生。", students: "今天", allStudents: "全部学生",
@@ -79,6 +80,7 @@ const zh = {
 
 const en: typeof zh = {
   signIn: "Sign in", signOut: "Sign out", welcome: "Record what you observe in a lesson. The words become feedback.",
+  pageOnly: "You can sign in to this server only on its web page.",
   signOutQuestion: "Recordings or texts on this phone are not sent yet. Signing out deletes them. Sign out?",
   yes: "Yes", no: "No", ok: "OK",
   notTold: "The server could not be told: this sign-in stays valid for up to 30 days. To end it, sign in again when " +
