@@ -43,7 +43,7 @@ func TestWhatWasSaidTypedOrCorrectedReachesTheRecord(t *testing.T) {
 	require.Equal(t, []string{"Evening.", "The text has changed. Please read it, then save."}, result.Elsewhere)
 	const choose = "Choose first what happens with the other text."
 	require.Equal(t, []string{choose, choose, "Theirs.", "Theirs.", ""}, result.Conflict)
-	require.Equal(t, "Not saved yet", result.State)
+	require.Equal(t, "Not in a record yet", result.State)
 	require.Equal(t, "Amy painted a pond. She sang.", result.Offered)
 	require.Equal(t, "Amy painted a pond. Well done!\n\n"+result.Offered, result.Appended)
 	require.Contains(t, result.Copied, result.Appended)

@@ -198,7 +198,7 @@ func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
 		t.Helper()
 		b.eval(`location.hash = "#/"; ""`)
 		b.until(`() => Boolean(document.querySelector(".state")?.innerText)`, "")
-		require.Equal(t, want, b.eval(`String(document.querySelector(".state").innerText === "Not saved yet")`))
+		require.Equal(t, want, b.eval(`String(document.querySelector(".state").innerText === "Not in a record yet")`))
 		b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
 		b.waitText("Lesson 1 is open")
 	}
@@ -262,7 +262,7 @@ func TestWorkOnAStudentIsFoundAgain(t *testing.T) {
 	b.waitRecorded(1)
 	b.eval(`location.hash = "#/"; ""`)
 	b.waitText("Recording has stopped.")
-	b.until(`() => document.querySelector(".state")?.innerText === "Not saved yet"`, "")
+	b.until(`() => document.querySelector(".state")?.innerText === "Not in a record yet"`, "")
 	b.screenshot("left")
 	storedParts(t, c, p.ID, 1)
 	close(held)

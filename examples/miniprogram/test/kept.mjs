@@ -79,7 +79,7 @@ export default async function kept(phone, _, recordings) {
   phone.tap("record");
   await lesson((data) => data.recording);
   await leave();
-  const state = (await today((data) => data.students[0].state === "Not saved yet")).data.students[0].state;
+  const state = (await today((data) => data.students[0].state === "Not in a record yet")).data.students[0].state;
   await open();
   await lesson((data) => data.text === "Amy painted a bond.");
   await saved();
@@ -230,7 +230,7 @@ export default async function kept(phone, _, recordings) {
   await saved();
 
   // A text that was emptied, and a recording without speech, are nothing to save.
-  const nothing = () => today((data) => data.students[0].state !== "" && data.students[0].state !== "Not saved yet");
+  const nothing = () => today(({ students: [{ state }] }) => state !== "" && state !== "Not in a record yet");
   await leave();
   await open();
   phone.type("typeText", "x");

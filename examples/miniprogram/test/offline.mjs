@@ -144,8 +144,8 @@ export default async function offline(phone, _, recordings) {
   await phone.tap("signOut");
   await phone.until("/pages/signin/signin");
   return {
-    others, other, whose, refused, away, onPage, unkept, text, theirs, nextText, begun, lessons: lessons.map((l) => l.id),
-    parts: lessons[0].parts.map((p) => p.text),
+    others, other, whose, refused, away, onPage, unkept, text, theirs, nextText, begun,
+    lessons: lessons.map((l) => l.id), parts: lessons[0].parts.map((p) => p.text),
     uploads: phone.uploads, questions: phone.questions, stays, toasts: phone.toasts, left: phone.outbox(),
     stored: Object.entries(phone.storage).filter(([, value]) => value !== ""),
   };

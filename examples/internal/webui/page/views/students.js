@@ -50,7 +50,7 @@ export async function todayView(root) {
 		const draw = () => {
 			const isOpen = localStorage.getItem(openKey(p.profile_id)) !== null;
 			state.classList.toggle("open", isOpen);
-			if (isOpen) return write(state, t("unsaved"));
+			if (isOpen) return write(state, t("draft"));
 			if (!last) return;
 			const day = last.get(p.profile_id);
 			state.classList.toggle("done", day === today());

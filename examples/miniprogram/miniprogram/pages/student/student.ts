@@ -121,7 +121,7 @@ function rowsOf(students: StudentProfile[], days?: Record<string, string>): Row[
     return {
       profile_id: s.profile_id, name: s.name, about: [s.grade, s.subject].filter(Boolean).join(" · "), time: s.start_time,
       now: s.start_time !== "" && s.start_time <= now && !isOver(s, now), done: !isOpen && day === today(),
-      state: isOpen ? texts.unsaved
+      state: isOpen ? texts.inNoRecord
         : !days ? "" : day === today() ? texts.doneToday : day ? `${texts.last} ${day.slice(5)}` : texts.noneLately,
     };
   });
