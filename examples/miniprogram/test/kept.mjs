@@ -315,6 +315,21 @@ export default async function kept(phone, _, recordings) {
   await lesson((data) => data.text === "He wrote a poem.");
   await saved();
 
+  // What is said after such a record had no answer is not taken for a part of it.
+  const [{ id: poem }] = phone.page.data.lessons;
+  await phone.tap("finish", { id: poem });
+  await note("He read.");
+  await lesson((data) => data.text === "He wrote a poem.\n\nHe read.");
+  await saved();
+  await phone.tap("again", { lesson: poem }, "3");
+  meets(/^POST .feedback-records/, { lost: true });
+  await phone.tap("save");
+  lost.push(phone.toasts.pop());
+  await note("He knitted.");
+  await recognise("He knitted.");
+  await lesson((data) => data.text === "He knitted.\n\nHe read. He knitted.");
+  await saved();
+
   // It is saved elsewhere, as the page finds out while it records: what is said becomes a text.
   const savedElsewhere = async () => {
     const { session_id: feedback_session_id, feedback_text: content, feedback_date } = await session();

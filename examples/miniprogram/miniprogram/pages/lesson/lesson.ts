@@ -193,6 +193,7 @@ Page({
     recorder.start({
       segment: (temporary, durationMS) => {
         this.adding++;
+        if (this.sent?.early) this.sent = undefined; // this is not in it
         this.setData({ seconds: this.data.seconds + Math.round(durationMS / 1000) });
         outbox.add({ teacher: of, student, day, durationMS }, temporary).catch((error) => {
           recorder.stop(); // the phone is full
