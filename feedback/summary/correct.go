@@ -175,7 +175,7 @@ func (v *view) repairOf(from, last int) *repair {
 	if term == 0 || term == to {
 		return nil
 	}
-	if c := v.clauseOf(term - 1); c.from > 0 && asksWhatWasSaid(v.words[c.from:c.to]) {
+	if c := v.clauseOf(term - 1); c.from > 0 && v.says(c, "didISay") {
 		term = c.from // "Did I say Tuesday? I meant Thursday"
 	}
 	to = v.afterIs(to)
@@ -383,12 +383,6 @@ func (v *view) afterIs(i int) int {
 
 // introduces are words between those such as "no" and a correction.
 var introduces = wordSet("that_should_be it_should_be that's it's it_is it_was 应该是 其实是 是")
-
-// asksWhatWasSaid reports whether a clause is one such as "did I say Tuesday?".
-func asksWhatWasSaid(words []word) bool {
-	text := textOf(words)
-	return strings.HasPrefix(text, "did i say ") || says(text, "zhDidISay")
-}
 
 // negations are also such words, but more often others.
 var negations = wordSet("not rather 不 没 有 是 止")

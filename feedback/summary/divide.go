@@ -22,16 +22,17 @@ func (t *table) divide(words []word) []word {
 	if longClause*marks > len(words) {
 		long = longMarked
 	}
-	for _, c := range v.clauses {
-		if c.to-c.from <= long {
-			continue
+	from := 0
+	for _, c := range parts(words, clause) {
+		if len(c) > long {
+			made := t.choose(len(c)-1,
+				func(i int) keys { return v.gapFeatures(from + i + 1) },
+				func(i int, w *way) keys { return v.gapAfter(from+i+1, from, w) })
+			for i, e := range made {
+				c[i].end = end(e)
+			}
 		}
-		made := t.choose(c.to-c.from-1,
-			func(i int) keys { return v.gapFeatures(c.from + i + 1) },
-			func(i int, w *way) keys { return v.gapAfter(c.from+i+1, c.from, w) })
-		for i, e := range made {
-			words[c.from+i].end = end(e)
-		}
+		from += len(c)
 	}
 	return words
 }

@@ -49,11 +49,34 @@ type view struct {
 	classes   []uint64
 	clause    []int // of each word
 	clauses   []stretch
-	sentence  []int       // of each clause
-	sentences []stretch   // the clauses of each
-	wide      uint32      // 1 of an unspaced script
-	quoted    []bool      // whether each word is between quotes
-	values    map[int]int // of the words that were asked for, see value
+	sentence  []int           // of each clause
+	sentences []stretch       // the clauses of each
+	wide      uint32          // 1 of an unspaced script
+	quoted    []bool          // whether each word is between quotes
+	values    map[int]int     // of the words that were asked for, see value
+	said      map[saidIn]bool // what was asked for, see says
+}
+
+// maxClause is the length in words of a clause, so that the time to look at what stands around each
+// word does not grow with the text. A clause of speech is shorter, and a sentence than two blocks.
+const maxClause = 500
+
+// saidIn is whether some words are what a phrase matches.
+type saidIn struct {
+	stretch
+	title string
+}
+
+// says reports whether some words are what the phrase of this name matches. It looks at them once:
+// many of their words ask.
+func (v *view) says(at stretch, title string) bool {
+	key := saidIn{at, title}
+	yes, known := v.said[key]
+	if !known {
+		yes = says(textOf(v.words[at.from:at.to]), title)
+		v.said[key] = yes
+	}
+	return yes
 }
 
 // stretch is words[from:to], or so many clauses.
@@ -93,13 +116,15 @@ func bucket(n int) uint32 {
 }
 
 func newView(words []word) *view {
-	v := &view{words: words, classes: classesOf(words), quoted: areQuoted(words), values: make(map[int]int)}
-	wides, from := 0, 0
+	v := &view{words: words, classes: classesOf(words), quoted: areQuoted(words), values: make(map[int]int),
+		said: make(map[saidIn]bool)}
+	wides, from, begin := 0, 0, 0 // of a clause and its sentence
 	for i, w := range words {
 		v.ids = append(v.ids, hashOf(general(w)))
 		v.clause = append(v.clause, len(v.clauses))
-		if w.end != inside || i+1 == len(words) {
-			if len(v.clauses) == 0 || words[from-1].end >= sentence {
+		if w.end != inside || i+1 == len(words) || i+1-from == maxClause {
+			if len(v.clauses) == 0 || words[from-1].end >= sentence || i-begin >= 2*maxBlock {
+				begin = from
 				v.sentences = append(v.sentences, stretch{len(v.clauses), len(v.clauses)})
 			}
 			v.sentence = append(v.sentence, len(v.sentences)-1)

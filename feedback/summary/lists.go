@@ -55,7 +55,7 @@ func (v *view) listsItems(from, to int) bool {
 	n := to - from
 	for begin := from; begin >= max(0, from-n+1) && n <= maxItem; begin-- {
 		last := begin
-		for v.isItem(last, last+n, n) {
+		for last < begin+n*longList && v.isItem(last, last+n, n) {
 			if last += n; tens[v.low(last+n-1)] && ones[v.low(last+n)] {
 				last++ // "bar nine, bar twenty two and bar thirty"
 			}
@@ -81,11 +81,11 @@ func (v *view) isItem(i, j, n int) bool {
 		if a.low == b.low {
 			continue
 		}
-		grows := v.value(i+k) < v.value(j+k) || isOrdinal(a.low) && isOrdinal(b.low)
+		grows := n > 1 || v.value(i+k) < v.value(j+k) || isOrdinal(a.low) && isOrdinal(b.low)
 		switch {
 		case a.kind == plain && b.kind == plain && n > 2:
 			words++
-		case a.kind != number || b.kind != number || powers[a.low] || powers[b.low] || n == 1 && !grows:
+		case a.kind != number || b.kind != number || powers[a.low] || powers[b.low] || !grows:
 			return false
 		default:
 			numbers++
@@ -159,8 +159,8 @@ func (v *view) pairs(i, j int) bool {
 	if v.words[i].kind != number {
 		return false
 	}
-	n, last := 0, plain
-	for ; i < j && j < len(v.words) && v.words[i].kind == v.words[j].kind; i, j = i+1, j+1 {
+	n, last, end := 0, plain, min(len(v.words), j+maxUnsaid)
+	for ; i < j && j < end && v.words[i].kind == v.words[j].kind; i, j = i+1, j+1 {
 		a, b := v.words[i], v.words[j]
 		switch {
 		case a.kind == plain && a.low != b.low, a.low == "月",

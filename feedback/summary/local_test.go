@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -460,5 +461,32 @@ func TestHoursWithoutMarks(t *testing.T) {
 		"page 12, no, ", "他来了。他说，这个不要写，"} {
 		_, _, _, err := Local{}.text(t.Context(), []string{strings.Repeat(s, 50_000/len(s))}, nil)
 		require.NoError(t, err)
+	}
+}
+
+// TestTimeOfRepeatedWords compares with speech of the same size, as a machine may be slow or busy.
+func TestTimeOfRepeatedWords(t *testing.T) { // not parallel: other tests would take their time
+	const size = 15_000
+	took := func(s string) time.Duration {
+		least := time.Hour
+		for range 2 {
+			start := time.Now()
+			_, _, _, err := Local{}.text(t.Context(), []string{s}, nil)
+			require.NoError(t, err)
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	var speech strings.Builder
+	for _, n := range notes(t, "notes") {
+		speech.WriteString(strings.Join(n.lessons(), "\n"))
+	}
+	usual := took(strings.ToValidUTF8(speech.String()[:size], ""))
+	for _, s := range []string{
+		"好",                   // a clause without end: each word looked at all of it
+		"不是",                  // of words such as "no"
+		"one two three four ", // a list without end
+	} {
+		require.Less(t, took(strings.Repeat(s, size/len(s))), 8*usual, s)
 	}
 }

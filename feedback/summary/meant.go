@@ -214,7 +214,7 @@ var teens = wordSet("ten eleven twelve thirteen fourteen fifteen sixteen sevente
 // asksAgain reports whether words[i] are only said again, in a clause such as 我前面说周二是吧.
 func (v *view) asksAgain(i int) bool {
 	c := v.clauseOf(i)
-	return c.from < i && asksWhatWasSaid(v.words[c.from:c.to])
+	return c.from < i && v.says(c, "didISay")
 }
 
 // looks are the second characters of words such as 我看看 and 等等.

@@ -98,7 +98,9 @@ var amountParts = wordSet(`past point pounds dollars 点 點 分 秒 小时 月 
 var learntCues = classSet("cue")
 
 // hesitates reports whether a hesitation begins at i.
-func (v *view) hesitates(i int) bool { return v.has(v.classes[i], "hesitation") }
+func (v *view) hesitates(i int) bool { return v.classes[i]&hesitating != 0 }
+
+var hesitating = classSet("hesitation")
 
 // beginsCue reports whether words such as "no" and "I mean" begin at i.
 func (v *view) beginsCue(i int) bool {

@@ -40,9 +40,9 @@ func (v *view) firstUnsaid(i int) int {
 	begin := v.clauses[v.sentences[v.sentence[v.clause[i]]].from] // of the sentence
 	switch {
 	case !v.words[i].wide:
-	case says(textOf(v.words[c.from:c.to]), "zhTells"):
+	case v.says(c, "zhTells"):
 		return c.from
-	case says(textOf(v.words[begin.from:begin.to]), "whispers"):
+	case v.says(begin, "whispers"):
 		return begin.from
 	}
 	return 0
@@ -59,8 +59,7 @@ func (v *view) asksNothing(from, to int) bool {
 		from > 0 && v.words[from].wide && v.words[from-1].end == inside && students[v.words[from-1].low] &&
 			!wishes[v.low(from+1)] ||
 		doing[v.low(from-1)] && v.low(from) == "not" && strings.HasSuffix(v.low(to-1), "ing") || // "she's not putting"
-		says(textOf(v.words[c.from:c.to]), "zhAdvises") ||
-		says(textOf(v.words[v.clauses[said.from].from:v.clauses[said.to-1].to]), "toFamily")
+		v.says(c, "zhAdvises") || v.says(stretch{v.clauses[said.from].from, v.clauses[said.to-1].to}, "toFamily")
 }
 
 var (
