@@ -31,6 +31,34 @@ func (b *browser) setClock(at time.Time) {
 	}))
 }
 
+// A text that is kept on the device is of its day until the teacher records.
+func TestKeptTextIsOfItsDay(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	_, p := withStudent(t, url, "anna")
+	b.visit(url + "/#sign-in=anna")
+	b.waitText("Ming")
+	const today = `new Date().toLocaleDateString("sv")`
+	isOf := func(day string) {
+		t.Helper()
+		b.until(`() => document.querySelector("input[type=date]")?.value === `+day, "")
+	}
+	for _, draft := range []struct{ text, day string }{{"", today}, {"Mine.", `"2026-05-31"`}} {
+		b.eval(`location.hash = "#/"; ""`)
+		b.waitText("All students")
+		b.eval(fmt.Sprintf(`import("/page/outbox.js").then(({ draftKey }) => {
+			localStorage[draftKey(%q)] = JSON.stringify({ text: %q, date: "2026-05-31" });
+			location.hash = "#/student/%[1]s";
+			return "";
+		})`, p.ID, draft.text))
+		b.waitText("Saved.")
+		isOf(draft.day)
+	}
+	b.clickButton("Record")
+	isOf(today)
+}
+
 // Where the teacher is, it is late in the evening or early in the morning; where the server is,
 // eleven hours away, it is another day.
 func TestDayIsThatOfTheTeacher(t *testing.T) {

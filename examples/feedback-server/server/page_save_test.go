@@ -82,18 +82,20 @@ func sayingAfter(held <-chan struct{}) http.Handler {
 
 // A recording that is not text yet would be in no record. The teacher waits, or it is in the next.
 // What is in the record is not in the next: its lesson ends. That holds too if the answer to saving
-// it is lost, and the page is loaded again; what is said then is in the next.
+// it is lost, and the page is loaded again; what is said then is in the next, and a date that is
+// corrected then is that of a record.
 func TestRecordIsNotSavedUnaskedWithoutARecording(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{"arrives", "is lost", "is lost, and more is said"} {
+	for _, answer := range []string{"arrives", "is lost", "is lost, the date is corrected", "is lost, more is said"} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			savesEarly(t, answer != "arrives", strings.HasSuffix(answer, "said"))
+			savesEarly(t, answer)
 		})
 	}
 }
 
-func savesEarly(t *testing.T, isLost, more bool) {
+func savesEarly(t *testing.T, answer string) {
+	isLost := answer != "arrives"
 	held := make(chan struct{})
 	url := development(t, sayingAfter(held))
 	c, p := withStudent(t, url, "anna")
@@ -122,13 +124,29 @@ func savesEarly(t *testing.T, isLost, more bool) {
 	b.clickButton("Save without it")
 	if isLost {
 		b.waitText("The server cannot be reached.")
-		b.reload()
-		b.waitText("Lesson 2 · open")
 	} else {
 		b.waitText("The record is saved")
 		b.until(`() => document.querySelector("textarea").value === ""`, "")
 	}
-	if more {
+	switch answer {
+	case "is lost":
+		b.reload()
+		b.waitText("Lesson 2 · open")
+	case "is lost, the date is corrected":
+		b.eval(`(() => { const date = document.querySelector("input[type=date]");
+			date.value = "2026-05-31"; date.dispatchEvent(new Event("change")); return ""; })()`)
+		b.clickButton("Save")
+		b.clickButton("Save without it")
+		b.until(`() => document.querySelector("textarea").value === ""`, "")
+		dates := ""
+		for record, err := range c.Records(t.Context(), p.ID) {
+			require.NoError(t, err)
+			dates += record.Date
+		}
+		require.Contains(t, dates, "2026-05-31")
+		close(held)
+		return
+	case "is lost, more is said":
 		b.addFiles(sample(t, "lesson1-segment2.mp3"))
 		b.until(allSent, "")
 		close(held)
@@ -136,6 +154,9 @@ func savesEarly(t *testing.T, isLost, more bool) {
 		s, err := c.ActiveSession(t.Context(), p.ID)
 		require.NoError(t, err)
 		require.False(t, s.Lessons[1].Applied)
+		b.clickButton("Cancel")
+		b.clickButton("Save")
+		b.waitText("The record is saved")
 		return
 	}
 	close(held)
@@ -192,7 +213,12 @@ func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
 func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
-	url := development(t, saying(""))
+	url := development(t, saying("Heard.", func(n int32, w http.ResponseWriter, _ *http.Request) bool {
+		if n == 1 {
+			fmt.Fprint(w, `{"text":""}`)
+		}
+		return n == 1
+	}))
 	_, p := withStudent(t, url, "anna")
 	isUnsaved := func(want string) {
 		t.Helper()
@@ -210,9 +236,14 @@ func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
 	b.enter("textarea", "x")
 	isUnsaved("true")
 	b.until(`() => document.querySelector("textarea").value === "x"`, "")
-	b.eval(`(() => { const e = document.querySelector("textarea"); e.value = "";
-		e.dispatchEvent(new Event("input")); return ""; })()`)
+	const empty = `(() => { const e = document.querySelector("textarea"); e.value = "";
+		e.dispatchEvent(new Event("input")); return ""; })()`
+	b.eval(empty)
 	isUnsaved("false")
+	b.addFiles(sample(t, "lesson1-segment1.mp3"))
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	b.eval(empty)
+	isUnsaved("true") // what was said is in no record
 }
 
 // More is said while a text is being made: it is made into a text though the first one fails.

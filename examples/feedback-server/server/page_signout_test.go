@@ -121,6 +121,7 @@ func TestSigningOutEndsOtherTabs(t *testing.T) {
 	b.clickButton("Sign out")
 	other.waitText("Sign in with this name")
 	require.NotContains(t, other.eval(`document.body.innerText`), "Ming")
+	require.Equal(t, "#/", other.eval(`location.hash`), "the next teacher has other students")
 }
 
 // While the server is not told of a sign-out nobody signs in: it would end that session instead.

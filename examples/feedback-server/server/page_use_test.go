@@ -251,13 +251,19 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	b.click(`a[href^="#/edit/"]`)
 	b.clickButton("Delete the student")
 	b.waitText("Delete Lena · Grade 9 · Music? The feedback records (0) and all lessons")
+	b.clickButton("Cancel")
+	b.until(`() => !document.querySelector("dialog")`, "")
+	b.clickButton("Delete the student")
+	b.until(`() => Boolean(document.querySelector("dialog"))`, "")
 	b.eval(`history.back(); ""`) // ends the question
 	b.waitText("Recording starts lesson 1")
 	b.until(`() => !document.querySelector("dialog")`, "")
 	b.click(`a[href^="#/edit/"]`)
 	b.clickButton("Delete the student")
+	b.eval(`import("/page/outbox.js").then(({ openKey }) => localStorage[openKey("sent-` + id + `")] = "{}")`)
 	b.click("dialog .danger")
 	shown("Mia,Ming,陈晨")
+	require.NotContains(t, b.eval(`Object.keys(localStorage).join()`), id)
 
 	// Where records are, students of one name are told apart.
 	_, err = c.CreateProfile(t.Context(), feedbackclient.ProfileInput{Name: "Mia"})

@@ -7,7 +7,6 @@ export class Problem extends Error {
 	/** @param {number} status @param {ProblemBody} body @param {number} [retryAfter] in seconds */
 	constructor(status, body, retryAfter = 0) {
 		super(body.detail || body.title || "HTTP " + status);
-		/** What is wrong with fields, by name. */
 		this.fields = Object.fromEntries((body.errors ?? []).map((e) => [e.location.replace(/^\w+\.|\W.*/g, ""), e]));
 		this.status = status;
 		/** Whether the same request may succeed later. */
@@ -22,7 +21,7 @@ const studentsKey = "lessonkit-students";
 /** Is set while the server has not been told of a sign-out. */
 export const signOutKey = "lessonkit-sign-out";
 
-/** account is who is signed in. Its event "change" tells of signing in and out. */
+/** Its event "change" tells of signing in and out. */
 class Account extends EventTarget {
 	teacher = "";
 	/** @type {Fields} */
@@ -36,7 +35,7 @@ class Account extends EventTarget {
 		this.#set(body.teacher_id, headers);
 	}
 
-	/** Ends the session at the server. Returns why it lives on, or null. */
+	/** Returns why the session lives on, or null. */
 	async logout() {
 		if (this.headers["X-Development-User"]) return null;
 		return request("POST", "auth/logout").then(() => null, (problem) => problem.status === 401 ? null : problem);
@@ -62,7 +61,7 @@ class Account extends EventTarget {
 		tell(this, "change");
 	}
 
-	/** Notes that the server no longer accepts the credentials. What is being recorded continues. */
+	/** What is being recorded continues. */
 	expire() {
 		if (this.expired || !this.teacher) return;
 		this.expired = true;
@@ -124,7 +123,6 @@ export async function all(path, query, seconds) {
 /** Those of the last visit, which go with the sign-in. @returns {Profile[]} */
 export const keptStudents = () => stored(studentsKey) ?? [];
 
-/** All students; while the server is away, those of the last visit. */
 export async function students() {
 	const kept = localStorage.getItem(studentsKey) !== null;
 	const { teacher } = account;
@@ -145,7 +143,6 @@ export async function students() {
 /** @param {string} path */
 export const messageOf = async (path) => (await request("GET", path + "/message")).body.text;
 
-/** A random name of a request. */
 export function requestKey() {
 	return crypto.getRandomValues(new Uint32Array(4)).join("-");
 }

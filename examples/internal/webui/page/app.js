@@ -60,7 +60,7 @@ async function show() {
 	if (document.activeElement === document.body) main.focus({ preventScroll: true });
 }
 
-/** Ends the view, so that nothing more is typed. */
+/** So that nothing more is typed. */
 async function leaveAll() {
 	await end();
 	main.replaceChildren();
@@ -112,7 +112,14 @@ function refusedRow(r) {
 addEventListener("hashchange", show);
 addEventListener("online", () => failed && show());
 addEventListener("language", show);
-addEventListener("storage", ({ key }) => key === storageKey && location.reload()); // another tab has signed in or out
+addEventListener("storage", async ({ key }) => {
+	if (key !== storageKey) return; // another tab has signed in or out
+	if (account.teacher) history.replaceState(null, "", "#/"); // another's student
+	account.teacher = ""; // nothing is sent
+	await Promise.race([end(), delay(1000)]);
+	outbox.state.unsent = 0; // nothing is asked
+	location.reload();
+});
 outbox.addEventListener("change", drawBanner);
 addEventListener("beforeunload", (event) => {
 	if (outbox.state.unsent > 0) event.preventDefault();

@@ -180,7 +180,7 @@ export function explain({ name, code, status = 0, message, retryAfter = 0, field
 	});
 }
 
-/** A day in words, or with these parts only. @type {OfDay} */
+/** @type {OfDay} */
 export const dayName = (day, parts = { month: "short", day: "numeric", weekday: "short" }) =>
 	new Date(day + "T12:00").toLocaleDateString(language, parts);
 
@@ -188,7 +188,7 @@ export const dayName = (day, parts = { month: "short", day: "numeric", weekday: 
 export const minutes = (seconds) =>
 	Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
 
-/** In words. @type {OfSeconds} */
+/** @type {OfSeconds} */
 export function duration(seconds) {
 	const [n, unit] = seconds < 90 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
 	return n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });

@@ -120,7 +120,6 @@ export const outbox = Object.assign(new EventTarget(), {
 const channel = new BroadcastChannel("lessonkit-outbox");
 channel.onmessage = (/** @type {MessageEvent} */ { data }) => data ? sent(data) : wake();
 
-/** Tells all tabs of a change. */
 export function changed() {
 	channel.postMessage("");
 	return wake();

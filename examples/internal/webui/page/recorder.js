@@ -10,7 +10,7 @@ const longest = 60_000;
 const pause = 300; // ms of silence that are a pause; shorter recordings have no sound
 const tick = 100; // ms between two looks at the level
 
-/** Has what is encoded handed on. Returns how many bytes that were. @param {MediaRecorder} recorder */
+/** Returns how many bytes that were. @param {MediaRecorder} recorder */
 async function flush(recorder) {
 	const data = happens(recorder, "dataavailable", AbortSignal.timeout(2000));
 	recorder.requestData();
@@ -39,7 +39,7 @@ export async function recordStream(stream, on) {
 	/** @type {Promise<void> | null} */
 	let cutting = null;
 	/** @type {Promise<void>[]} */
-	const ends = []; // of all segments
+	const ends = [];
 
 	async function start() {
 		const type = types.find((t) => MediaRecorder.isTypeSupported(t));
@@ -72,7 +72,6 @@ export async function recordStream(stream, on) {
 		}
 	}
 
-	/** Begins the next segment before the last one ends. */
 	async function cut() {
 		const { recorder } = segment;
 		segment = await start();

@@ -75,7 +75,7 @@ export class Work extends EventTarget {
 		return r.lesson.startsWith(newLesson(this.profile.profile_id, ""));
 	}
 
-	/** Takes a segment as it is now, and reports whether it is known. @param {Segment} segment */
+	/** @param {Segment} segment */
 	replace(segment) {
 		for (const { segments } of this.session?.lessons ?? []) {
 			const index = segments.findIndex((s) => s.segment_id === segment.segment_id);

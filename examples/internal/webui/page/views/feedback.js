@@ -39,12 +39,14 @@ export function feedbackSection(work, saved) {
 	const { teacher } = account;
 	let dirty = false; // not saved
 	let chosen = false; // the date
+	let old = false; // the date, of a kept text
 	let recorded = false; // something, today
 	let conflict = false;
 	let later = false; // a text is to be made, once another one is made, or chosen
 	let key = requestKey(); // of the record, until it is saved
 	let made = ""; // the text that was generated last
 	let saving = Promise.resolve();
+	let sending = saving;
 	let kept = stored(draft);
 
 	editor.addEventListener("input", edited);
@@ -56,14 +58,14 @@ export function feedbackSection(work, saved) {
 	/** @param {Event} [typed] */
 	function edited(typed) {
 		// The page, or a session without a text, may be of another day.
-		if (!chosen && (!work.session || typed && guardian.classList.contains("away"))) date.value = today();
+		if (!chosen && (!work.session && !old || typed && guardian.classList.contains("away"))) date.value = today();
 		guardian.classList.toggle("away", !editor.value.trim());
 		dirty = true;
 		message.hidden = true;
 		key = requestKey();
 		state.textContent = t("unsaved");
 		schedule(800);
-		localStorage.setItem(draft, JSON.stringify({ text: editor.value, date: date.value, etag: work.etag || kept?.etag,
+		localStorage.setItem(draft, JSON.stringify({ text: editor.value, date: date.value, chosen, etag: work.etag || kept?.etag,
 			session: work.session?.session_id ?? kept?.session }));
 		note();
 	}
@@ -71,14 +73,14 @@ export function feedbackSection(work, saved) {
 	/** Notes whether there is a text that is in no record. */
 	function note() {
 		if (editor.value.trim()) localStorage[open] ??= "text";
-		else if (localStorage[open] === "text") localStorage.removeItem(open);
+		else if (localStorage[open] === "text" && work.isKnown && generate.hidden) localStorage.removeItem(open);
 	}
 
 	/** Gives what was recorded today the date of today, also in a session of before. */
 	function redate() {
 		if (!recorded || chosen || date.value >= today()) return;
 		date.value = today();
-		if (work.session) edited();
+		if (work.session || dirty) edited();
 	}
 
 	function forgetDraft() {
@@ -234,20 +236,20 @@ export function feedbackSection(work, saved) {
 			choice.scrollIntoView({ block: "nearest" });
 			return say(t("chooseFirst"), save, true);
 		}
-		if (!editor.value.trim() || await settle()) return; // it was saved, elsewhere or before
+		if (await settle() || !editor.value.trim()) return; // it was saved, before or elsewhere
 		const { session } = work;
 		const lessons = session?.lessons ?? [];
 		const waits = (/** @type {Lesson} */ l) => l.segments.some(isWaiting);
 		const isEarly = lessons.some(waits);
 		if (isEarly && !await ask(t("lessonNotText"), t("saveWithout"), t("wait"))) return;
 		const done = lessons.filter((l) => isEarly && !waits(l)).map((l) => l.lesson_id);
-		await send({ key, done, day: today(), body: {
+		await (sending = send({ key: key + isEarly, done, day: today(), body: {
 			profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
 			feedback_session_id: isEarly ? null : session?.session_id ?? null,
-		} }, isEarly);
+		} }, isEarly));
 	}
 
-	/** Saves a record. Of an early one the session stays, for what becomes text later. @param {any} sent @param {boolean} isEarly */
+	/** Of an early record the session stays, for what becomes text later. @param {any} sent @param {boolean} isEarly */
 	async function send(sent, isEarly) {
 		if (isEarly) localStorage.setItem(early, JSON.stringify(sent));
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
@@ -262,8 +264,8 @@ export function feedbackSection(work, saved) {
 		for (const id of sent.done) { // finished: else what is recorded next is in it
 			for (const step of ["finish", "mark-applied"]) await request("POST", `feedback-lessons/${id}/${step}`);
 		}
+		localStorage.removeItem(early);
 		if (isEarly) {
-			localStorage.removeItem(early);
 			tell(work, "replaced");
 			localStorage.setItem(open, "said");
 			edited();
@@ -274,9 +276,10 @@ export function feedbackSection(work, saved) {
 
 	/** Ends an early save of this text whose answer was lost: sent again today, it is the same record. */
 	async function settle() {
+		await sending.catch(() => {});
 		const sent = stored(early);
-		const isThis = sent?.day === today() && sent.body.content === editor.value;
-		if (isThis) await send(sent, true);
+		const isThis = sent?.day === today() && sent.body.content === editor.value && sent.body.feedback_date === date.value;
+		if (isThis) await (sending = send(sent, true));
 		return isThis;
 	}
 
@@ -285,14 +288,16 @@ export function feedbackSection(work, saved) {
 		editor.value = text;
 		date.value = day;
 		guardian.classList.toggle("away", !text.trim());
-		chosen = false;
+		chosen = old = false;
 		message.hidden = warned.hidden = check.hidden = sources.hidden = choice.hidden = true;
 		state.textContent = "";
 	}
 
+	if (stored(early)?.day !== today()) localStorage.removeItem(early);
 	if (kept) {
 		[editor.value, date.value] = [kept.text, kept.date ?? today()];
-		chosen = true;
+		chosen = kept.chosen;
+		old = kept.text.trim() !== "";
 		edited();
 	}
 	work.addEventListener("opened", () => {
@@ -303,7 +308,7 @@ export function feedbackSection(work, saved) {
 			show(feedback_text, feedback_date);
 			return redate();
 		}
-		if (!chosen && feedback_text) date.value = recorded ? today() : feedback_date;
+		if (!chosen && !old && feedback_text) date.value = recorded ? today() : feedback_date;
 		// The draft's version tells of changes elsewhere. One that was begun without the server, or
 		// in another session, has none: a conflict.
 		if (kept?.session === session_id) work.etag = kept.etag;
@@ -311,6 +316,7 @@ export function feedbackSection(work, saved) {
 	});
 	work.addEventListener("recording", () => {
 		recorded = true;
+		old = false;
 		redate();
 	});
 	work.addEventListener("session", () => {

@@ -56,10 +56,9 @@ export function lessonsSection(work) {
 			release = held;
 			check();
 			recorder = await recordStream(stream,
-				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: () => {
-					void stop();
-					write(behind, t("recordingStopped"));
-					behind.hidden = false; // until it records again
+				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: async () => {
+					await stop();
+					say(t("recordingStopped"), record, true);
 				} });
 		} catch (error) {
 			for (const track of stream.getTracks()) track.stop();
@@ -186,7 +185,6 @@ export function lessonsSection(work) {
 		levels.hidden = !recorder;
 		finish.hidden = !open;
 		text.draw(unsent);
-		// How much waits, and how long.
 		const queue = lessons.flatMap((l) => l.segments).filter(isWaiting);
 		const ahead = Math.min(...queue.map((s) => s.ahead ?? 0));
 		const wait = Math.max(...queue.map((s) => s.estimated_wait_seconds ?? 0));

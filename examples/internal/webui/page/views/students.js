@@ -243,7 +243,7 @@ async function remove(p) {
 	const records = await all("feedback-records", { profile_id });
 	if (!await ask(t("deleteStudentQuestion", { name: fullName(p), n: records.length }), t("delete"))) return;
 	await request("DELETE", "profiles/" + profile_id);
-	for (const of of ["", "edit-", "report-"]) localStorage.removeItem(draftKey(of + profile_id));
+	for (const key of Object.keys(localStorage)) if (key.endsWith(profile_id)) localStorage.removeItem(key);
 	addEventListener("hashchange", () => announce(t("deleted"), true), { once: true });
 	location.hash = "#/";
 }
