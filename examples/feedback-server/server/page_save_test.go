@@ -172,6 +172,35 @@ func savesEarly(t *testing.T, answer string) {
 	b.waitText("Recording starts lesson 1") // of a new session
 }
 
+// The rest becomes text while an early record is being saved, which is sent once.
+func TestEarlyRecordIsSentOnce(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	held, arrived, answer := make(chan struct{}), make(chan struct{}, 9), make(chan struct{})
+	n := newFaultyNetwork(t, development(t, sayingAfter(held)))
+	_, p := withStudent(t, n.url, "anna")
+	b.showStudent(n.url, p.ID)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.until(allSent, "")
+	b.enter("textarea", "Mine.")
+	n.fail(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/feedback-records") {
+			arrived <- struct{}{}
+			<-answer
+		}
+		return false
+	})
+	b.clickButton("Save")
+	b.clickButton("Save without it")
+	<-arrived
+	close(held)
+	b.until(`() => [...document.querySelectorAll("button")].find((e) => e.innerText === "Regenerate")
+		?.getAttribute("aria-busy") === "true"`, "")
+	close(answer)
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+	require.Empty(t, arrived)
+}
+
 // A recording of a page whose session was saved elsewhere begins the next session, with what was
 // typed there and not saved.
 func TestRecordSavedElsewhereLosesNothing(t *testing.T) {
