@@ -56,9 +56,10 @@ export function lessonsSection(work) {
 			release = held;
 			check();
 			recorder = await recordStream(stream,
-				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: async () => {
-					await stop();
-					say(t("recordingStopped"), record, true);
+				{ segment: (type) => (check(), sink(type)), level: drawLevel, ended: () => {
+					void stop();
+					write(behind, t("recordingStopped"));
+					behind.hidden = false;
 				} });
 		} catch (error) {
 			for (const track of stream.getTracks()) track.stop();
@@ -235,7 +236,7 @@ export function lessonsSection(work) {
 		if (awaited.delete(lesson + " " + sequence)) awaited.add(to.lesson + " " + to.sequence);
 		void refresh();
 	});
-	on(document, "visibilitychange", () => document.hidden || refresh()); // it may be saved elsewhere
+	on(document, "visibilitychange", () => document.hidden || refresh()); // saved elsewhere?
 	on(document, "keydown", (event) => {
 		if (event.code !== "Space" || event.repeat || event.ctrlKey
 			|| event.target.closest("button, a, input, select, textarea, audio, summary, dialog")) return;
