@@ -39,11 +39,12 @@ type App struct {
 	// build ignores JSON5 files; nil if it has no Cargo.toml. With it tauri.conf.json is JSON5 too.
 	JSON5 *bool
 
-	locked   map[string]Version // the packages in Cargo.lock, nil if it was not found
-	reader   *appReader
-	dir      string
-	chosen   bool                   // Documents are some of its files
-	commands func() []SourceCommand // nil without a folder
+	locked     map[string]Version // the packages in Cargo.lock, nil if it was not found
+	ownPlugins bool               // some of them are plugins of the repository itself
+	reader     *appReader
+	dir        string
+	chosen     bool                   // Documents are some of its files
+	commands   func() []SourceCommand // nil without a folder
 	// repository is the folder of the repository, "" without one.
 	repository string
 }
@@ -109,9 +110,9 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	if a.Documents, err = r.documents(files, Parse); err != nil {
 		return nil, err
 	}
-	ownPlugins := a.findVersions()
+	a.findVersions()
 	a.Manifests = knownManifests(a.PluginVersions)
-	a.Manifests.locked, a.Manifests.ownPlugins = a.locked, ownPlugins
+	a.Manifests.locked, a.Manifests.ownPlugins = a.locked, a.ownPlugins
 	if a.dir == "" {
 		return a, nil
 	}

@@ -51,11 +51,11 @@ var (
 
 // findVersions finds the versions of the framework and of plugins, in the application's folder or
 // in the nearest one above it, as Cargo does, up to the top of the repository. What cannot be read
-// is skipped. It returns whether a plugin is of the repository itself.
-func (a *App) findVersions() (ownPlugins bool) {
+// is skipped.
+func (a *App) findVersions() {
 	a.PluginVersions = make(map[string]Version)
 	if a.dir == "" {
-		return false
+		return
 	}
 	var npm Version
 	inWorkspace := false
@@ -70,7 +70,7 @@ func (a *App) findVersions() (ownPlugins bool) {
 		text, err := a.reader.Read(path.Join(folder, "Cargo.lock"), limit.Bytes)
 		if err == nil && (a.locked == nil || isTop) {
 			if versions, own := lockedVersions(string(text)); versions["tauri"] != (Version{}) {
-				a.locked, ownPlugins, a.Version = versions, own, versions["tauri"]
+				a.locked, a.ownPlugins, a.Version = versions, own, versions["tauri"]
 			}
 		}
 		// The npm package has the same numbers.
@@ -93,7 +93,6 @@ func (a *App) findVersions() (ownPlugins bool) {
 			a.PluginVersions[plugin] = v
 		}
 	}
-	return ownPlugins
 }
 
 // excludes reports whether the Cargo.toml in a folder keeps dir, which is below it, out of its

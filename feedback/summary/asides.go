@@ -72,9 +72,16 @@ const maxEmbedded = 9
 // endRequestsWithin makes a sentence of a request in Chinese within a clause without marks, after
 // which something to be done follows: 她哭了，这句掐掉请带琴谱.
 func endRequestsWithin(words []word) {
+	begins := func(w word) bool { return w.low == "这" || w.low == "那" }
+	if !slices.ContainsFunc(words, begins) {
+		return
+	}
 	v := newView(words)
 	for i := 1; i < len(words); i++ {
-		for n := min(maxHeads, len(words)-i-1); n > 3 && (v.low(i) == "这" || v.low(i) == "那"); n-- {
+		if !begins(words[i]) {
+			continue
+		}
+		for n := min(maxHeads, len(words)-i-1); n > 3; n-- {
 			last := &words[i+n-1]
 			if last.end == inside && v.set(i+n)&dueNext != 0 && v.low(i+n) != "作" && // 不要写作业
 				says(textOf(words[i:i+n]), "zhEmbedded") {
@@ -151,6 +158,9 @@ func keepSaid(words []word, why []reason) {
 // long report" and "don't put it in the oven", which ask for nothing.
 func (o *obeyed) releaseHow() {
 	for from := 0; from < len(o.drop); from++ {
+		if o.drop[from] != unsaid {
+			continue
+		}
 		to := from
 		for to < len(o.drop) && o.drop[to] == unsaid {
 			to++

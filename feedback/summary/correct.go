@@ -319,7 +319,7 @@ func (v *view) repairFor(r repair) (best *repair) {
 		}
 		if score == 0 || score < most || score == most && (i != from || isNumber) || !v.goesOn(i+n, term) ||
 			v.inAmount(i) && v.words[i-1].low != "月" && v.beginOfHundreds(i, to) == i || v.negates(i) ||
-			isNumber && i+1 < term && (sortOf(v.words[i]) == 1) != (sortOf(v.words[to]) == 1) || // "the 16th, at four"
+			isNumber && i+1 < term && isDayNumber(v.words[i]) != isDayNumber(v.words[to]) || // "the 16th, at four"
 			i > 2 && v.words[i-2].low == "out" && v.words[i-1].low == "of" && v.words[i-3].kind == number {
 			continue
 		}

@@ -362,16 +362,15 @@ func (v *view) value(i int) int {
 	return n
 }
 
-// sortOf tells days and prices apart from other numbers.
-func sortOf(w word) int {
-	switch {
-	case isOrdinal(w.low) && !ambiguous[w.low]:
-		return 1
-	case strings.ContainsAny(w.open, "£$€¥"):
-		return 2
-	}
-	return 0
+// isDayNumber reports whether a number is one such as "sixteenth".
+func isDayNumber(w word) bool { return isOrdinal(w.low) && !ambiguous[w.low] }
+
+// sameSort reports whether two numbers are both days, both prices, or both neither.
+func sameSort(a, b word) bool {
+	return isDayNumber(a) == isDayNumber(b) && (isDayNumber(a) || isPrice(a) == isPrice(b))
 }
+
+func isPrice(w word) bool { return strings.ContainsAny(w.open, "£$€¥") }
 
 // measures reports whether a word is one such as "twelve-metre".
 func measures(low string) bool {

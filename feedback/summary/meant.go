@@ -376,7 +376,7 @@ func (v *view) isAnother(from, term, to int) bool {
 	ended := a.end != inside
 	for i := from + 1; i < term && v.classes[i]&cues == 0; i++ {
 		w := v.words[i]
-		if w.kind == number && sortOf(w) == sortOf(b) && sortOf(a) != sortOf(b) {
+		if w.kind == number && sameSort(w, b) && !sameSort(a, b) {
 			return true // "on the 16th, at four, no, five"
 		}
 		if ended && w.kind == a.kind && (w.kind != number || w.end == inside && v.low(i+1) == unit) {
