@@ -71,7 +71,11 @@ var _ jobqueue.TxStore = (*Store)(nil)
 // Open opens the file at path, which it creates, readable by its owner only, if it does not exist.
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
 // the caller, begin them on the write pool of [Store.DB].
+//
+// Open makes all SQLite of the process sync by fdatasync where there is such a call, as SQLite
+// built by its own scripts does: a commit is as durable and takes about half the time.
 func Open(path string, cfg Config) (*Store, error) {
+	sqlite.Fdatasync(true) // fails where there is none
 	opened, err := db.OpenSQLite(path, cfg.Trace)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitequeue: %w", err)
