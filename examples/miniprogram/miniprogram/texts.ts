@@ -15,7 +15,7 @@ const zh = {
     start_time: "上课时间", end_time: "下课时间",
   },
   checkFields: "请检查：{fields}。", comma: "、", emptyFields: "年级、科目、学年和下课时间留空时使用默认值。",
-  offline: "没有网络。可以照常录音，内容保存在手机上，稍后上传。",
+  offline: "无法连接服务器。可以照常录音，内容保存在手机上，稍后上传。",
   pageSignIn: "登录网页",
   codeHint: "在电脑上打开网页，扫描那里的二维码，或输入六个字母。只确认您自己打开的网页。",
   scan: "扫描二维码", code: "六个字母", next: "下一步", confirmQuestion: "让这台设备以您的身份登录吗？",
@@ -94,7 +94,7 @@ const en: typeof zh = {
   },
   checkFields: "Please check: {fields}.", comma: ", ",
   emptyFields: "Grade, subject, year and end that are left empty take your defaults.",
-  offline: "There is no network. You can record; everything is kept on the phone and sent later.",
+  offline: "The server cannot be reached. You can record; everything is kept on the phone and sent later.",
   pageSignIn: "Sign in a page",
   codeHint: "Open the page on the computer, then scan its code or type the six letters. Confirm only a page that you " +
     "have opened yourself.",

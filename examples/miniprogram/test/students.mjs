@@ -151,6 +151,7 @@ export default async function students(phone, _, recordings) {
   phone.launch("compiled");
   await phone.until("/pages/student/student", (data) => data.offline);
   phone.connect();
+  await phone.until("/pages/student/student", (data) => !data.offline);
   phone.tap("openRecords");
   await records((data) => data.records.length === 1 && data.removed[ids[3]]);
   phone.tap("undo", { id: ids[3] });

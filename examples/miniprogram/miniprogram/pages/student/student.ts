@@ -12,6 +12,7 @@ interface Row { profile_id: string; name: string; about: string; time: string; n
 
 const lately = 28; // days
 const atOnce = 8; // students, of more
+const retryMS = 5000;
 
 Page({
   data: {
@@ -21,6 +22,8 @@ Page({
   profiles: [] as StudentProfile[],
   refused: new Set<string>(),
   days: undefined as Record<string, string> | undefined, // of the last records, by student
+  visible: false,
+  timer: 0,
 
   onLoad() {
     void wx.setNavigationBarTitle({ title: texts.students });
@@ -30,12 +33,27 @@ Page({
   },
 
   async onShow() {
+    this.visible = true;
     if (this.profiles.length === 0) this.profiles = keptStudents();
     this.draw();
     outbox.onChange((left) => {
       this.refused = new Set(left.filter((r) => r.refused).map((r) => r.student));
       this.draw();
     });
+    await this.read();
+  },
+
+  onHide() {
+    this.visible = false;
+    clearTimeout(this.timer);
+  },
+
+  onUnload() {
+    this.onHide();
+  },
+
+  async read() {
+    clearTimeout(this.timer);
     try {
       this.profiles = await readStudents();
       this.draw();
@@ -45,6 +63,7 @@ Page({
     } catch (error) {
       if (!isOffline(error)) return report(error);
       this.setData({ offline: true });
+      if (this.visible) this.timer = setTimeout(() => void this.read(), retryMS);
     }
   },
 
