@@ -6,6 +6,8 @@ import { texts } from "./texts.js";
 /** What is heard: the segment, or "", and where its sentence begins and ends in the text, if that is known. */
 export interface Heard { playing: string; from: number; to: number }
 
+void wx.setInnerAudioOption({ obeyMuteSwitch: false }); // what is tapped is heard, also on a muted iPhone
+
 const silent: Heard = { playing: "", from: 0, to: 0 };
 // A new one for each sound, because one that was stopped starts at the beginning.
 let player: WechatMiniprogram.InnerAudioContext | undefined;
@@ -35,7 +37,8 @@ export async function play(segment: string, said: number | string = 0): Promise<
   silence();
   const turn = asked;
   try {
-    const [text, path] = await Promise.all([client.segment(segment), download(segment)]);
+    const text = await client.segment(segment); // first: a download cannot tell that the session has ended
+    const path = await download(segment);
     if (turn !== asked) return; // another one was tapped
     const sentences = placesOf(text);
     const p = (player = wx.createInnerAudioContext());
@@ -44,9 +47,11 @@ export async function play(segment: string, said: number | string = 0): Promise<
       if (now) tell({ playing: segment, from: now.from, to: now.to });
     });
     p.onEnded(silence);
-    p.onError(() => {
+    p.onError(() => { // iPhones play less than what browsers record
+      if (p !== player) return;
       file.segment = ""; // the phone may have deleted it
       silence();
+      report(new Error(texts.notPlayed));
     });
     p.startTime = startOf(text, sentences, said) / 1000;
     p.src = path;

@@ -10,6 +10,7 @@ export class Phone {
     Object.assign(this, {
       directory, codes, config, storage: {}, online: true, language: "en",
       toasts: [], questions: [], played: [], uploads: 0, temporary: 0,
+      isMuted: true,
       speed: 50, // of time: minutes are seconds
       ago: 0, // ms, by which its clock is late
       passes: (_, send) => send(), // a request, by method and path
@@ -222,6 +223,7 @@ export class Phone {
         writeFileSync(tempFilePath, Buffer.from(await response.arrayBuffer()));
         return { statusCode: response.status, tempFilePath };
       }, options),
+      setInnerAudioOption: async ({ obeyMuteSwitch }) => { this.isMuted = obeyMuteSwitch; },
       createInnerAudioContext: () => (this.player = new Player(this)),
       getAppBaseInfo: () => ({ language: this.language }),
       scanCode: async () => {
@@ -272,6 +274,7 @@ class Player {
   onError(f) { this.on.error = f; }
 
   play() {
+    if (this.phone.isMuted) throw new Error("iPhones that are muted play nothing");
     this.phone.played.push([readFileSync(this.src).length, this.startTime]);
     this.reach(this.startTime);
   }

@@ -35,7 +35,9 @@ export default async function transcripts(phone, _, recordings) {
   phone.player.reach(0.4);
   marks.push(said());
   phone.player.on.ended();
-  marks.push(phone.page.data.playing);
+  await phone.tap("listen", { id: part.id });
+  phone.player.on.error();
+  marks.push(phone.page.data.playing, phone.toasts.pop());
 
   // A part is corrected, with anything that a keyboard has.
   const open = async () => {
