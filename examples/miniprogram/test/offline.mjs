@@ -51,8 +51,10 @@ export default async function offline(phone, _, recordings) {
   await phone.until("/pages/student/student", (data) => data.offline);
   others.offline = phone.page.data.students;
   phone.connect();
-  await phone.tap("signOut");
-  await phone.until("/pages/signin/signin");
+  phone.tap("openDevices");
+  await phone.until("/pages/device/device", (data) => data.sessions.length === 1);
+  phone.tap("end", phone.page.data.sessions[0]); // of this phone
+  await phone.until("/pages/signin/signin", () => phone.storage.teacher === ""); // all is forgotten
   others.after = phone.outbox().length;
 
   // The first one is back. Meanwhile another device has begun the lesson and written a text; the

@@ -1,9 +1,9 @@
 import type { DeviceAsking, SessionItem } from "../../api/types.js";
-import { client, report } from "../../service.js";
+import { client, report, signOut } from "../../service.js";
 import { texts } from "../../texts.js";
 
 /** A session as the page shows it. */
-interface Row { id: string; name: string; day: string }
+interface Row { id: string; name: string; day: string; current: boolean }
 
 Page({
   data: { t: texts, code: "", asking: null as DeviceAsking | null, at: "", done: false, sessions: [] as Row[] },
@@ -49,11 +49,14 @@ Page({
   },
 
   async end(event: WechatMiniprogram.TouchEvent) {
-    await client.endSession(event.currentTarget.dataset["id"]).then(() => this.list(), report);
+    const { id, current } = event.currentTarget.dataset;
+    if (current) return signOut().catch(report); // which also forgets what the phone keeps
+    await client.endSession(id).then(() => this.list(), report);
   },
 });
 
 function rowOf(session: SessionItem): Row {
   const name = session.device || (session.current ? texts.thisPhone : texts.otherPhone);
-  return { id: session.session_id, name, day: new Date(session.created_at).toLocaleDateString() };
+  const day = new Date(session.created_at).toLocaleDateString();
+  return { id: session.session_id, name, day, current: session.current };
 }
