@@ -161,8 +161,8 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 	require.Equal(t, 2, result.Others.After)
 	require.Equal(t, []string{result.Begun}, result.Lessons, "one lesson, with that of the other device")
 	require.Len(t, result.Parts, 2)
-	require.Equal(t, 12, result.Uploads, "each twice, because the answers were lost")
-	require.Equal(t, []string{"It is not audio.", "It is not audio."}, result.Refused)
+	require.Equal(t, 14, result.Uploads, "each twice, because the answers were lost")
+	require.Equal(t, []string{"It is not audio.", "It is not audio.", "The student was deleted."}, result.Refused)
 	require.Equal(t, []any{0., "Recording has stopped: this phone cannot store more. " +
 		"Keep the mini program open until everything is sent."}, result.Unkept)
 	require.Equal(t, result.Text, result.NextText)

@@ -139,6 +139,11 @@ export default async function offline(phone, _, recordings) {
   phone.tap("stop");
   await lesson((data) => data.waiting === 1);
   const whose = phone.outbox().sort().map((name) => [student, next].indexOf(name.split("_")[2]));
+  await api(token, "DELETE", "profiles/" + next);
+  phone.connect();
+  const { data: { refused: [deleted] } } = await lesson((data) => data.refused.length === 1 && phone.outbox().length === 1);
+  refused.push(deleted.why);
+  phone.online = false;
   phone.back();
   await phone.tap("signOut");
   const stays = phone.page.route;
