@@ -11,7 +11,8 @@ export const wxTransport: Transport = {
       header: request.header,
       ...(request.body === undefined ? {} : { data: request.body }),
       dataType: "text", // anything but "json" leaves the answer as it is
-      timeout,
+      // A language model may be asked for two minutes, before the server writes a text without it.
+      timeout: /\/(generate|report)$/.test(request.url) ? 3 * timeout : timeout,
       success: (answer) => resolve({
         status: answer.statusCode, body: String(answer.data), etag: etagOf(answer.header as Record<string, string>),
       }),
