@@ -63,7 +63,7 @@ export default async function students(phone, _, recordings) {
   phone.back();
 
   // Another student has the name of this one.
-  await api("POST", "profiles", { name: "<i>李</i> {{t}}", grade: "Grade 9" });
+  const { profile_id: other } = await api("POST", "profiles", { name: "<i>李</i> {{t}}", grade: "Grade 9" });
 
   // A record is edited without a network: it is marked until it is saved, with its date.
   const records = (condition) => phone.until("/pages/records/records", condition);
@@ -141,6 +141,14 @@ export default async function students(phone, _, recordings) {
   phone.back();
   await page.settled;
   states.push(await left());
+
+  // A student has records of their own.
+  phone.tap("open", { id: other });
+  await lesson();
+  phone.tap("openRecords");
+  await records((data) => !data.reading && data.records.length === 0);
+  phone.back();
+  phone.back();
 
   // The program ends before a record is deleted: it can be brought back, or is deleted at the next start.
   phone.speed = 1;

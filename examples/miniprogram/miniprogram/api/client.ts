@@ -67,10 +67,13 @@ export class Client {
     }
   }
 
-  /** Returns a page of the records, newest first: those with the text in them, and from a day on. */
-  records(query: { text?: string; from?: string; cursor?: string; limit?: number }): Promise<RecordList> {
-    const { text = "", from = "", cursor = "", limit = 50 } = query;
-    return this.call("GET", "/feedback-records" + queryOf({ query: text, from, cursor, limit: String(limit) }));
+  /** Returns a page of the records, newest first: those of a student, with the text in them, and from a day on. */
+  records(
+    query: { student?: string; text?: string; from?: string; cursor?: string; limit?: number },
+  ): Promise<RecordList> {
+    const { student = "", text = "", from = "", cursor = "", limit = 50 } = query;
+    const fields = { profile_id: student, query: text, from, cursor, limit: String(limit) };
+    return this.call("GET", "/feedback-records" + queryOf(fields));
   }
 
   /** Returns the day of each student's last record, by the student's identifier, from a day on. */

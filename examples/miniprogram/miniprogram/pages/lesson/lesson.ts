@@ -368,6 +368,10 @@ Page({
     go("profile/profile?student=" + this.data.student);
   },
 
+  openRecords() {
+    go("records/records?student=" + this.data.student);
+  },
+
   openReport() {
     go("report/report?student=" + this.data.student);
   },

@@ -1,8 +1,8 @@
 import type { FeedbackRecord } from "../../api/types.js";
 import { leaving } from "../../draft.js";
 import {
-  client, copy, deleteRecord, draftKey, explain, go, isDeleting, isOffline, keptStudents, namesOf, readStudents, removedRecords,
-  report, store,
+  client, copy, deleteRecord, draftKey, explain, go, idOf, isDeleting, isOffline, keptStudents, namesOf, readStudents,
+  removedRecords, report, store,
 } from "../../service.js";
 import { texts } from "../../texts.js";
 
@@ -22,9 +22,12 @@ Page({
   timers: {} as Record<string, number>,
   settled: Promise.resolve() as Promise<unknown>,
   names: {} as Record<string, string>,
+  student: "", // whose records they are, or "" for those of all
 
-  async onLoad() {
-    void wx.setNavigationBarTitle({ title: texts.records });
+  async onLoad(query: Record<string, string | undefined>) {
+    this.student = idOf(query["student"]);
+    const name = namesOf(keptStudents())[this.student];
+    void wx.setNavigationBarTitle({ title: [name, texts.records].filter(Boolean).join(" · ") });
     for (const id of removedRecords()) this.takeOut(id);
     this.names = namesOf(await readStudents().catch(keptStudents));
     await this.read();
@@ -115,7 +118,7 @@ Page({
     const turn = ++this.turn;
     this.setData({ reading: true, failed: "" });
     try {
-      const page = await client.records({ text: this.data.text, cursor: this.cursor });
+      const page = await client.records({ student: this.student, text: this.data.text, cursor: this.cursor });
       if (turn !== this.turn) return; // something else is searched for by now
       this.cursor = page.next_cursor ?? "";
       const { records } = this.data;
