@@ -1,5 +1,5 @@
 import { type Tagged, today } from "./api/client.js";
-import type { FeedbackSession } from "./api/types.js";
+import type { FeedbackSession, RecordFields } from "./api/types.js";
 import { Draft, type Version } from "./draft.js";
 import { client, openKey, store } from "./service.js";
 
@@ -8,7 +8,11 @@ export interface Open {
   said: boolean; // something that was said or corrected here, of which a text may have to be made
   of: string[]; // what the text was made of: a mark for each part
   day: string; // of the last recording here, until the record has its date
+  sent?: Sent | undefined; // early
 }
+
+/** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
+export interface Sent { record: RecordFields; key: string; early: string[] | undefined }
 
 export const openOf = (student: string): Open | undefined => wx.getStorageSync(openKey(student)) || undefined;
 

@@ -294,6 +294,8 @@ export default async function kept(phone, _, recordings) {
   phone.confirms = true;
   meets(/^POST .feedback-records/, { lost: true });
   await phone.tap("save");
+  await leave();
+  await open();
   phone.type("typeText", "Typed instead, and on.");
   await saved();
   // The page is left and opened again before there is the answer: there the text is none of the next record.

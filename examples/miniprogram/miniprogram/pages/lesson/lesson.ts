@@ -1,8 +1,8 @@
 import { today } from "../../api/client.js";
 import { Problem } from "../../api/problem.js";
-import type { FeedbackSession, Generated, RecordFields } from "../../api/types.js";
+import type { FeedbackSession, Generated } from "../../api/types.js";
 import { Draft } from "../../draft.js";
-import { openOf, saveText, setOpen, versionOf } from "../../open.js";
+import { openOf, saveText, type Sent, setOpen, versionOf } from "../../open.js";
 import { type Heard, onHeard, play, silence } from "../../player.js";
 import { type Lesson, isBusy, isUnsaved, lessonOf, marksOf } from "../../segments.js";
 import {
@@ -22,9 +22,6 @@ const empty = {
   mended: false, // what was said, but not the text
   refusedCopy: "", sources: [] as Generated["sentences"], toCheck: 0, isUnsure: false, warnings: [] as string[],
 };
-
-/** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
-interface Sent { record: RecordFields; key: string; early: string[] | undefined }
 
 Page({
   data: {
@@ -61,9 +58,9 @@ Page({
       completed: () => void this.refresh(),
     }, tell);
     this.made = "";
-    this.sent = undefined;
+    const { day: date = "", sent } = openOf(this.data.student) ?? {}; // the day of what the server does not have yet
+    this.sent = sent;
     this.asked++;
-    const date = openOf(this.data.student)?.day ?? ""; // of what the server does not have yet
     this.setData({ ...empty, date, text: this.draft.open({ text: "", etag: "" }) });
   },
 
@@ -117,6 +114,7 @@ Page({
     const isNew = !this.data.session;
     if (isNew || (version && version === this.draft.version && version !== versionOf(session).etag)) {
       this.made = session.generated_text.trim();
+      if (!this.sent?.key.startsWith(session.session_id)) this.keepSent(undefined); // it was saved elsewhere
       if (!isNew) this.setData({ sources: [], toCheck: 0, warnings: [] });
       this.setData({
         session: session.session_id, date: session.feedback_date, text: this.draft.open(versionOf(session)),
@@ -172,6 +170,7 @@ Page({
     } finally {
       this.setData({ saving: false });
     }
+    this.keepSent(undefined);
     this.begin(); // what is not saved begins the next
     this.setData({ state: texts.savedElsewhere });
     const { student, text } = this.data;
@@ -193,7 +192,7 @@ Page({
     recorder.start({
       segment: (temporary, durationMS) => {
         this.adding++;
-        if (this.sent?.early) this.sent = undefined; // this is not in it
+        if (this.sent?.early) this.keepSent(undefined); // this is not in it
         this.setData({ seconds: this.data.seconds + Math.round(durationMS / 1000) });
         outbox.add({ teacher: of, student, day, durationMS }, temporary).catch((error) => {
           recorder.stop(); // the phone is full
@@ -424,6 +423,13 @@ Page({
     }
   },
 
+  /** Keeps what is sent as a record; of an early one also when the page is left. */
+  keepSent(sent: Sent | undefined) {
+    const { student } = this.data;
+    this.sent = sent;
+    if (sent?.early || openOf(student)?.sent) setOpen(student, { sent: sent?.early && sent });
+  },
+
   /** Saves the record, or changes one that was sent before. Early, its session stays, for what becomes text later. */
   async send(early: string[] | undefined, before?: Sent) {
     const session = await this.ensure();
@@ -431,15 +437,17 @@ Page({
     const isEarly = !!early;
     // The key is the version of the text: it becomes one record, however often it is sent.
     const last = this.sent;
-    const { record, key } = this.sent = before ?? {
+    const sent = before ?? {
       record: {
         profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text,
       },
       key: [...this.draft.version.split(" "), date, isEarly].join(), early,
     };
+    this.keepSent(sent);
+    const { record, key } = sent;
     const { record_id } = await client.createRecord(record, key).catch((error) => {
       const isCompleted = error instanceof Problem && error.code === "session_completed"; // by the one sent before
-      if (!isTemporary(error)) this.sent = isCompleted && !before ? last : undefined;
+      if (!isTemporary(error)) this.keepSent(isCompleted && !before ? last : undefined);
       throw error;
     });
     if (record.content !== text || record.feedback_date !== date) {
@@ -450,7 +458,7 @@ Page({
       await client.markApplied(id);
     }
     this.setData({ saved: record_id, state: texts.saved, seconds: 0, offered: "", other: "" });
-    setOpen(student, isEarly ? { said: true, of: [] } : undefined);
+    setOpen(student, isEarly ? { said: true, of: [], sent: undefined } : undefined);
     if (isEarly) this.draft.empty();
     else this.draft.stop();
   },
