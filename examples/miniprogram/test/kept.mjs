@@ -348,6 +348,13 @@ export default async function kept(phone, _, recordings) {
   await lesson((data) => data.text === "He swam.");
   await saved();
 
+  // It was said of another student, and is emptied: that the text still has it is told.
+  await phone.tap("edit", { id: phone.page.data.lessons[0].parts[0].id });
+  await phone.until("/pages/edit/edit", (data) => data.ready);
+  phone.type("typeText", "");
+  await phone.tap("done");
+  await lesson((data) => data.mended);
+
   // What is being saved then is refused, but it begins the next record, and only that is told.
   const [refused, refuse] = later();
   meets(/^PUT .feedback-sessions/, { before: refused });

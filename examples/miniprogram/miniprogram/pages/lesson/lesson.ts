@@ -237,6 +237,8 @@ Page({
     if (this.data.offered && marks.join() === this.marks.join()) return; // the teacher chooses first
     if (this.isEmpty()) return setOpen(student, undefined);
     if (!session || !open.said) return;
+    const isEmptied = marks.length === 0 && open.of.length > 0; // it was another student, for example
+    if (isEmptied) this.setData({ mended: text !== "" });
     if (marks.length === 0 || marks.join() === open.of.join()) return setOpen(student, { said: false });
     const isCorrected = marks.every((mark) => open.of.join().includes(mark.replace(/:.*/, "")));
     if (isCorrected && (!this.made || text.trim() !== this.made)) { // nothing more was said
