@@ -15,11 +15,11 @@ export async function contract(transport: Transport, fixture: Fixture): Promise<
   const tokens = { get: () => token, set: (value: string) => { token = value; } };
   const client = new Client(fixture.server, transport, tokens);
 
-  equal((await refusal(client.me())).code, "token_missing");
+  equal((await refusal(client.sessions())).code, "token_missing");
   const login = await client.signIn(fixture.code);
   equal(token, login.token);
   equal((await refusal(client.signIn(fixture.code))).code, "login_code_invalid"); // it was used
-  equal((await client.me()).teacher_id, login.teacher_id);
+  equal((await client.sessions()).map((s) => s.current), [true]);
 
   const invalid = await refusal(client.createStudent({ name: "" }, "none"));
   equal([invalid.status, invalid.code, invalid.permanent], [422, "invalid_fields", true]);
@@ -69,7 +69,7 @@ export async function contract(transport: Transport, fixture: Fixture): Promise<
   equal((await client.report(student.profile_id, { from: "2026-02-01", to: "2026-02-28" })).records, 1);
 
   const nobody = new Client("http://127.0.0.1:1", transport, tokens);
-  equal((await refusal(nobody.me())).status, 0);
+  equal((await refusal(nobody.sessions())).status, 0);
   equal((await limited(client)).retryAfter > 0, true); // though the transport returns no headers
 }
 

@@ -237,7 +237,6 @@ export class Phone {
         this.storage[key] = structuredClone(value);
       },
       removeStorageSync: (key) => { delete this.storage[key]; },
-      clearStorageSync: () => { this.storage = {}; },
       getStorageInfoSync: () => ({ keys: Object.keys(this.storage) }),
       getFileSystemManager: () => files,
       getRecorderManager: () => this.recorder,

@@ -2,7 +2,7 @@ import { Problem, problemOf } from "./problem.js";
 import type { Answer, Request, Transport } from "./transport.js";
 import type {
   AudioSegment, DeviceAsking, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer,
-  LoginState, MessageText, ProfileFields, ProfileList, RecordEdit, RecordFields, RecordList, ReportRange, SegmentList,
+  MessageText, ProfileFields, ProfileList, RecordEdit, RecordFields, RecordList, ReportRange, SegmentList,
   SegmentWithSentences, SessionEdit, SessionItem, SessionList, StudentProfile, StudentReport,
 } from "./types.js";
 
@@ -32,8 +32,6 @@ export class Client {
     this.tokens.set(answer.token, answer.teacher_id);
     return answer;
   }
-
-  me(): Promise<LoginState> { return this.call("GET", "/auth/me"); }
 
   /** Ends the session. The token is forgotten even if the server does not answer. */
   async signOut(): Promise<void> {
