@@ -59,6 +59,7 @@ const zh = {
     token_invalid: "登录已过期，请重新登录。",
     token_missing: "登录已过期，请重新登录。", http_500: "服务器出错，请稍后再试。",
     idempotency_key_reused: "此请求已用其他内容发送过。请返回后重试。",
+    login_blocked: "平台不允许此用户登录。", login_rate_limited: "登录过于频繁，请稍后再试。",
     login_code_invalid: "登录凭证无效，请重新登录。", device_code_invalid: "登录码已过期，请换一个新码。",
     session_completed: "这段文字已保存为记录。", nothing_transcribed: "还没有可以写的内容。请先录音，或等待文字出现。",
     nothing_to_report: "这段时间没有反馈记录。", segment_in_progress: "这段录音正在识别中。",
