@@ -65,20 +65,20 @@ export class Client {
     }
   }
 
-  /** Returns a page of the records, newest first: those of a student, with the text in them, and from a day on. */
+  /** Returns a page of the records, newest first: those of a student, with the text in them, and of some days. */
   records(
-    query: { student?: string; text?: string; from?: string; cursor?: string; limit?: number },
+    query: { student?: string; text?: string; from?: string; to?: string; cursor?: string; limit?: number },
   ): Promise<RecordList> {
-    const { student = "", text = "", from = "", cursor = "", limit = 50 } = query;
-    const fields = { profile_id: student, query: text, from, cursor, limit: String(limit) };
+    const { student = "", text = "", from = "", to = "", cursor = "", limit = 50 } = query;
+    const fields = { profile_id: student, query: text, from, to, cursor, limit: String(limit) };
     return this.call("GET", "/feedback-records" + queryOf(fields));
   }
 
-  /** Returns the day of each student's last record, by the student's identifier, from a day on. */
-  async lastDays(from: string): Promise<Record<string, string>> {
+  /** Returns the day of each student's last record, by the student's identifier, from a day on, or to one. */
+  async lastDays(from: string, to = ""): Promise<Record<string, string>> {
     const days: Record<string, string> = {};
     for (let cursor = ""; ;) {
-      const page = await this.records({ from, cursor, limit: 200 });
+      const page = await this.records({ from, to, cursor, limit: 200 });
       for (const record of page.items) days[record.profile_id] ??= record.feedback_date;
       if (!page.next_cursor) return days;
       cursor = page.next_cursor;

@@ -22,6 +22,8 @@ Page({
   profiles: [] as StudentProfile[],
   refused: new Set<string>(),
   days: undefined as Record<string, string> | undefined, // of the last records, by student
+  before: {} as Record<string, string>, // those before the day
+  day: "",
   visible: false,
   timer: 0,
 
@@ -58,7 +60,10 @@ Page({
       this.profiles = await readStudents();
       this.draw();
       this.setData({ ready: true, offline: false });
-      this.days = await client.lastDays(today(lately));
+      const day = today();
+      if (this.day !== day) this.before = await client.lastDays(today(lately), today(1)); // once: they may be many
+      this.day = day;
+      this.days = { ...this.before, ...(await client.lastDays(day)) };
       this.draw();
     } catch (error) {
       if (!isOffline(error)) return report(error);
