@@ -137,11 +137,10 @@ func TestLessonIsRecordedWithoutANetworkByOneTeacher(t *testing.T) {
 		Other, Text, Theirs, Begun, Stays string
 		NextText                          string
 		Lessons, Parts, Questions, Toasts []string
-		Left                              []string
+		Left, Refused                     []string // why: before Try again, before Discard, of a deleted student
 		Stored                            []any
 		Uploads                           int
-		Whose                             []int    // the student, by number, of each recording
-		Refused                           []string // why, before Try again and before Discard
+		Whose                             []int // the student, by number, of each recording
 		Away, OnPage                      string
 		Unkept                            []any // the files on a full phone, and what is said
 	}

@@ -142,6 +142,8 @@ export default async function offline(phone, _, recordings) {
   await api(token, "DELETE", "profiles/" + next);
   phone.connect();
   const { data: { refused: [deleted] } } = await lesson((data) => data.refused.length === 1 && phone.outbox().length === 1);
+  phone.type("typeText", "Typed of nobody.");
+  await lesson((data) => data.state.endsWith("The student was deleted."));
   refused.push(deleted.why);
   phone.online = false;
   phone.back();

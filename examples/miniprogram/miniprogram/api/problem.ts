@@ -34,6 +34,7 @@ export function problemOf(status: number, body: string): Problem {
   const errors: unknown[] = Array.isArray(fields["errors"]) ? fields["errors"] : [];
   const names = errors.map((e) => String(Object(e).location).replace(/^\w+\.|\W.*/g, ""));
   const seconds = Number(fields["retry_after_seconds"]);
-  return new Problem(status, text("code") || "http_" + status, text("detail") || text("title") || "HTTP " + status,
+  const code = names.includes("profile_id") ? "student_deleted" : text("code") || "http_" + status;
+  return new Problem(status, code, text("detail") || text("title") || "HTTP " + status,
     seconds > 0 ? seconds : 0, text("lesson_id"), names);
 }

@@ -159,9 +159,8 @@ export class Outbox {
       if (this.teacher() !== r.teacher) return undefined; // signed out meanwhile
       if (!error.permanent) return error;
       // Another phone took the place, or saved the record: the next attempt finds another.
-      const code = error.fields.includes("profile_id") ? "student_deleted" : error.code;
-      const change = ["sequence_taken", "session_completed"].includes(code) ? { place: undefined }
-        : { refused: /^[a-z]\w{0,40}$/.test(code) ? code : "refused" };
+      const change = ["sequence_taken", "session_completed"].includes(error.code) ? { place: undefined }
+        : { refused: /^[a-z]\w{0,40}$/.test(error.code) ? error.code : "refused" };
       const now = (await this.recordings()).find(({ at }) => at === r.at);
       if (now) await this.rename(now, change);
     }
