@@ -1,6 +1,6 @@
 import { Problem } from "./api/problem.js";
 import type { SegmentWithSentences, Sentence } from "./api/types.js";
-import { client, report } from "./service.js";
+import { client, recorder, report } from "./service.js";
 import { texts } from "./texts.js";
 
 /** What is heard: the segment, or "", and where its sentence begins and ends in the text, if that is known. */
@@ -35,6 +35,7 @@ export function silence(): void {
 /** Plays a recording from where something is said in it: at a place of its text, or these words. */
 export async function play(segment: string, said: number | string = 0): Promise<void> {
   silence();
+  if (recorder.isWanted) return; // it would be recorded
   const turn = asked;
   try {
     const text = await client.segment(segment); // first: a download cannot tell that the session has ended

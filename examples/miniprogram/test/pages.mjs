@@ -19,6 +19,12 @@ export default async function pages(phone, server, recordings) {
   phone.recorder.on.interruptionEnd(); // a call has ended
   await lesson((data) => !data.paused && data.seconds === 10 && phone.uploads === 2);
   const before = phone.uploads;
+  const { data: { lessons: [{ parts: [played] }] } } = await lesson((data) => data.lessons[0]?.parts.length === 2);
+  await phone.tap("edit", { id: played.id });
+  await phone.until("/pages/edit/edit", (data) => data.ready);
+  await phone.tap("listen"); // is not played: it would be recorded
+  phone.back();
+  await lesson();
   const { token } = phone.storage;
   phone.storage.token = "expired"; // which both pages are told
   await Promise.all([phone.page.refresh(), phone.pages[0].onShow()]);

@@ -334,7 +334,7 @@ Page({
   /** Plays a part, or its sentence that was tapped; what is playing is stopped. */
   async listen(event: WechatMiniprogram.TouchEvent) {
     const { id, at, said } = event.currentTarget.dataset;
-    if (this.data.recording || (this.data.playing === id && at === undefined && said === undefined)) return silence();
+    if (this.data.playing === id && at === undefined && said === undefined) return silence();
     await play(id, said ?? at);
   },
 
