@@ -11,6 +11,7 @@ import { texts } from "../../texts.js";
 interface Row { profile_id: string; name: string; about: string; time: string; now: boolean; state: string; done: boolean }
 
 const lately = 28; // days
+const changing = 7; // the last of them, whose records are still added, moved and deleted
 const atOnce = 8; // students, of more
 const retryMS = 5000;
 
@@ -22,7 +23,7 @@ Page({
   profiles: [] as StudentProfile[],
   refused: new Set<string>(),
   days: undefined as Record<string, string> | undefined, // of the last records, by student
-  before: {} as Record<string, string>, // those before the day
+  before: {} as Record<string, string>, // those of the weeks before
   day: "",
   visible: false,
   timer: 0,
@@ -61,9 +62,9 @@ Page({
       this.draw();
       this.setData({ ready: true, offline: false });
       const day = today();
-      if (this.day !== day) this.before = await client.lastDays(today(lately), today(1)); // once: they may be many
+      if (this.day !== day) this.before = await client.lastDays(today(lately), today(changing + 1)); // once: many
       this.day = day;
-      this.days = { ...this.before, ...(await client.lastDays(day)) };
+      this.days = { ...this.before, ...(await client.lastDays(today(changing))) };
       this.draw();
     } catch (error) {
       if (!isOffline(error)) return report(error);
