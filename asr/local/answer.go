@@ -2,7 +2,9 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -42,6 +44,7 @@ type reply struct {
 // word is a word with its times, or a part of one from whisper.cpp.
 type word struct {
 	Word  string `json:"word"`
+	Text  string `json:"text"` // LocalAI
 	Start number `json:"start"`
 	End   number `json:"end"`
 }
@@ -60,7 +63,9 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 	if len(body) == 0 || body[0] != '{' {
 		return asr.Transcript{}, unexpected("the answer is not a JSON object: " + provider.Shape(body))
 	}
-	if err := json.Unmarshal(body, &v); err != nil {
+	err := json.Unmarshal(body, &v)
+	_, other := errors.AsType[*json.UnmarshalTypeError](err)
+	if err != nil && (!other || v.Text == nil || *v.Text == "") { // fields of other forms are left out
 		return asr.Transcript{}, unexpected("the answer cannot be parsed: " + provider.Shape(body))
 	}
 	if isSet(v.Error) || isErrorCode(v.Code) {
@@ -70,31 +75,47 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 		return asr.Transcript{}, unexpected("the answer has no text: " + provider.Shape(body))
 	}
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
+	unit := v.unit()
 	for _, s := range v.Segments {
+		text := clean(s.Text)
+		if text == "" {
+			continue // it was a marker, and its words parts of it
+		}
 		t.Segments = append(t.Segments, asr.Segment{
-			Start: s.Start.seconds(), End: s.End.seconds(), Text: clean(s.Text),
+			Start: s.Start.in(unit), End: s.End.in(unit), Text: text,
 			NoSpeechProb: float64(s.NoSpeechProb), AvgLogProb: float64(s.AvgLogProb),
 			CompressionRatio: float64(s.CompressionRatio),
 		})
 		if len(v.Words) == 0 {
-			t.Words = appendWords(t.Words, s.Words)
+			t.Words = appendWords(t.Words, s.Words, unit)
 		}
 	}
-	t.Words = appendWords(t.Words, v.Words)
+	t.Words = appendWords(t.Words, v.Words, unit)
 	if len(v.Segments) == 0 {
 		for _, s := range v.Sentences {
 			t.Segments = append(t.Segments, asr.Segment{
-				Start: s.Start.seconds() / 1000, End: s.End.seconds() / 1000, Text: clean(s.Text),
+				Start: s.Start.in(time.Millisecond), End: s.End.in(time.Millisecond), Text: clean(s.Text),
 			})
 		}
 	}
 	return t, nil
 }
 
-func appendWords(to []asr.Word, words []word) []asr.Word {
+// unit returns the unit of the times. LocalAI before release 4.2 returns nanoseconds, of which even
+// a word has more than a recording has seconds.
+func (v reply) unit() time.Duration {
+	for _, s := range v.Segments {
+		if s.End >= 1e6 {
+			return time.Nanosecond
+		}
+	}
+	return time.Second
+}
+
+func appendWords(to []asr.Word, words []word, unit time.Duration) []asr.Word {
 	for _, w := range words {
-		if text := strings.TrimSpace(strings.ToValidUTF8(w.Word, "\uFFFD")); text != "" {
-			to = append(to, asr.Word{Start: w.Start.seconds(), End: w.End.seconds(), Text: text})
+		if text := strings.TrimSpace(strings.ToValidUTF8(cmp.Or(w.Word, w.Text), "\uFFFD")); text != "" {
+			to = append(to, asr.Word{Start: w.Start.in(unit), End: w.End.in(unit), Text: text})
 		}
 	}
 	return to
@@ -120,15 +141,15 @@ type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
-	if err != nil || !(math.Abs(f) <= 1e9) {
+	if err != nil || !(math.Abs(f) <= 1e15) {
 		f = 0
 	}
 	*n = number(f)
 	return nil
 }
 
-func (n number) seconds() time.Duration {
-	return time.Duration(max(float64(n), 0) * float64(time.Second))
+func (n number) in(unit time.Duration) time.Duration {
+	return time.Duration(math.Round(min(max(float64(n), 0)*float64(unit), 1e15))) // at most 11 days
 }
 
 func isSet(raw json.RawMessage) bool {

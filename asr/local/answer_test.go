@@ -139,6 +139,25 @@ func TestFiguresOfSegmentsMayBeStringsOrMissing(t *testing.T) {
 	}, got.Segments)
 }
 
+// LocalAI before release 4.2 counts nanoseconds, and names the text of a word "text"; whisper.cpp
+// gives the parts of a marker as words.
+func TestTimesInOtherForms(t *testing.T) {
+	t.Parallel()
+	for name, segments := range map[string]string{
+		"nanoseconds":  `[{"end":8200000000,"text":"a","words":[{"text":" a","start":960000000,"end":1e9}]}]`,
+		"seconds":      `[{"end":8.2,"text":"a"}],"words":[{"text":"a","start":0.96,"end":1}]`,
+		"other fields": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]}],"language":["en"]`,
+		"a marker": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]},
+			{"start":8.2,"end":9,"text":" [BLANK_AUDIO]","words":[{"word":" [","start":8.2,"end":9}]}]`,
+	} {
+		rec := connect(t, local.Config{URL: fixed(t, 200, `{"text":"a","segments":`+segments+`}`)})
+		got, err := recognize(t, rec)
+		require.NoError(t, err, name)
+		require.Equal(t, []asr.Segment{{End: 8200 * time.Millisecond, Text: "a"}}, got.Segments, name)
+		require.Equal(t, []asr.Word{{Start: 960 * time.Millisecond, End: time.Second, Text: "a"}}, got.Words, name)
+	}
+}
+
 func TestFormsOfSuccess(t *testing.T) {
 	t.Parallel()
 	for body, text := range map[string]string{
