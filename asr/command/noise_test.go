@@ -60,6 +60,12 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 	require.NoError(t, err, "there is a text")
 	require.Equal(t, "well done", got.Text)
 
+	rec = script(t, `printf '[00:00:00.000 --> 00:00:01.000]  \345\245\275\344\275\n'
+		echo '[00:00:01.000 --> 00:00:02.000]  (music)'`, func(c *command.Config) { c.Parse = command.Timed })
+	got, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.NoError(t, err, "a character is divided, as by whisper.cpp (its issue 3760)")
+	require.Equal(t, []asr.Segment{{End: time.Second, Text: "好\uFFFD"}}, got.Segments)
+
 	rec = script(t, `echo 'ERROR: "ngram_search.c", line 1157: nobody speaks' >&2`, nil)
 	got, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.NoError(t, err)

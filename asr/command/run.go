@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -47,6 +48,9 @@ func (r *Recognizer) run(
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program succeeded; a child of it kept the output open
 	}
+	if bytes.Contains(out.text, []byte(" --> ")) { // whisper-cli divides a character between two lines
+		out.text = bytes.ToValidUTF8(out.text, []byte("\uFFFD"))
+	}
 	rest := string(out.text)
 	for line := range strings.Lines(rest) {
 		if out.err != nil {
@@ -66,7 +70,8 @@ func (r *Recognizer) run(
 	if out.err == nil && !utf8.Valid(out.text) {
 		out.err = errors.New("its output is not UTF-8")
 	}
-	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
+	t.Segments = dropMarkers(t.Segments)
+	t.Text = cmp.Or(markers.Drop(t.Text), asr.JoinSegments(t.Segments))
 	t = provider.DropEcho(t, prompt, audio.Words)
 	said := asr.Audio{Words: append(slices.Clone(audio.Words), audio.Prompt), Prompt: t.Text}
 	if out.err != nil {
@@ -88,12 +93,12 @@ func (r *Recognizer) run(
 	return t, e
 }
 
-// dropMarkers drops them from the segments and returns the text of these.
-func dropMarkers(segments []asr.Segment) string {
+// dropMarkers returns the segments that have text besides markers.
+func dropMarkers(segments []asr.Segment) []asr.Segment {
 	for i := range segments {
 		segments[i].Text = markers.Drop(segments[i].Text)
 	}
-	return asr.JoinSegments(segments)
+	return slices.DeleteFunc(segments, func(s asr.Segment) bool { return s.Text == "" })
 }
 
 var (
