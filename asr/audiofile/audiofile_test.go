@@ -64,7 +64,7 @@ func TestInspectReadsEveryContainer(t *testing.T) {
 	}
 }
 
-// TestRecordingShorterThanItsHeader says both durations.
+// TestRecordingShorterThanItsHeader says both durations; one that is longer is heard to its end.
 func TestRecordingShorterThanItsHeader(t *testing.T) {
 	t.Parallel()
 	webm, err := os.ReadFile("testdata/opus.webm")
@@ -80,6 +80,7 @@ func TestRecordingShorterThanItsHeader(t *testing.T) {
 	}{
 		{webm, 3 * time.Second, 15 * time.Second}, {wav, 30 * time.Second, time.Minute},
 		{[]byte(rf64), 30 * time.Second, 0},
+		{append(audiofile.PCM{Rate: 8000, Channels: 1}.Header(16000*10), wav[44:]...), 30 * time.Second, 0},
 	} {
 		info, err := audiofile.Inspect(bytes.NewReader(c.data), int64(len(c.data)))
 		require.NoError(t, err)

@@ -22,6 +22,8 @@ type Info struct {
 	// Header is the duration that the header states, if the recording is shorter by more than a
 	// tenth and by more than two seconds: it was cut off. Otherwise it is 0.
 	Header time.Duration
+
+	data int64 // offset of the sound of a WAV file where it is all that follows, against the header
 }
 
 // Measured returns i with the duration that a decoder has found, and with Header if that of i was

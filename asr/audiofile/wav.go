@@ -1,6 +1,11 @@
 package audiofile
 
-import "errors"
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+)
 
 // wav reads the chunks of a RIFF file up to its samples.
 func (s *scanner) wav() (Info, error) {
@@ -34,10 +39,11 @@ func (s *scanner) wav() (Info, error) {
 			if bytesPerSecond == 0 {
 				return info, errors.New("fmt chunk is missing or has no sample rate")
 			}
-			// A recorder that streams or was stopped writes 0 or a number of gigabytes.
+			// A recorder that streams, or was stopped, leaves 0, gigabytes, or too little.
 			rest := s.size - body
-			if size == 0 || size >= 1<<30 {
+			if size == 0 || size >= 1<<30 || !s.endsChunk(body+size+size&1) {
 				size = rest
+				info.data = body
 			}
 			info.Duration = samplesDuration(uint64(size), bytesPerSecond)
 			if compressed && samples > 0 {
@@ -51,4 +57,25 @@ func (s *scanner) wav() (Info, error) {
 		off = body + size + size&1
 	}
 	return info, errors.New("too many chunks before the data")
+}
+
+// endsChunk reports whether a chunk may end at off: the file does, or another chunk begins.
+func (s *scanner) endsChunk(off int64) bool {
+	h := s.at(off, 8)
+	if h == nil {
+		return true
+	}
+	named := bytes.IndexFunc(h[:4], func(r rune) bool { return r < ' ' || r > '~' }) < 0
+	secondFile := string(h[:4]) == "RIFF"
+	return named && !secondFile && off+8+int64(s.uintLE(off+4, 4)) <= s.size
+}
+
+// Repair corrects the beginning of the file of size bytes that i is of, where it is a WAV file
+// whose header does not tell how long its sound is: decoders believe it.
+func (i Info) Repair(head []byte, size int64) {
+	if i.data == 0 || i.data > int64(len(head)) || size > math.MaxUint32 || string(head[:4]) != "RIFF" {
+		return
+	}
+	binary.LittleEndian.PutUint32(head[4:], uint32(size-8))
+	binary.LittleEndian.PutUint32(head[i.data-4:], uint32(size-i.data))
 }

@@ -72,6 +72,7 @@ func (s *Source) start() error {
 		if r, ok := s.file.(io.ReaderAt); ok {
 			if info, err := audiofile.Inspect(r, s.audio.Size); err == nil {
 				s.Info = info
+				info.Repair(head, s.audio.Size)
 			}
 		}
 		return nil

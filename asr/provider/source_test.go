@@ -32,8 +32,11 @@ func TestReadsTheWholeRecordingFromAnyReader(t *testing.T) {
 	wav := asrtest.WAV(2 * time.Second)
 	samples := asr.FromBytes("raw", asrtest.Samples(2*time.Second))
 	samples.ContentType = "audio/pcm;rate=16000"
+	stopped := slices.Clone(wav)
+	stopped[42] = 0 // it recorded for less than a second before it wrote the header last
 	for name, audio := range map[string]asr.Audio{
 		"file":               asr.FromBytes("lesson.wav", wav),
+		"stopped recorder":   asr.FromBytes("lesson.wav", stopped),
 		"sequential file":    sequential(asr.FromBytes("lesson.wav", wav)),
 		"samples":            samples,
 		"sequential samples": sequential(samples),
