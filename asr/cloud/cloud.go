@@ -49,7 +49,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -148,15 +147,6 @@ func (c Config) check() error {
 	need("EngineType", c.EngineType, plain)
 	if c.Mode != Flash && c.Mode != Task {
 		wrong = append(wrong, fmt.Sprintf("Mode is %q; it must be flash or task", c.Mode))
-	}
-	for _, f := range []struct{ name, value string }{{"FlashURL", c.FlashURL}, {"APIURL", c.APIURL}} {
-		if f.value == "" {
-			continue
-		}
-		u, err := url.Parse(f.value)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			wrong = append(wrong, f.name+" is not an address such as http://127.0.0.1:8080")
-		}
 	}
 	if len(wrong) > 0 {
 		return errors.New("cloud recogniser: " + strings.Join(wrong, "; "))

@@ -97,12 +97,11 @@ func TestFaults(t *testing.T) {
 func TestConfigurationErrorsContainNoSecret(t *testing.T) {
 	t.Parallel()
 	_, err := cloud.New(cloud.Config{
-		SecretKey: "s3cret key", EngineType: "16k zh", Mode: "fast", FlashURL: "nowhere",
+		SecretKey: "s3cret key", EngineType: "16k zh", Mode: "fast",
 	})
 	require.Error(t, err)
 	for _, says := range []string{
 		"SecretID is missing", "SecretKey contains invalid", "EngineType contains", `Mode is "fast"`,
-		"FlashURL is not an address",
 	} {
 		require.ErrorContains(t, err, says)
 	}
