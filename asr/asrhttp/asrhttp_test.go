@@ -76,40 +76,6 @@ func post(t *testing.T, url string, audio []byte, fields ...string) (*http.Respo
 	return resp, string(body)
 }
 
-func TestResponseFormats(t *testing.T) {
-	t.Parallel()
-	var got asr.Audio
-	rec := recognizer{f: func(_ context.Context, a asr.Audio) (asr.Transcript, error) {
-		got = a
-		return asr.Transcript{
-			Text: "你好 <world>", Language: "zh", Duration: 1500 * time.Millisecond,
-			Segments: []asr.Segment{{Start: 0, End: 1500 * time.Millisecond, Text: "你好 <world>"}},
-		}, nil
-	}}
-	url := serve(t, asrhttp.Config{Recognizer: rec})
-	for _, c := range []struct{ format, contentType, body string }{
-		{"", "application/json", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
-		{"json", "application/json", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
-		{"text", "text/plain", "你好 <world>"},
-		{
-			"verbose_json", "application/json", `{"duration":1.5,"language":"zh",` +
-				`"segments":[{"id":0,"start":0,"end":1.5,"text":"你好 <world>"}],` +
-				`"task":"transcribe","text":"你好 <world>"}`,
-		},
-	} {
-		fields := []string{"file=@", "model=whatever", "language=zh"}
-		if c.format != "" {
-			fields = append([]string{"response_format=" + c.format}, fields...)
-		}
-		resp, body := post(t, url, asrtest.WAV(time.Second), fields...)
-		require.Equal(t, 200, resp.StatusCode, body)
-		require.Equal(t, c.contentType+"; charset=utf-8", resp.Header.Get("Content-Type"))
-		require.Equal(t, c.body, strings.TrimSpace(body))
-		require.Equal(t, "zh", got.Language)
-		require.EqualValues(t, len(asrtest.WAV(time.Second)), got.Size)
-	}
-}
-
 func TestInvalidRequestsAreExplained(t *testing.T) {
 	t.Parallel()
 	rec := recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
