@@ -82,7 +82,7 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 			continue // it was a marker, and its words parts of it
 		}
 		t.Segments = append(t.Segments, asr.Segment{
-			Start: s.Start.in(unit), End: s.End.in(unit), Text: text,
+			Start: s.Start.in(unit), End: max(s.Start, s.End).in(unit), Text: text,
 			NoSpeechProb: float64(s.NoSpeechProb), AvgLogProb: float64(s.AvgLogProb),
 			CompressionRatio: float64(s.CompressionRatio),
 		})

@@ -135,7 +135,7 @@ func TestFiguresOfSegmentsMayBeStringsOrMissing(t *testing.T) {
 	require.Equal(t, []asr.Segment{
 		{Start: 500 * time.Millisecond, End: time.Second, Text: "a",
 			NoSpeechProb: 0.97, AvgLogProb: -0.3, CompressionRatio: 12.3},
-		{Start: time.Second, Text: "b"},
+		{Start: time.Second, End: time.Second, Text: "b"},
 	}, got.Segments)
 }
 
