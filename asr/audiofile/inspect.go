@@ -29,7 +29,10 @@ type Info struct {
 // Measured returns i with the duration that a decoder has found, and with Header if that of i was
 // longer.
 func (i Info) Measured(d time.Duration) Info {
-	header := max(i.Header, i.Duration)
+	header := i.Header
+	if i.Format != WebM && i.Format != OGG { // their duration is when the last block begins: a gap is no end
+		header = max(header, i.Duration)
+	}
 	i.Duration, i.Header = d, 0
 	if header-d > max(2*time.Second, d/10) {
 		i.Header = header
