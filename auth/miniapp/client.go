@@ -1,6 +1,7 @@
 package miniapp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,8 +22,7 @@ const maxAnswerBytes = 64 << 10
 // Client exchanges login codes at one platform. It implements [auth.Exchanger] and is safe for
 // concurrent use.
 type Client struct {
-	platform string
-	http     *http.Client
+	http *http.Client
 
 	// config is a function because fmt prints the values of fields.
 	config func() Config
@@ -33,6 +33,7 @@ var _ auth.Exchanger = (*Client)(nil)
 // New returns a Client. It fails if the configuration is incomplete or invalid. The proxy is that
 // of the environment, the certificates are the system's, and http.DefaultTransport is not used.
 func New(c Config) (*Client, error) {
+	c.Endpoint, c.Platform = cmp.Or(c.Endpoint, defaultEndpoint), cmp.Or(c.Platform, "miniapp")
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -42,9 +43,8 @@ func New(c Config) (*Client, error) {
 		DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second}
 	own.Protocols.SetHTTP1(true)
 	return &Client{
-		platform: c.platform(),
-		config:   func() Config { return c },
-		http:     &http.Client{Transport: own, CheckRedirect: transport.NoRedirects},
+		config: func() Config { return c },
+		http:   &http.Client{Transport: own, CheckRedirect: transport.NoRedirects},
 	}, nil
 }
 
@@ -70,7 +70,9 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 		}
 		return auth.Identity{}, err
 	}
-	id := auth.Identity{Platform: c.platform, AppID: config.AppID, Subject: answer.subject, UnionID: answer.unionID}
+	id := auth.Identity{
+		Platform: config.Platform, AppID: config.AppID, Subject: answer.subject, UnionID: answer.unionID,
+	}
 	if !id.Valid() {
 		const message = "user identifier is too long or not printable"
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform, Message: message}

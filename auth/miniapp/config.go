@@ -1,11 +1,8 @@
 package miniapp
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/url"
 
 	"lessonkit.example/auth/internal/transport"
@@ -33,7 +30,7 @@ func (c Config) check() error {
 	if c.AppID == "" || c.Secret == "" {
 		return errors.New("miniapp: Config.AppID and Config.Secret are both required")
 	}
-	u, err := url.Parse(c.endpoint())
+	u, err := url.Parse(c.Endpoint)
 	switch {
 	case err != nil || u.Host == "":
 		return errors.New("miniapp: Config.Endpoint is not an absolute URL")
@@ -46,16 +43,7 @@ func (c Config) check() error {
 	return nil
 }
 
-func (c Config) endpoint() string { return cmp.Or(c.Endpoint, defaultEndpoint) }
-
-func (c Config) platform() string { return cmp.Or(c.Platform, "miniapp") }
-
-func (c Config) text() string {
-	return fmt.Sprintf("miniapp.Config{AppID: %q, Platform: %q, Endpoint: %q}", c.AppID, c.platform(), c.endpoint())
-}
-
 // Format implements fmt.Formatter: every verb prints the configuration without the secret.
-func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
-
-// LogValue implements slog.LogValuer, without the secret.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.text()) }
+func (c Config) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "miniapp.Config{AppID: %q, Platform: %q, Endpoint: %q}", c.AppID, c.Platform, c.Endpoint)
+}

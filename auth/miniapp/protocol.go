@@ -20,7 +20,7 @@ func (c Config) request(ctx context.Context, code string) (*http.Request, error)
 		"js_code":    {code},
 		"grant_type": {"authorization_code"},
 	}
-	return http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint()+"?"+query.Encode(), nil)
+	return http.NewRequestWithContext(ctx, http.MethodGet, c.Endpoint+"?"+query.Encode(), nil)
 }
 
 // answer is a platform's answer to a code that it accepted.

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,15 +42,10 @@ type Config struct {
 	RedirectURL string // where users come back, as it is registered at the server
 }
 
-func (c Config) text() string {
-	return fmt.Sprintf("oauth.Config{ClientID: %q, AuthURL: %q}", c.ClientID, c.AuthURL)
-}
-
 // Format implements fmt.Formatter: every verb prints the configuration without the secret.
-func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
-
-// LogValue implements slog.LogValuer, without the secret.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.text()) }
+func (c Config) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "oauth.Config{ClientID: %q, AuthURL: %q}", c.ClientID, c.AuthURL)
+}
 
 // Client exchanges codes for identities. Their Platform is "oauth:" and the host of AuthURL, so
 // that users of another server are other users. It is safe for concurrent use.
