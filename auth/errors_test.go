@@ -21,7 +21,11 @@ func TestExchangeErrorTellsKindAndCause(t *testing.T) {
 	require.ErrorIs(t, e, io.ErrUnexpectedEOF)
 	require.NotErrorIs(t, e, auth.ErrBlocked)
 	require.Equal(t, time.Second, e.RetryAfter())
-	require.EqualError(t, &auth.ExchangeError{Kind: auth.ErrBlocked}, "exchange login code: platform blocks this user")
+	require.False(t, e.Permanent())
+	require.True(t, (&auth.ExchangeError{Kind: auth.ErrMisconfigured}).Permanent())
+	blocked := &auth.ExchangeError{Kind: auth.ErrBlocked}
+	require.True(t, blocked.Permanent())
+	require.EqualError(t, blocked, "exchange login code: platform blocks this user")
 }
 
 func TestUnavailable(t *testing.T) {

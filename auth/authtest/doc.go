@@ -3,11 +3,8 @@
 // test of [auth.Exchanger].
 //
 //	platform := authtest.NewPlatform(t)
-//	exchanger, err := miniapp.New(miniapp.Config{
+//	config := miniapp.Config{
 //		AppID: platform.AppID, Secret: platform.Secret, Endpoint: platform.Endpoint(),
-//	})
-//	if err != nil {
-//		return err
 //	}
-//	id, err := exchanger.Exchange(ctx, platform.Code(authtest.User{OpenID: "anna"}))
+//	code := platform.Code(authtest.User{OpenID: "anna"})
 package authtest

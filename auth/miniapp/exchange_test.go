@@ -137,16 +137,3 @@ func TestClientIsAnExchanger(t *testing.T) {
 		}
 	})
 }
-
-func TestErrorsTellByMethod(t *testing.T) {
-	t.Parallel()
-	var permanent interface{ Permanent() bool }
-	for kind, want := range map[error]bool{
-		auth.ErrBlocked: true, auth.ErrMisconfigured: true,
-		auth.ErrCodeRejected: false, auth.ErrPlatform: false, auth.ErrPlatformBusy: false, auth.ErrRateLimited: false,
-		auth.ErrPlatformTimeout: false,
-	} {
-		require.ErrorAs(t, error(&auth.ExchangeError{Kind: kind}), &permanent)
-		require.Equal(t, want, permanent.Permanent(), "%v", kind)
-	}
-}
