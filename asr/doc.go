@@ -47,8 +47,10 @@
 // An error caused by the context of the caller is not an *Error; errors.Is finds the error of the
 // context in it.
 //
-// # Memory
+// # Memory and temporary files
 //
 // A recording is read through [Audio.Open] and streamed. Only a task of asr/cloud, which takes 5 MB
-// at most, holds all of it in memory, several times.
+// at most, holds all of it in memory, several times. While it is converted, it is in a directory
+// below os.TempDir whose name begins with "lessonkit-asr-". On Unix, New and later conversions
+// delete those of processes that were killed.
 package asr

@@ -18,17 +18,8 @@
 //
 // # Lost recordings
 //
-// After a connection was lost while the cloud had a recording, the same interface is asked without
-// audio before the next one is sent: the flash interface with an empty recording, which it refuses,
-// API 3.0 for the status of a task. Neither is billed, unlike a short recording. An answer shows
-// that the cloud was not away, so that the lost recording remains suspect; without one, recordings
-// wait and are not sent.
-//
-// # Temporary files
-//
-// While a recording is converted (see Config.FFmpeg), it is in a directory below os.TempDir
-// whose name begins with "lessonkit-asr-cloud-". On Unix, New and later conversions delete those of
-// processes that were killed.
+// After a connection was lost while the cloud had a recording, it is asked without audio, which is
+// not billed, before the next recording is sent. Without an answer, recordings wait.
 //
 // # Names
 //

@@ -21,12 +21,6 @@
 // Requests have a Content-Length and are never chunked. Redirects are not followed. Addresses of
 // this machine and of the local network are reached directly, others through the proxy that the
 // environment names.
-//
-// # Temporary files
-//
-// While a recording is converted (see Config.FFmpeg), it is in a directory below os.TempDir whose
-// name begins with "lessonkit-asr-local-". On Unix, New and later conversions delete those of
-// processes that were killed.
 package local
 
 import (

@@ -4,10 +4,6 @@
 // [StatusError], [ReadBody] and [Excerpt] read an answer, and [Prompt] makes a prompt of words. The
 // recognisers of this module are built on it; package asrtest tests the result.
 //
-// A recogniser whose service works in tasks passes the name of each to Audio.SaveTask as soon as it
-// is created, continues Audio.Task instead of sending the recording again, creates a new one if the
-// service no longer knows that, and calls SaveTask with "" when a task has failed for good.
-//
 // The parameter op of the functions is the Op of the errors that they return: the name of the
 // recogniser.
 package provider
