@@ -1,11 +1,5 @@
 // Command speech-server serves a command-line speech recogniser with OpenAI's transcription
-// interface.
-//
-//	speech-server                         serve with PocketSphinx on 127.0.0.1:8090
-//	speech-server -whisper MODEL          serve with whisper-cli and this model file
-//	speech-server -- PROGRAM -f {input}   serve with a program that reads WAV and prints text
-//
-// Then: curl -F file=@lesson.mp3 http://127.0.0.1:8090/v1/audio/transcriptions
+// interface: curl -F file=@lesson.mp3 http://127.0.0.1:8090/v1/audio/transcriptions
 package main
 
 import (
