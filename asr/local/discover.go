@@ -283,17 +283,16 @@ func find(list []modelInfo, name string) (modelInfo, bool) {
 	return list[i], true
 }
 
-// choose returns the first model that is ready, else the first for speech recognition, else the
-// first.
+// choose returns the first model that is ready, else the first for speech recognition, as its task
+// or its name tells, else the first.
 func choose(list []modelInfo) modelInfo {
-	for _, m := range list {
-		if m.Ready != nil && *m.Ready {
-			return m
-		}
-	}
-	for _, m := range list {
-		if m.Task == "automatic-speech-recognition" {
-			return m
+	for _, fits := range []func(m modelInfo) bool{
+		func(m modelInfo) bool { return m.Ready != nil && *m.Ready },
+		func(m modelInfo) bool { return m.Task == "automatic-speech-recognition" },
+		func(m modelInfo) bool { return strings.Contains(strings.ToLower(m.ID), "whisper") },
+	} {
+		if i := slices.IndexFunc(list, fits); i >= 0 {
+			return list[i]
 		}
 	}
 	return list[0]

@@ -21,6 +21,7 @@ func TestModelIsSelectedFromTheList(t *testing.T) {
 			"by task", `{"data":[{"id":"tts","task":"text-to-speech"},
 				{"id":"asr","task":"automatic-speech-recognition"}]}`, "asr",
 		},
+		{"by name", `{"data":[{"id":"llama-3"},{"id":"Whisper-large"}]}`, "Whisper-large"},
 		{"first", `{"data":[{"id":"one"},{"id":"two"}]}`, "one"},
 		{"empty", `{"data":[]}`, "whisper-1"},
 		{"nonsense", `<html>`, "whisper-1"},

@@ -44,8 +44,9 @@ const op = "local"
 type Config struct {
 	// URL is the address of the server; see the package documentation.
 	URL string
-	// Model is the model to request. It overrides the one in URL. Defaults to the first model that
-	// the server lists as ready, else "whisper-1".
+	// Model is the model to request. It overrides the one in URL. Defaults to the first that the
+	// server lists as ready, for speech recognition, or with whisper in its name, else to the first
+	// that it lists, else to "whisper-1".
 	Model string
 	// APIKey is sent as a bearer token. It overrides the one in URL. Defaults to none.
 	APIKey string
