@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ type word struct {
 	End   number `json:"end"`
 }
 
+// notNumber is a figure that is not a number, as Python's encoder writes it.
+var notNumber = regexp.MustCompile(`(:\s*)-?(?:NaN|Infinity)\b`)
+
 // parseAnswer reads the body of an answer with status 200 to a recording. Its errors do not contain
 // what may have been said.
 func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
@@ -62,6 +66,9 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 	var v reply
 	if len(body) == 0 || body[0] != '{' {
 		return asr.Transcript{}, unexpected("the answer is not a JSON object: " + provider.Shape(body))
+	}
+	if !json.Valid(body) {
+		body = notNumber.ReplaceAll(body, []byte("${1}null"))
 	}
 	err := json.Unmarshal(body, &v)
 	_, other := errors.AsType[*json.UnmarshalTypeError](err)

@@ -147,6 +147,8 @@ func TestTimesInOtherForms(t *testing.T) {
 		"nanoseconds":  `[{"end":8200000000,"text":"a","words":[{"text":" a","start":960000000,"end":1e9}]}]`,
 		"seconds":      `[{"end":8.2,"text":"a"}],"words":[{"text":"a","start":0.96,"end":1}]`,
 		"other fields": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]}],"language":["en"]`,
+		"no numbers": `[{"end":8.2,"text":"a","avg_logprob": NaN,"compression_ratio":-Infinity,
+			"words":[{"word":"a","start":0.96,"end":1}]}]`,
 		"a marker": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]},
 			{"start":8.2,"end":9,"text":" [BLANK_AUDIO]","words":[{"word":" [","start":8.2,"end":9}]}]`,
 	} {
