@@ -70,15 +70,13 @@ func (o *operations) registerOAuth() {
 
 // pending returns the cookie of a sign-in that has begun; without a value, it deletes that.
 func (o *operations) pending(value string) http.Cookie {
-	cookie := http.Cookie{
-		Name: "__Host-sign-in", Value: value, Path: "/", MaxAge: pendingSeconds,
-		HttpOnly: true, Secure: !o.Cookie.Insecure, SameSite: http.SameSiteLaxMode,
-	}
+	cookie := *o.Cookie.deleted()
+	cookie.Name, cookie.Value = "__Host-sign-in", value
 	if o.Cookie.Insecure {
 		cookie.Name = "sign-in"
 	}
-	if value == "" {
-		cookie.MaxAge = -1
+	if value != "" {
+		cookie.MaxAge = pendingSeconds
 	}
 	return cookie
 }
