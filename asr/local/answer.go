@@ -53,6 +53,10 @@ type word struct {
 // notNumber is a figure that is not a number, as Python's encoder writes it.
 var notNumber = regexp.MustCompile(`(:\s*)-?(?:NaN|Infinity)\b`)
 
+// durationOfVLLM is a field of its answers with times. These lack what is said after the last whole
+// segment of each 30 seconds, in the text too (its issue 58029).
+var durationOfVLLM = regexp.MustCompile(`"duration":\s*"[\d.]+"`)
+
 // parseAnswer reads the body of an answer with status 200 to a recording. Its errors do not contain
 // what may have been said.
 func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {

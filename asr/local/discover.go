@@ -383,7 +383,7 @@ func (r *Recognizer) forget(ctx context.Context, err error, to asked) bool {
 		if r.server.atMost == noTimes {
 			message = "the recogniser fails if segments are requested: only text is requested"
 		}
-		r.log.InfoContext(ctx, message)
+		r.log.InfoContext(ctx, message, "error", err)
 		return true
 	case errors.Is(err, errNoEndpoint):
 		candidates := r.target.candidates()

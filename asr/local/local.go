@@ -56,7 +56,8 @@ type Config struct {
 	FFmpeg string
 	// Segments requests segments and words with times, which costs some servers a second pass. If a
 	// server fails with them, the recording is sent again for segments alone, and then for the text
-	// only, as are those of the next ten minutes. Defaults to text only.
+	// only, as are those of the next ten minutes. So it is if the server is vLLM, which leaves out
+	// words then. Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
 	// answer, also if it is sent again. Defaults to 30 minutes.
@@ -245,6 +246,11 @@ func (r *Recognizer) send(
 		}
 		r.log.WarnContext(ctx, "unexpected answer", "error", err)
 		return asr.Transcript{}, err
+	}
+	if to.times > noTimes && durationOfVLLM.Match(body) {
+		return asr.Transcript{}, &asr.Error{
+			Op: op, Status: resp.StatusCode, Message: "vLLM leaves out words beside times", Err: errNoTimes,
+		}
 	}
 	// One server reports its processing time as "duration", so that field is not used.
 	t.Model, t.Duration, t.HeaderDuration = to.model, src.Info.Duration, src.Info.Header
