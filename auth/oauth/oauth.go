@@ -3,13 +3,7 @@
 // [auth.Exchanger]; authhttp.OAuth sends browsers to the server and receives them back.
 //
 //	client, err := oauth.New(config)
-//	if err != nil {
-//		return err
-//	}
 //	service, err := auth.New(auth.Config{Store: store, Exchanger: client})
-//	if err != nil {
-//		return err
-//	}
 //	http.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service, Cookie: cookie,
 //		OAuth: &authhttp.OAuth{AuthCodeURL: client.AuthCodeURL, Page: "/"}}))
 package oauth
