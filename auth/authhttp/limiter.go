@@ -1,6 +1,7 @@
 package authhttp
 
 import (
+	"cmp"
 	"container/list"
 	"errors"
 	"net/http"
@@ -49,17 +50,11 @@ type bucket struct {
 // [Register] makes its own. It uses LoginsPerMinute, LoginBurst, TrustedProxies and Now of c.
 func NewLimiter(c Config) *Limiter {
 	l := &Limiter{
-		burst: float64(c.LoginBurst), now: c.Now, trusted: c.TrustedProxies,
+		burst: float64(cmp.Or(max(c.LoginBurst, 0), 50)), now: c.Now, trusted: c.TrustedProxies,
 		clients: map[netip.Prefix]*list.Element{},
 	}
-	switch {
-	case c.LoginsPerMinute == 0:
-		l.every = time.Minute / 20
-	case c.LoginsPerMinute > 0:
-		l.every = time.Minute / time.Duration(c.LoginsPerMinute)
-	}
-	if l.burst <= 0 {
-		l.burst = 50
+	if perMinute := cmp.Or(c.LoginsPerMinute, 20); perMinute > 0 {
+		l.every = time.Minute / time.Duration(perMinute)
 	}
 	if l.now == nil {
 		l.now = time.Now
