@@ -24,13 +24,19 @@ func encoded(t *testing.T, name string) asr.Audio {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
 	}
-	dir := t.TempDir()
-	wav := filepath.Join(dir, "in.wav")
+	wav := filepath.Join(t.TempDir(), "in.wav")
 	require.NoError(t, os.WriteFile(wav, asrtest.WAV(2*time.Second), 0o600))
-	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-i", wav,
-		filepath.Join(dir, name)).CombinedOutput()
+	return made(t, name, "-i", wav)
+}
+
+// made returns a file that ffmpeg makes.
+func made(t *testing.T, name string, of ...string) asr.Audio {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	args := append(append([]string{"-v", "error", "-nostdin"}, of...), path)
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput()
 	require.NoError(t, err, string(out))
-	audio, err := asr.FromFile(filepath.Join(dir, name))
+	audio, err := asr.FromFile(path)
 	require.NoError(t, err)
 	return audio
 }
@@ -57,6 +63,11 @@ func TestRecordingsAreConvertedForServersThatCannot(t *testing.T) {
 	require.Contains(t, got.Text, "heard")
 	require.InDelta(t, 2, got.Duration.Seconds(), 0.1)
 	require.Equal(t, "audio/wav", s.Requests()[0].FileType)
+	late := made(t, "a.mp4", "-f", "lavfi", "-i", "color=s=16x16:d=5", "-itsoffset", "2",
+		"-f", "lavfi", "-i", "sine=d=2")
+	got, err = rec.Recognize(t.Context(), late)
+	require.NoError(t, err)
+	require.InDelta(t, 4, got.Duration.Seconds(), 0.1, "the sound of a video begins late, and keeps its times")
 	_, err = local.New(local.Config{URL: s.URL, FFmpeg: "no-such-program"})
 	require.ErrorContains(t, err, "no-such-program")
 }
@@ -67,17 +78,12 @@ func TestOwnersOfRecordingsReadOurWords(t *testing.T) {
 	s := asrtest.NewServer(t, asrtest.WhisperCPP)
 	rec := connect(t, local.Config{URL: s.URL, FFmpeg: "ffmpeg"})
 	whole := encoded(t, "a.m4a")
-	silent := filepath.Join(t.TempDir(), "a.mp4")
-	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=s=16x16:d=1",
-		silent).CombinedOutput()
-	require.NoError(t, err, string(out))
-	video, err := asr.FromFile(silent)
-	require.NoError(t, err)
+	video := made(t, "a.mp4", "-f", "lavfi", "-i", "color=s=16x16:d=1")
 	whole.Size /= 2
 	for says, audio := range map[string]asr.Audio{
 		"it contains no sound": video, "it is incomplete: its end is missing": whole,
 	} {
-		_, err = rec.Recognize(t.Context(), audio)
+		_, err := rec.Recognize(t.Context(), audio)
 		require.ErrorIs(t, err, asr.ErrUnusableAudio)
 		public := err.(*asr.Error).PublicText()
 		require.Equal(t, "the audio cannot be used: "+says, public)
