@@ -41,7 +41,6 @@ func TestFormatsOfAnswers(t *testing.T) {
 	url := serve(t, asrhttp.Config{Recognizer: speaks(true, &got)})
 	const usage = `"usage":{"seconds":3724,"type":"duration"}}`
 	for _, c := range []struct{ name, fields, contentType, body string }{
-		{"default", "", "application/json", `{"text":"hello <world>. 再见",` + usage},
 		{"json", "response_format=json", "application/json", `{"text":"hello <world>. 再见",` + usage},
 		{"text", "response_format=text", "text/plain", "hello <world>. 再见"},
 		{"srt", "response_format=srt", "application/x-subrip",
