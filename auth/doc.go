@@ -41,8 +41,6 @@
 //
 // # Errors
 //
-// Authentication fails with [ErrInvalidToken], or with [ErrUnavailable] while the store is down.
-// Login fails with an [ExchangeError], whose kind is one of the sentinels from [ErrCodeMissing] to
-// [ErrMisconfigured]. No error contains a token, a login code, a secret or a platform's user
-// identifier. Errors tell by method what to do: Permanent() bool and RetryAfter() time.Duration.
+// No error contains a token, a login code, a secret or a platform's user identifier. Errors tell by
+// method what to do: Permanent() bool and RetryAfter() time.Duration.
 package auth

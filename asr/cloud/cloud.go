@@ -25,12 +25,6 @@
 //
 // asr.Audio.Words become hot words of the recording: the first 128, at most 2000 bytes, of those
 // with at most 30 characters, or 10 if they are not all ASCII.
-//
-// # Errors
-//
-// The error codes of the cloud are mapped to the classes of package asr. An account without credit
-// or service is [asr.ErrRefused]; wrong keys and settings are [asr.ErrMisconfigured]. Recordings
-// wait until an operator has acted.
 package cloud
 
 import (
