@@ -2,7 +2,6 @@ package pgqueue
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,31 +25,27 @@ func (s *Store) Register(
 // The jobs of a worker whose lease has ended are still its own until another process rescues them,
 // so only its row counts.
 const heartbeatSQL = `
-update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microsecond' where id = $1 returning id`
+update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microsecond' where id = $1`
 
 const cancelledSQL = `select id from jobqueue_job where worker = $1 and worker <> 0 and cancel`
 
 func (s *Store) Heartbeat(
 	ctx context.Context, worker int64, lease time.Duration,
 ) (cancelled []int64, alive bool, err error) {
+	tag, err := s.pool.Exec(ctx, s.sql(heartbeatSQL), worker, lease.Microseconds())
+	s.resetIfSilent(err)
+	if err != nil || tag.RowsAffected() == 0 {
+		return nil, false, err
+	}
+	// Apart from the lease, which must not end while somebody alters or rewrites the table of jobs.
 	var b pgx.Batch
 	b.Queue(planSQL)
-	b.Queue(s.sql(heartbeatSQL), worker, lease.Microseconds()).QueryRow(func(row pgx.Row) error {
-		var id int64
-		err := row.Scan(&id)
-		alive = err == nil
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
 	b.Queue(s.sql(cancelledSQL), worker).Query(func(rows pgx.Rows) (err error) {
 		cancelled, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	err = s.pool.SendBatch(ctx, &b).Close()
-	s.resetIfSilent(err)
-	return cancelled, alive, err
+	_ = s.pool.SendBatch(ctx, &b).Close() // the next heartbeat tries again
+	return cancelled, true, nil
 }
 
 const releaseSQL = `

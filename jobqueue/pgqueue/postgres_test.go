@@ -86,8 +86,16 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, worker, []string{"default"}, []int32{1}, times, make([]int64, 4),
 		kinds)
 	require.NoError(t, err)
-	_, _, err = store.Heartbeat(t.Context(), worker, time.Minute)
-	require.NoError(t, err, "the heartbeat does not wait for claims")
+	altering, err := tx.Begin(t.Context()) // a savepoint
+	require.NoError(t, err)
+	_, err = altering.Exec(t.Context(), "lock table jobqueue_job")
+	require.NoError(t, err)
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	_, alive, err := store.Heartbeat(short, worker, time.Minute)
+	require.NoError(t, err, "the heartbeat waits neither for claims nor for somebody who alters the table")
+	require.True(t, alive)
+	require.NoError(t, altering.Rollback(t.Context()))
 	_, _, err = store.Heartbeat(t.Context(), worker, 0)
 	require.NoError(t, err)
 	n, err := store.Rescue(t.Context(), true)
