@@ -16,7 +16,8 @@ type Schedule struct {
 	// Name identifies the schedule in the database, at most 200 bytes of UTF-8 without NUL.
 	Name string
 	// When returns the times: see [Cron] and [Every]. When another rule is deployed, the schedule
-	// starts anew with the next time of the rule that was started last.
+	// starts anew with the next time of the rule that was started last, or of any other when the
+	// workers of that one have ended: five minutes after they have missed a time.
 	When When
 	// Params of the jobs. RunAt is the time of each; it and UniqueKey must be empty. Params may
 	// differ between workers: the one that is first enqueues its own.
@@ -34,6 +35,7 @@ const (
 	maxCatchUp       = 1000
 	scheduleInterval = 30 * time.Second    // for changes made by other processes
 	scheduleExpiry   = 30 * 24 * time.Hour // overdue for so long, no worker has it any more
+	ruleExpiry       = 5 * time.Minute     // … no worker has its rule any more
 )
 
 // checkSchedules returns an error if a schedule cannot work.
@@ -111,7 +113,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 	var refused []error
 	for _, s := range w.cfg.Schedules {
 		row, ok := byName[s.Name]
-		if !ok || starting && row.Spec != s.When.String() {
+		if !ok || row.Spec != s.When.String() && (starting || now.Sub(row.NextAt) > ruleExpiry) {
 			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: nextTime(s.When, now)}
 			if err := w.store.PutSchedule(ctx, row); err != nil {
 				return 0, err
