@@ -79,13 +79,13 @@ type QueueConfig struct {
 	// dies count until they are rescued.
 	Limit int
 	// Rate limits how many jobs of the queue all processes together start in a time. All workers of
-	// the queue must have the same Rate.
+	// the queue must have the same Rate; one that is deployed anew applies within a minute.
 	Rate Rate
 	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone
 	// deletes a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are
 	// deleted every 15 minutes, or as often as the shortest retention of the worker's queues where
 	// that is less, but not more than once a minute; a job that took longer than Retention may stay
-	// for a day more.
+	// for a day more, and those of a queue that no worker serves any more stay.
 	Retention time.Duration
 	// RetentionFailed is how long failed and cancelled jobs stay. Defaults to 30 days; KeepNone and
 	// KeepForever as above. Cancelled jobs stay for an hour at least, for their OnFailed callbacks.
