@@ -191,13 +191,17 @@ func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 		t.Run("schema "+schema, func(t *testing.T) {
 			t.Parallel()
 			base := pgtest.Pool(t)
-			_, err := base.Exec(t.Context(), "create schema tenant")
-			require.NoError(t, err)
+			role := "role_" + schema // which may create no schema
+			for _, s := range []string{
+				"role " + role + " login", "schema tenant authorization " + role, "schema jobs authorization " + role,
+			} {
+				_, err := base.Exec(t.Context(), "create "+s)
+				require.NoError(t, err)
+			}
 			pc := base.Config()
-			user := pc.ConnConfig.User
 			pc.ConnConfig.User = "nobody"
 			pc.BeforeConnect = func(_ context.Context, cc *pgx.ConnConfig) error {
-				cc.User = user
+				cc.User = role
 				return nil
 			}
 			pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {

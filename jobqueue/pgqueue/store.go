@@ -18,6 +18,12 @@
 // pgx.QueryExecModeExec. LISTEN needs a direct connection: configure one in Config.ListenConn, or
 // set Config.PollOnly.
 //
+// # Handlers that need connections
+//
+// A worker needs connections of the pool too, and loses its lease, with all its jobs, when it gets
+// none for that long. Handlers that keep connections for seconds, as a transaction around a call of
+// a service does, must use a pool of their own, or one with more connections than handlers run.
+//
 // # Suspended processes
 //
 // A process that is suspended, or loses its network, while it exchanges jobs with the server keeps
@@ -51,6 +57,8 @@ import (
 // Config configures a [Store]. The zero value works.
 type Config struct {
 	// Schema holds the tables; Migrate creates it. Defaults to the first schema of the search path.
+	// Roles other than the one that migrates need the rights to select, insert, update and delete
+	// in its tables, and to use its sequences.
 	Schema string
 	// ListenConn configures the connection that listens for notifications. Defaults to the pool's
 	// configuration with its BeforeConnect; the connection is not taken from the pool.
@@ -114,12 +122,14 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 		return err
 	}
 	if s.cfg.Schema != "" {
-		create := "create schema if not exists " + quote(s.cfg.Schema)
-		_, err := s.pool.Exec(ctx, create)
-		if code(err) == uniqueViolation { // another process was faster
-			_, err = s.pool.Exec(ctx, create)
+		// Where it exists, "if not exists" would need the right to create one nevertheless.
+		var exists bool
+		err := s.pool.QueryRow(ctx, "select exists (select from pg_namespace where nspname = $1)",
+			s.cfg.Schema).Scan(&exists)
+		if err == nil && !exists {
+			_, err = s.pool.Exec(ctx, "create schema if not exists "+quote(s.cfg.Schema))
 		}
-		if err != nil {
+		if err != nil && code(err) != uniqueViolation { // of another process that was faster
 			return fmt.Errorf("create schema %s: %w", s.cfg.Schema, err)
 		}
 	}
