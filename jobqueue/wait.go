@@ -11,7 +11,8 @@ import (
 // Wait returns a job, as Get does, once it has succeeded, failed or been cancelled: State says how
 // it has ended, Saved is what its handler has saved. It returns ErrNotFound for an unknown id, and
 // for a job whose queue keeps no history when that has ended. When ctx ends first, it returns the
-// cause; the job goes on. It waits on while the database is not available.
+// cause; the job goes on. It waits on while the database is not available. A handler that waits
+// occupies one of MaxWorkers, so the jobs that it waits for need another queue.
 //
 // Any process may wait for a job of any other. It polls, and learns of the end about 50 ms after
 // the commit, or for jobs that take long after a quarter of that time, at most a second. All calls
@@ -88,10 +89,10 @@ func (ws *waiters) run(s Store, changed <-chan struct{}) {
 		if !ok {
 			return
 		}
-		if len(due) > 0 {
-			ws.look(s, due)
-		} else {
+		if len(due) == 0 {
 			wait(context.Background(), pause, changed)
+		} else if left := ws.look(s, due); left == 0 {
+			continue
 		}
 		time.Sleep(minWaitPause) // many times in a row become few statements
 	}
@@ -118,8 +119,8 @@ func (ws *waiters) due() (due []*waiting, pause time.Duration, ok bool) {
 	return due, pause, true
 }
 
-// look ends the calls whose jobs are no longer unfinished.
-func (ws *waiters) look(s Store, due []*waiting) {
+// look ends the calls whose jobs are no longer unfinished, and returns how many calls are left.
+func (ws *waiters) look(s Store, due []*waiting) int {
 	ids := make([]int64, len(due))
 	for i, w := range due {
 		ids[i] = w.id
@@ -128,9 +129,9 @@ func (ws *waiters) look(s Store, due []*waiting) {
 	ids = slices.Compact(ids)
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
-	left, err := s.Unfinished(ctx, ids)
-	unfinished := make(map[int64]bool, len(left))
-	for _, id := range left {
+	found, err := s.Unfinished(ctx, ids)
+	unfinished := make(map[int64]bool, len(found))
+	for _, id := range found {
 		unfinished[id] = true
 	}
 	ws.mu.Lock()
@@ -144,4 +145,5 @@ func (ws *waiters) look(s Store, due []*waiting) {
 		}
 		w.next = now.Add(min(max(now.Sub(w.since)/4, minWaitPause), maxWaitPause))
 	}
+	return len(ws.all)
 }

@@ -1,5 +1,6 @@
 // Package jobtest runs jobs of package jobqueue in tests: [Run] runs one as a worker does, on a
-// real queue, so its handler may call CompleteTx, SaveTx or EnqueueTx.
+// real queue, so its handler may call CompleteTx, SaveTx or EnqueueTx. With package sqlitequeue it
+// works in the bubbles of testing/synctest.
 //
 //	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
 //	require.NoError(t, err)
@@ -32,8 +33,8 @@ const maxAttempts = 1000
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
 // register adds, one of which must be for the kind of p. Run waits neither for RunAt nor between
-// attempts. The test fails if p is invalid, if it has no handler, or if the job does not end after
-// a thousand attempts.
+// attempts. The test fails if p is invalid, if it has no handler, if it is held for other jobs, or
+// if the job does not end after a thousand attempts.
 func Run(
 	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
 	register func(w *jobqueue.Worker),
@@ -50,6 +51,9 @@ func Run(
 	// It may not wait for a RunAt.
 	if err := client.Retry(t.Context(), enqueued.ID); err != nil && !errors.Is(err, jobqueue.ErrState) {
 		t.Fatal(err)
+	}
+	if job, err := client.Get(t.Context(), enqueued.ID); err == nil && job.State == jobqueue.StateHeld {
+		t.Fatalf("jobtest: job of kind %q waits for jobs that do not run here: see its AfterGroup or LimitKey", p.Kind)
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer cancel(nil)

@@ -171,6 +171,12 @@ func TestRunFailsTheTest(t *testing.T) {
 			handler(func(context.Context, *jobqueue.Job, welcome) error { return errMail }))
 	})
 	require.Contains(t, f.message, "1000 attempts")
+	member := jobqueue.Params{Kind: "farewell", Group: "g"}
+	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), member)
+	require.NoError(t, err)
+	p := jobqueue.Params{Kind: "welcome", AfterGroup: "g"}
+	require.Panics(t, func() { jobtest.Run(f, store, p, jobqueue.WorkerConfig{}, func(*jobqueue.Worker) {}) })
+	require.Contains(t, f.message, "AfterGroup")
 }
 
 func Example() {
