@@ -2,7 +2,6 @@ package queuetest
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -134,9 +133,6 @@ func groupInTransactions(t *testing.T, h Harness) {
 		require.NoError(t, inTx(t.Context(), insert(after)))
 		require.Equal(t, ids[3], r.next(jobqueue.EventSucceeded).Job.ID, "the group has ended")
 		r.wait()
-		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error {
-			return errors.Join(insert(member)(tx), errTest)
-		}), errTest)
 		require.Equal(t, jobqueue.GroupStats{Succeeded: 2}, groupStats(t, h.Store, name))
 	}
 }

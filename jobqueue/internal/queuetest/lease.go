@@ -264,24 +264,6 @@ func cursorSkipsOnlyThePast(t *testing.T, h Harness) {
 	require.ElementsMatch(t, []int64{ids[0], ids[2]}, claim([4]driver.Cursor{}))
 }
 
-// A transaction that is rolled back leaves the job to its worker.
-func completeTxRequiresTheLease(t *testing.T, h Harness) {
-	for name, inTx := range h.InTx {
-		id := fill(t, h.Store, 1)[0]
-		w := register(t, h.Store, never)
-		j := leased(claim(t, h.Store, w, "default", 1)[0])
-		err := inTx(t.Context(), func(tx Tx) error {
-			require.NoError(t, tx.Complete(j), name)
-			return errTest
-		})
-		require.ErrorIs(t, err, errTest)
-		require.Equal(t, driver.StateRunning, get(t, h.Store, id).State, name)
-		require.NoError(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), name)
-		require.Equal(t, driver.StateSucceeded, get(t, h.Store, id).State, name)
-		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), jobqueue.ErrLeaseLost, name)
-	}
-}
-
 func errorHistoryIsBounded(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, maxAttempts(jobqueue.Unlimited))[0]
 	w := register(t, h.Store, never)

@@ -2,7 +2,6 @@ package queuetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -179,8 +178,6 @@ func serialInTransactions(t *testing.T, h Harness) {
 			}
 			return err
 		}
-		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return errors.Join(insert(tx), errTest) }), errTest)
-		ids = nil
 		require.NoError(t, inTx(t.Context(), insert))
 		_, err := h.Store.Rescue(t.Context(), false) // which finds jobs of which nobody was notified
 		require.NoError(t, err)

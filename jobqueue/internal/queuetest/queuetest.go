@@ -92,7 +92,6 @@ var tests = map[string]func(*testing.T, Harness){
 	"CursorSkipsOnlyThePast":           cursorSkipsOnlyThePast,
 	"LargeJobsAreClaimedInParts":       largeJobsAreClaimedInParts,
 	"JobsOfAClaimAreIndependent":       jobsOfAClaimAreIndependent,
-	"CompleteTxRequiresTheLease":       completeTxRequiresTheLease,
 	"CompleteTxInAHandler":             completeTxInAHandler,
 	"ErrorHistoryIsBounded":            errorHistoryIsBounded,
 	"ErrorsAreAlwaysAnArray":           errorsAreAlwaysAnArray,

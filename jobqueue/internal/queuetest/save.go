@@ -80,6 +80,8 @@ func saveIsFenced(t *testing.T, h Harness) {
 	for _, inTx := range h.InTx {
 		err := inTx(t.Context(), func(tx Tx) error { return tx.Save(leased(old), "late") })
 		require.ErrorIs(t, err, jobqueue.ErrLeaseLost)
+		err = inTx(t.Context(), func(tx Tx) error { return tx.Complete(leased(old)) })
+		require.ErrorIs(t, err, jobqueue.ErrLeaseLost)
 	}
 	save(alive, j.Fence, `"new"`, `"new"`)
 }
