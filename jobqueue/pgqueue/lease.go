@@ -23,9 +23,10 @@ func (s *Store) Register(
 }
 
 // The jobs of a worker whose lease has ended are still its own until another process rescues them,
-// so only its row counts.
+// so only its row counts, without the mark of Rescue.
 const heartbeatSQL = `
-update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microsecond' where id = $1`
+update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microsecond'
+where id = $1 and expires_at > '-infinity'`
 
 const cancelledSQL = `select id from jobqueue_job where worker = $1 and worker <> 0 and cancel`
 
@@ -83,27 +84,30 @@ func (s *Store) Release(
 	return released, nil
 }
 
-// Claims in progress lock the row of their worker, so it is not found here. The mark is only
-// visible inside the transaction, which ends by deleting these rows. All its statements travel
+// Claims in progress lock the row of their worker, so it is not found here. A marked row stays
+// until the last of its jobs is rescued: those that a transaction has locked are stepped over. A
+// handler's, with CompleteTx, lasts for hours if its machine loses its power. The statements travel
 // together, so that no process can be suspended between two of them and keep the rows locked.
 const (
 	markDeadSQL = `
 update jobqueue_worker set expires_at = '-infinity'
 where id = any (array(select id from jobqueue_worker where expires_at < now() for update skip locked))`
-	selectDead       = `select id from jobqueue_worker where expires_at = '-infinity'`
-	removeWorkersSQL = `delete from jobqueue_worker where expires_at = '-infinity'`
+	removeWorkersSQL = `
+delete from jobqueue_worker w where expires_at = '-infinity'
+  and not exists (select from jobqueue_job where worker <> 0 and worker = w.id)`
 )
 
 const rescueSQL = `
 update jobqueue_job j set worker = null, fence = fence + 1,
   errors = (case when jsonb_array_length(errors) >= 100 then errors - 0 else coalesce(errors, '[]') end)
     || jsonb_build_object('attempt', attempt, 'at', now(), 'error', '` + driver.LeaseExpired + `')
-where `
+where ctid = any (array(select ctid from jobqueue_job j where worker <> 0 and `
 
 const (
-	rescueJobsSQL    = rescueSQL + `worker <> 0 and worker = any (array(` + selectDead + `))`
-	rescueOrphansSQL = rescueSQL + `worker <> 0
-  and not exists (select from jobqueue_worker w where w.id = j.worker)`
+	rescueJobsSQL = rescueSQL + `worker = any (array(select id from jobqueue_worker where expires_at = '-infinity'))
+  for update skip locked))`
+	rescueOrphansSQL = rescueSQL + `not exists (select from jobqueue_worker w where w.id = j.worker)
+  for update skip locked))`
 )
 
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
@@ -117,8 +121,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 	return rescued, err
 }
 
-// rescueWaitSQL limits how long a rescue waits for locks. The exchange of a suspended process may
-// have locked its jobs: a later rescue finds them when the server has ended it.
+// rescueWaitSQL limits how long a rescue waits for locks of tables and slots.
 const rescueWaitSQL = `select set_config('lock_timeout', '1s', true)`
 
 func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {

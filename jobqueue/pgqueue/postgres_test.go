@@ -70,11 +70,12 @@ func TestLongTransactionDoesNotBackdateJobs(t *testing.T) {
 }
 
 // The jobs of a claiming worker cannot be rescued, and a worker whose jobs were rescued cannot
-// claim.
+// claim. A job that a transaction of its handler has locked, which stays open when the machine
+// loses its power, is rescued later and keeps no other waiting.
 func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	load(t, store, 1, 0, 0)
+	load(t, store, 2, 0, 0)
 	worker := register(t, store)
 	times := make([]time.Time, 4)
 	for i := range times {
@@ -83,7 +84,7 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, worker, []string{"default"}, []int32{1}, times, make([]int64, 4),
+	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, worker, []string{"default"}, []int32{2}, times, make([]int64, 4),
 		kinds)
 	require.NoError(t, err)
 	altering, err := tx.Begin(t.Context()) // a savepoint
@@ -102,9 +103,21 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, n, "Rescue skips a worker that is claiming")
 	require.NoError(t, tx.Commit(t.Context()))
-	n, err = store.Rescue(t.Context(), false)
+	handlers, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	defer handlers.Rollback(t.Context())
+	_, err = handlers.Exec(t.Context(), "select from jobqueue_job limit 1 for update")
+	require.NoError(t, err)
+	for range 2 {
+		n, err = store.Rescue(t.Context(), false)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		_, alive, err = store.Heartbeat(t.Context(), worker, time.Minute)
+		require.NoError(t, err)
+		require.False(t, alive)
+		_ = handlers.Rollback(t.Context()) // without effect the second time
+	}
+	require.Zero(t, number(t, pool, "select count(*) from jobqueue_worker"))
 }
 
 // The error of a result that will never be accepted is permanent, so that it does not block the

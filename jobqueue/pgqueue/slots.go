@@ -24,7 +24,8 @@ update jobqueue_slot set worker = null where ctid = any (array(
 	// freeSlotsSQL frees what workers have left behind.
 	freeSlotsSQL = `
 update jobqueue_slot s set worker = null
-where worker is not null and not exists (select from jobqueue_worker w where w.id = s.worker)`
+where worker is not null
+  and not exists (select from jobqueue_worker w where w.id = s.worker and w.expires_at > '-infinity')`
 )
 
 func (s *Store) Slots(ctx context.Context, worker int64, queue string, limit, target int) (held int, err error) {
