@@ -43,7 +43,7 @@ func TestLargeClaimWaitsForAnother(t *testing.T) {
 func TestLargeClaimThatIsRolledBackReturnsNoJobs(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	load(t, store, 600, 0, 0)
+	load(t, store, 499, 0, 0)
 	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Queue: "rated", Kind: "work"})
 	require.NoError(t, err)
 	worker := register(t, store)
@@ -53,9 +53,11 @@ func TestLargeClaimThatIsRolledBackReturnsNoJobs(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `select from jobqueue_rate for update`)
 	require.NoError(t, err)
-	x := claimRequest(worker, 600)
+	x := claimRequest(worker, 499)
+	require.False(t, pgqueue.ClaimsExclusively(store, x))
 	x.Claims = append(x.Claims, driver.ClaimRequest{
 		Queue: "rated", Limit: 1, Rate: driver.Rate{Every: time.Second, Burst: 1}})
+	require.True(t, pgqueue.ClaimsExclusively(store, x), "500 jobs of all queues")
 	var res driver.ExchangeResponse
 	exchanged := make(chan error, 1)
 	go func() {
@@ -66,18 +68,8 @@ func TestLargeClaimThatIsRolledBackReturnsNoJobs(t *testing.T) {
 	eventually(t, "the first attempt is rolled back", func() bool { return !pgqueue.ClaimsExclusively(store, x) })
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-exchanged)
-	require.Len(t, res.Jobs, 601)
-	require.Equal(t, 601, number(t, pool, `select count(*) from jobqueue_job where worker = $1`, worker))
-}
-
-func TestLargeClaimsExcludeOneAnother(t *testing.T) {
-	t.Parallel()
-	store := pgqueue.New(nil, pgqueue.Config{})
-	require.False(t, pgqueue.ClaimsExclusively(store, claimRequest(1, 499)))
-	require.True(t, pgqueue.ClaimsExclusively(store, claimRequest(1, 500)))
-	two := claimRequest(1, 250)
-	two.Claims = append(two.Claims, driver.ClaimRequest{Queue: "other", Limit: 250})
-	require.True(t, pgqueue.ClaimsExclusively(store, two))
+	require.Len(t, res.Jobs, 500)
+	require.Equal(t, 500, number(t, pool, `select count(*) from jobqueue_job where worker = $1`, worker))
 }
 
 // A large claim does not lock the jobs that it finds. It waits for those that another claim takes

@@ -71,7 +71,6 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// tests are all tests of the suite.
 var tests = map[string]func(*testing.T, Harness){
 	"EnqueueKeepsEveryField":           enqueueKeepsEveryField,
 	"EnqueueManyReturnsResultsInOrder": enqueueManyReturnsResultsInOrder,
@@ -198,7 +197,6 @@ func exchange(t *testing.T, s driver.Store, x driver.ExchangeRequest) driver.Exc
 	return res
 }
 
-// kinds are those of the jobs of the tests.
 var kinds = []string{"work", "other"}
 
 // claim claims up to n jobs of a queue directly from the store.
