@@ -49,10 +49,11 @@ func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
 }
 
 // Of several processes that are equally fast, the others wait here for the first one to commit and
-// then find another next_at.
+// then find another next_at. The server ends the transaction of one whose machine loses its power.
 const tickSQL = `
 update jobqueue_schedule set next_at = $4, skipped = skipped + $5 + case when paused then $6::bigint else 0 end
-where name = $1 and spec = $2 and next_at = $3 returning paused`
+where name = $1 and spec = $2 and next_at = $3
+returning paused, set_config('idle_in_transaction_session_timeout', '15s', true)`
 
 const tickedSQL = `
 update jobqueue_schedule set last_at = coalesce($2, last_at), skipped = skipped + $3 where name = $1`
@@ -62,7 +63,7 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var paused bool
 		err := tx.QueryRow(ctx, s.sql(tickSQL), t.Name, t.Spec, t.Due, t.Next, t.Skipped,
-			int64(len(t.Jobs))).Scan(&paused)
+			int64(len(t.Jobs))).Scan(&paused, nil)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // another process was faster
 		}
