@@ -30,7 +30,9 @@
 // a transaction and its locks open. The server ends it after about a lease, so that other workers
 // can rescue the jobs, by its limits for connections by TCP. It does not find two rare cases, in
 // which the transaction lasts until the process continues or is killed: a process on a Unix-domain
-// socket, and, before PostgreSQL 17, one suspended when it had sent only a part of an exchange.
+// socket, and, before PostgreSQL 17, one suspended when it had sent only a part of an exchange. A
+// transaction of the program that has called CompleteTx or SaveTx is not ended: its job, and no
+// other, is rescued when it has ended by itself, or by idle_in_transaction_session_timeout.
 package pgqueue
 
 import (

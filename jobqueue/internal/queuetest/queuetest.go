@@ -347,7 +347,6 @@ func handle(
 	return func(w *jobqueue.Worker) { jobqueue.Handle(w, "work", h, opts...) }
 }
 
-// receive waits for a value.
 func receive[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
@@ -367,5 +366,4 @@ func poll(t *testing.T, what string, ok func() bool) {
 
 var errTest = errors.New("error of the handler")
 
-// nothing is a handler.
 func nothing(context.Context, *jobqueue.Job, args) error { return nil }
