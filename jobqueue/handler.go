@@ -62,7 +62,7 @@ func defaultBackoff(attempt int) time.Duration {
 }
 
 // Handle makes h the handler of all jobs of one kind; their arguments are decoded from JSON into a
-// T. A job whose arguments cannot be decoded fails permanently.
+// T. An attempt whose arguments cannot be decoded has failed; a newer worker may make another.
 //
 // A worker claims only jobs of kinds that it has a handler for. Others wait for a worker that has
 // one, and no attempt of theirs is lost: while a new version of a program replaces the old one,
@@ -74,7 +74,7 @@ func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job,
 	w.handle(kind, func(ctx context.Context, job *Job) error {
 		var args T
 		if err := json.Unmarshal(job.Args, &args); err != nil {
-			return Permanent(fmt.Errorf("decode arguments: %w", err))
+			return fmt.Errorf("decode arguments: %w", err)
 		}
 		return h(ctx, job, args)
 	}, opts)

@@ -137,7 +137,7 @@ func TestHandlerDecidesTheResult(t *testing.T) {
 			jobqueue.StateFailed, []string{"panic: out of \uFFFD cheese"}},
 		{"Goexit", func(*jobqueue.Job) error { runtime.Goexit(); return nil }, 2,
 			jobqueue.StateFailed, []string{"Goexit", "Goexit"}},
-		{"arguments", nil, 3, jobqueue.StateFailed, []string{"decode arguments"}},
+		{"arguments", nil, 2, jobqueue.StateFailed, []string{"decode arguments", "decode arguments"}},
 	}
 	ids := make([]int64, len(cases))
 	for i, x := range cases {
