@@ -103,6 +103,9 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	b.enter("textarea", ", more")
 	n.away.Store(false)
 	b.waitText("The text was changed on another device")
+	b.waitText("Theirs")
+	b.clickButton("Save") // does not choose
+	b.waitText("Choose first what happens with the other text.")
 	b.clickButton("Keep mine")
 	stored("Mine, more")
 

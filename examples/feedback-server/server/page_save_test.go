@@ -332,9 +332,4 @@ func TestWorkOnAStudentIsFoundAgain(t *testing.T) {
 	}, timeout, 100*time.Millisecond)
 	b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
 	b.until(`() => /^heard/i.test(document.querySelector("textarea")?.value)`, "")
-	b.until(allSent, "")
-	b.clickButton("Save")
-	b.waitText("The record is saved")
-	b.eval(`location.hash = "#/"; ""`)
-	b.until(`() => document.querySelector(".state")?.innerText === "Done today"`, "")
 }

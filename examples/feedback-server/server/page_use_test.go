@@ -31,7 +31,6 @@ func TestLongLessonsAreShownWhole(t *testing.T) {
 		return s.Lessons[0].Truncated
 	}, timeout, 100*time.Millisecond)
 	b.showStudent(url, p.ID)
-	b.until(`() => document.querySelectorAll("li.transcribed").length === 3`, "")
 	b.until(`() => document.querySelector(".transcript").innerText.length > 290000`, "")
 }
 
@@ -269,8 +268,8 @@ func studentsAreFoundAndEdited(t *testing.T, b tab) {
 	_, err = c.CreateProfile(t.Context(), feedbackclient.ProfileInput{Name: "Mia"})
 	require.NoError(t, err)
 	b.eval(`location.hash = "#/records"; ""`)
-	b.until(`() => [...document.querySelectorAll("option")].map((e) => e.textContent).sort().join() ===
-		"All,Mia · Grade 2 · Art,Mia · Grade 9 · Music,Ming,陈晨"`, "")
+	b.until(`() => [...document.querySelectorAll("option")].map((e) => e.textContent).join() ===
+		"All,陈晨,Mia · Grade 2 · Art,Mia · Grade 9 · Music,Ming"`, "")
 }
 
 func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {

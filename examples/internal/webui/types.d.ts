@@ -355,7 +355,7 @@ type EditRecord = (item: HTMLElement, path: string) => Promise<void>;
 /** A record that was saved now. */
 type SavedCard = (record: FeedbackRecord) => HTMLElement;
 /** Sends what the guardian gets, or copies it. */
-type SendButton = (read: () => Promise<string>, of: string) => HTMLButtonElement;
+type SendButton = (read: () => Promise<string>, of?: string) => HTMLButtonElement;
 
 /** Fills main. The function that it returns ends it, and may return what to tell. */
 type View = (main: HTMLElement, student?: string) => Promise<Leave>;

@@ -1,6 +1,6 @@
 // The HTTP interface. All addresses are relative to the page, which may be below any path.
 
-import { language, stored, tell } from "./dom.js";
+import { collator, language, store, stored, tell } from "./dom.js";
 
 /** Problem is an unsuccessful answer, or with status 0 none at all. */
 export class Problem extends Error {
@@ -48,7 +48,7 @@ class Account extends EventTarget {
 	/** @param {string} teacher @param {Fields} headers */
 	#set(teacher, headers) {
 		if (teacher !== this.teacher) localStorage.removeItem(studentsKey);
-		if (teacher) localStorage.setItem(storageKey, JSON.stringify({ teacher, headers })); // nothing of it is secret
+		if (teacher) store(storageKey, { teacher, headers }); // nothing of it is secret
 		else localStorage.removeItem(storageKey);
 		Object.assign(this, { teacher, headers, expired: false });
 		tell(this, "change");
@@ -127,9 +127,9 @@ export async function students() {
 	const kept = localStorage.getItem(studentsKey) !== null;
 	const { teacher } = account;
 	try {
-		const found = await all("profiles", {}, kept ? 5 : 30);
+		const found = (await all("profiles", {}, kept ? 5 : 30)).sort((a, b) => collator.compare(a.name, b.name));
 		try {
-			if (account.teacher === teacher) localStorage.setItem(studentsKey, JSON.stringify(found));
+			if (account.teacher === teacher) store(studentsKey, found);
 		} catch {
 			localStorage.removeItem(studentsKey); // there is no space
 		}

@@ -46,6 +46,9 @@ export const tell = (target, name, detail) => target.dispatchEvent(new CustomEve
 /** @type {Stored} */
 export const stored = (key) => JSON.parse(localStorage.getItem(key) ?? "null");
 
+/** @param {string} key @param {any} value */
+export const store = (key, value) => localStorage.setItem(key, JSON.stringify(value));
+
 /** @type {Arrange} */
 export function arrange(parent, children) {
 	const wanted = new Set(children);
@@ -179,6 +182,9 @@ export function explain({ name, code, status = 0, message, retryAfter = 0, field
 		fields: Object.keys(fields).map((f) => words(f, f)).join(", "),
 	});
 }
+
+/** Of names, Chinese ones by pinyin. */
+export const collator = new Intl.Collator("zh-u-co-pinyin");
 
 /** @type {OfDay} */
 export const dayName = (day, parts = { month: "short", day: "numeric", weekday: "short" }) =>

@@ -1,5 +1,4 @@
-// Signing in: by a code, at an OAuth 2 server, or by a name on servers for development. What holds for all students,
-// and for the teacher. Signing out.
+// Signing in, the settings, and signing out.
 
 import { account, request, signOutKey } from "../api.js";
 import { ask, button, byId, delay, explain, fields, form, h, language, t, tell, today, useLanguage, write } from "../dom.js";

@@ -1,7 +1,7 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
 import { account, messageOf, request, requestKey } from "../api.js";
-import { announce, ask, button, copy, explain, field, h, once, quiet, say, stored, t, tell, today, words, write }
+import { announce, ask, button, copy, explain, field, h, once, quiet, say, store, stored, t, tell, today, words, write }
 	from "../dom.js";
 import { draftKey, openKey, own } from "../outbox.js";
 import { isWaiting } from "../work.js";
@@ -33,9 +33,10 @@ export function feedbackSection(work, saved) {
 		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, check, sources, message);
 
 	// What is typed is kept on the device until the server has it.
-	const draft = draftKey(work.profile.profile_id);
-	const open = openKey(work.profile.profile_id);
-	const early = openKey("sent-" + work.profile.profile_id); // a record that may have had no answer
+	const { profile_id } = work.profile;
+	const draft = draftKey(profile_id);
+	const open = openKey(profile_id);
+	const early = openKey("sent-" + profile_id); // a record that may have had no answer
 	const { teacher } = account;
 	let dirty = false; // not saved
 	let chosen = false; // the date
@@ -65,8 +66,8 @@ export function feedbackSection(work, saved) {
 		key = requestKey();
 		state.textContent = t("unsaved");
 		schedule(800);
-		localStorage.setItem(draft, JSON.stringify({ text: editor.value, date: date.value, chosen, etag: work.etag || kept?.etag,
-			session: work.session?.session_id ?? kept?.session }));
+		store(draft, { text: editor.value, date: date.value, chosen, etag: work.etag || kept?.etag,
+			session: work.session?.session_id ?? kept?.session });
 		note();
 	}
 
@@ -244,14 +245,14 @@ export function feedbackSection(work, saved) {
 		if (isEarly && !await ask(t("lessonNotText"), t("saveWithout"), t("wait"))) return;
 		const done = lessons.filter((l) => isEarly && !waits(l)).map((l) => l.lesson_id);
 		await (sending = send({ key: key + isEarly, done, day: today(), body: {
-			profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
+			profile_id, feedback_date: date.value, content: editor.value,
 			feedback_session_id: isEarly ? null : session?.session_id ?? null,
 		} }, isEarly));
 	}
 
 	/** Of an early record the session stays, for what becomes text later. @param {any} sent @param {boolean} isEarly */
 	async function send(sent, isEarly) {
-		if (isEarly) localStorage.setItem(early, JSON.stringify(sent));
+		if (isEarly) store(early, sent);
 		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
 		const { body: record } = await request("POST", "feedback-records", {
 			headers: { "Idempotency-Key": sent.key }, body: sent.body,

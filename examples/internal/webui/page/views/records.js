@@ -1,7 +1,7 @@
 // Saved feedback: by month, found by student and words, sent, edited, printed.
 
 import { messageOf, request, students } from "../api.js";
-import { button, byId, copy, dayName, delay, explain, field, form, h, quiet, say, stored, t } from "../dom.js";
+import { button, byId, copy, dayName, delay, explain, field, form, h, quiet, say, store, stored, t } from "../dom.js";
 import { draftKey } from "../outbox.js";
 
 /** A student's name, with what tells apart those of one name. @param {Profile} p */
@@ -171,8 +171,8 @@ export function recordList(query, name, heading) {
 			close(body);
 		}, {}, field(t("feedbackText"), content), field(t("date"), date), h("div.row", {},
 			h("button.primary", {}, t("save")), button(t("cancel"), () => close(record))));
-		changing.addEventListener("input", () => localStorage.setItem(key,
-			JSON.stringify({ etag: draft.etag, content: content.value, feedback_date: date.value })));
+		changing.addEventListener("input", () =>
+			store(key, { etag: draft.etag, content: content.value, feedback_date: date.value }));
 		/** @param {FeedbackRecord} r */
 		const close = (r) => {
 			localStorage.removeItem(key);
@@ -196,7 +196,7 @@ export function recordList(query, name, heading) {
 /** @type {SavedCard} */
 export const savedCard = (record) => h("section.card.saved", { "aria-label": t("recordSaved") },
 	h("p.done", { role: "status" }, t("recordSaved")), h("p.text.folded", {}, record.content),
-	h("div.row", {}, sendButton(() => messageOf("feedback-records/" + record.record_id), "")));
+	h("div.row", {}, sendButton(() => messageOf("feedback-records/" + record.record_id))));
 
 /** @type {SendButton} */
 export function sendButton(read, of) {
@@ -208,6 +208,6 @@ export function sendButton(read, of) {
 		const refused = canShare && await navigator.share({ text: await text }).then(() => "", ({ name }) => name);
 		// The teacher may think better of it.
 		return refused === false || refused && refused !== "AbortError" ? copy(text, message) : "";
-	}, { class: "primary", of: of || undefined });
+	}, { class: "primary", of });
 	return b;
 }

@@ -1,15 +1,12 @@
-// Today: whose lesson is now, and what is done; below, all students. One student: lessons, their text, the feedback,
-// what was saved. And the form of a student.
+// Today, with all students; one student; and the form of a student.
 
 import { account, all, keptStudents, request, requestKey, students } from "../api.js";
-import { announce, ask, button, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
+import { announce, ask, button, collator, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
 import { draftKey, openKey } from "../outbox.js";
 import { Work } from "../work.js";
 import { feedbackSection, warningsOf } from "./feedback.js";
 import { lessonsSection } from "./lessons.js";
 import { fullName, recordList, savedCard, sendButton } from "./records.js";
-
-const collator = new Intl.Collator("zh-u-co-pinyin");
 
 // The first character of each letter, by pinyin. None begins with I, U or V.
 const letters = "ABCDEFGHJKLMNOPQRSTWXYZ";
@@ -31,7 +28,7 @@ const lately = 28; // days
 
 /** @type {View} */
 export async function todayView(root) {
-	const profiles = (await students()).sort((a, b) => collator.compare(a.name, b.name));
+	const profiles = await students();
 	let now = "";
 	/** @param {Profile} p */
 	const isOver = (p) => (p.end_time || p.start_time) <= now;

@@ -2,7 +2,7 @@
 // selection and playback.
 
 import { account, credentials, request } from "../api.js";
-import { arrange, button, byId, explain, h, minutes, stored, t, tell, words, write } from "../dom.js";
+import { arrange, button, byId, explain, h, minutes, store, stored, t, tell, words, write } from "../dom.js";
 import { draftKey, nameOf } from "../outbox.js";
 import { isWaiting } from "../work.js";
 import { languages } from "./account.js";
@@ -164,7 +164,7 @@ export function transcript(work) {
 		const before = body.edited_text ?? body.text;
 		const kept = { etag, text: before, ...stored(key) };
 		etag = kept.etag;
-		const keep = () => localStorage.setItem(key, JSON.stringify({ etag, text: editor.value }));
+		const keep = () => store(key, { etag, text: editor.value });
 		const editor = h("textarea", { rows: 4, maxlength: 100000, lang: "", "aria-label": label });
 		editor.value = kept.text;
 		const state = h("p.hint", { role: "status" });
