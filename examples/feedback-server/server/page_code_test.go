@@ -35,7 +35,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 	}
 	failOnce("/health")
 	b.visit(n.url)
-	b.waitText("The server has a problem: HTTP 502")
+	b.waitText("The server cannot be reached.")
 	b.screenshot("away")
 	b.clickButton("Try again")
 	failOnce("/api/v1/auth/me")
@@ -47,7 +47,7 @@ func TestSigningInOutlivesFailures(t *testing.T) {
 	failOnce("/health")
 	b.eval(`location.hash = "#/settings"; ""`)
 	b.waitText("Your sign-in has expired.")
-	b.waitText("The server has a problem: HTTP 502")
+	b.waitText("The server cannot be reached.")
 	b.screenshot("expired")
 	b.clickButton("Try again")
 	confirm()

@@ -135,14 +135,14 @@ func TestSignOutThatIsToldLaterEndsNoOtherSession(t *testing.T) {
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
 		fails := strings.HasSuffix(r.URL.Path, "/logout")
 		if fails {
-			http.Error(w, "", http.StatusServiceUnavailable)
+			http.Error(w, "", http.StatusInternalServerError)
 		}
 		return fails
 	})
 	b.clickButton("Sign out")
 	b.waitText("Your session there ends when")
 	b.click("dialog .danger")
-	b.waitText("The server has a problem: HTTP 503")
+	b.waitText("The server has a problem: HTTP 500")
 	n.recover()
 	b.clickButton("Try again")
 	b.waitText("Waiting for the confirmation")

@@ -83,6 +83,7 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 	if (body !== undefined) sent["Content-Type"] = blob ? body.type : "application/json";
 	/** @type {Response} */
 	let response;
+	let answer = null;
 	try {
 		response = await fetch("api/v1/" + path, {
 			method, headers: sent, cache: "no-store",
@@ -91,19 +92,21 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 			body: body === undefined || blob ? body : JSON.stringify(body),
 			signal: AbortSignal.timeout(seconds * 1000),
 		});
-	} catch (error) {
+		const type = response.headers.get("Content-Type") ?? "";
+		if (type.includes("json") && response.status !== 204) answer = await response.json();
+		// A proxy has answered, or a network where one signs in.
+		else if (response.ok ? type.startsWith("text/html") : response.status > 501) throw 0;
+	} catch {
 		account.reach(true);
-		throw new Problem(0, { code: "offline", detail: String(error) });
+		throw new Problem(0, { code: "offline" });
 	}
 	account.reach(false);
 	if (!response.ok) {
 		if (response.status === 401 && !anonymous) account.expire();
-		const problem = await response.json().catch(() => ({}));
-		throw new Problem(response.status, problem, Number(response.headers.get("Retry-After")) || 0);
+		throw new Problem(response.status, answer ?? {}, Number(response.headers.get("Retry-After")) || 0);
 	}
-	const json = response.status !== 204 && response.headers.get("Content-Type")?.startsWith("application/json");
 	const etag = (response.headers.get("ETag") ?? "").replace("W/", ""); // of a proxy
-	return { etag, body: json ? await response.json() : null, response };
+	return { etag, body: answer, response };
 }
 
 /** @type {ReadAll} */
