@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,16 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	b.visit(n.url + "/#sign-in=anna")
 	b.waitText("Ming")
 	b.eval(`navigator.serviceWorker.ready.then(() => "")`)
+	n.fail(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"code":"database_unavailable"}`)
+		return true
+	})
+	b.reload()
+	b.waitText("The server's database does not answer.")
+	b.waitText("Ming")
+	n.recover()
 	n.away.Store(true)
 	b.reload()
 	b.waitText("The server cannot be reached. You can record")

@@ -138,7 +138,7 @@ export async function students() {
 		}
 		return found;
 	} catch (/** @type {any} */ error) {
-		if (!kept || error.code !== "offline") throw error;
+		if (!kept || error.status && error.status < 500) throw error;
 		return keptStudents();
 	}
 }
