@@ -1,7 +1,7 @@
 // Today, with all students; one student; and the form of a student.
 
 import { account, all, keptStudents, request, requestKey, students } from "../api.js";
-import { announce, ask, button, collator, dayName, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
+import { announce, ask, button, collator, dayName, delay, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
 import { draftKey, openKey } from "../outbox.js";
 import { Work } from "../work.js";
 import { feedbackSection, warningsOf } from "./feedback.js";
@@ -133,7 +133,7 @@ export async function studentView(root, id = "") {
 	const known = begins || keptStudents().find((p) => p.profile_id === id);
 	const name = h("h1", {}, known?.name);
 	root.append(name);
-	const profile = begins || await request("GET", "profiles/" + id, { seconds: 10 }).then(({ body }) => body, (error) => {
+	const profile = begins || await request("GET", "profiles/" + id, { seconds: known ? 3 : 30 }).then(({ body }) => body, (error) => {
 		if (error.code !== "offline" || !known) throw error;
 		return known;
 	});
@@ -148,7 +148,22 @@ export async function studentView(root, id = "") {
 	});
 	work.addEventListener("replaced", () => once(records.element, records.draw));
 	for (const next of ["opened", "recording"]) work.addEventListener(next, () => saved.replaceChildren());
-	const draw = () => root.append(
+	const end = async () => {
+		work.end.abort();
+		return (await Promise.all([lessons.leave(), feedback.leave(), records.leave()]))[0];
+	};
+	let drawn = false;
+	const reading = work.refresh().then(records.draw).catch(async (error) => {
+		if (!drawn && error.code !== "offline") {
+			await end();
+			throw error;
+		}
+		records.element.append(h("p.hint", {}, explain(error)));
+		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
+	});
+	if (!begins) await Promise.race(known ? [reading, delay(3000)] : [reading]);
+	drawn = true;
+	root.append(
 		h("div.row", {},
 			h("div.grow", {}, name, h("p.hint", {}, describe(profile))),
 			h("a.button", { href: "#/edit/" + id }, t("edit"))),
@@ -156,30 +171,7 @@ export async function studentView(root, id = "") {
 		h("div.columns", {}, feedback.element, lessons.element),
 		h("div.bar", {}, lessons.behind, lessons.levels, h("div.row", {}, lessons.record, feedback.save)),
 		h("section.past", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), termReport(profile), records.element));
-	const end = async () => {
-		work.end.abort();
-		return (await Promise.all([lessons.leave(), feedback.leave(), records.leave()]))[0];
-	};
-	const read = async () => {
-		await work.refresh();
-		await records.draw();
-	};
-	const failed = (/** @type {Error} */ error) => {
-		records.element.append(h("p.hint", {}, explain(error)));
-		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
-	};
-	if (begins) { // which waits for no answer
-		draw();
-		lessons.record.click();
-		void read().catch(failed);
-		return end;
-	}
-	await read().catch(async (error) => {
-		if (error.code === "offline") return failed(error);
-		await end();
-		throw error;
-	});
-	draw();
+	if (begins) lessons.record.click();
 	return end;
 }
 
