@@ -74,6 +74,7 @@ export function lessonsSection(work) {
 		document.title = "● " + t("recording") + " – " + work.profile.name;
 		draw();
 		announce(t("recordingStarted"));
+		await delay(600); // the second tap of two is not Stop
 	}
 
 	async function stop() {
