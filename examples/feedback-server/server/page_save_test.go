@@ -265,7 +265,8 @@ func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
 	b.enter("textarea", "x")
 	isUnsaved("true")
 	b.until(`() => document.querySelector("textarea").value === "x"`, "")
-	const empty = `(() => { const e = document.querySelector("textarea"); e.value = "";
+	const empty = `(() => { const e = document.activeElement.closest(".segments textarea")
+		?? document.querySelector("textarea"); e.value = "";
 		e.dispatchEvent(new Event("input")); return ""; })()`
 	b.eval(empty)
 	isUnsaved("false")
@@ -273,6 +274,12 @@ func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
 	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 	b.eval(empty)
 	isUnsaved("true") // what was said is in no record
+	b.click(".segments li:last-child .quiet:last-child")
+	b.until(`() => Boolean(document.activeElement.closest(".segments textarea"))`, "")
+	b.eval(empty)
+	b.clickButton("Done")
+	b.until(`() => !document.querySelector(".segments textarea")`, "")
+	isUnsaved("false") // it was of another student
 }
 
 // More is said while a text is being made: it is made into a text though the first one fails.

@@ -7,6 +7,9 @@ import { newLesson } from "./outbox.js";
 /** @param {Segment} segment */
 export const isWaiting = ({ state }) => state === "queued" || state === "transcribing";
 
+/** As the teacher mended it. @param {Segment} segment */
+export const textOf = ({ edited_text, text }) => edited_text ?? text;
+
 export class Work extends EventTarget {
 	/** @type {Session | null} */
 	session = null;

@@ -4,7 +4,7 @@ import { account, messageOf, request, requestKey } from "../api.js";
 import { announce, ask, button, copy, explain, field, h, once, quiet, say, store, stored, t, tell, today, words, write }
 	from "../dom.js";
 import { draftKey, openKey, own } from "../outbox.js";
-import { isWaiting } from "../work.js";
+import { isWaiting, textOf } from "../work.js";
 
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
 const timers = {};
@@ -321,7 +321,7 @@ export function feedbackSection(work, saved) {
 		redate();
 	});
 	work.addEventListener("session", () => {
-		generate.hidden = !work.session?.lessons.some((l) => !l.applied && l.segments.some((s) => s.text));
+		generate.hidden = !work.session?.lessons.some((l) => !l.applied && l.segments.some(textOf));
 	});
 	work.addEventListener("heard", hear);
 	work.addEventListener("silent", () => {
@@ -329,7 +329,8 @@ export function feedbackSection(work, saved) {
 		note();
 	});
 	work.addEventListener("mended", () => {
-		if (made && editor.value.trim() === made) hear();
+		note();
+		if (made && editor.value.trim() === made && !generate.hidden) hear();
 		else if (made && editor.value.trim()) say(t("notMended"), generate);
 	});
 	work.addEventListener("replaced", () => {

@@ -4,7 +4,7 @@ import { account, Problem, request } from "../api.js";
 import { announce, button, delay, duration, explain, h, minutes, once, say, t, tell, today, write } from "../dom.js";
 import { append, changed, create, draftKey, hold, newLesson, openKey, outbox, own, put, wake } from "../outbox.js";
 import { keepAwake, microphone, recordStream } from "../recorder.js";
-import { isWaiting } from "../work.js";
+import { isWaiting, textOf } from "../work.js";
 import { transcript } from "./transcript.js";
 
 /** @param {Work} work */
@@ -208,9 +208,9 @@ export function lessonsSection(work) {
 		for (const r of unsent) if (r.refused) awaited.delete(r.lesson + " " + r.sequence);
 		for (const l of lessons) for (const s of l.segments) if (!isWaiting(s)) awaited.delete(l.lesson_id + " " + s.sequence);
 		const said = lessons.flatMap((l) => l.applied ? [] : l.segments);
-		if (awaited.size > 0 || said.some((s) => s.state === "failed") && !said.some((s) => s.text)) return;
+		if (awaited.size > 0 || said.some((s) => s.state === "failed") && !said.some(textOf)) return;
 		left = null;
-		tell(work, said.some((s) => s.text) ? "heard" : "silent");
+		tell(work, said.some(textOf) ? "heard" : "silent");
 	}
 
 	// Events do not tell how long it takes.

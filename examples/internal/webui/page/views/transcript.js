@@ -4,7 +4,7 @@
 import { account, credentials, request } from "../api.js";
 import { arrange, button, byId, explain, h, minutes, store, stored, t, tell, words, write } from "../dom.js";
 import { draftKey, nameOf } from "../outbox.js";
-import { isWaiting } from "../work.js";
+import { isWaiting, textOf } from "../work.js";
 import { languages } from "./account.js";
 
 /** @param {Work} work */
@@ -90,10 +90,11 @@ export function transcript(work) {
 		const row = h("li", { id, tabindex: -1 }, text, warning, actions);
 		sounds.set(row, async () => {
 			const { body } = await request("GET", "audio-segments/" + id);
-			if ((body.edited_text ?? body.text) === drawn) text.replaceChildren(...parts(drawn, body.sentences, id, row));
+			if (textOf(body) === drawn) text.replaceChildren(...parts(drawn, body.sentences, id, row));
 		});
-		return ({ state, text: recognised, edited_text, error, error_code: code, warning_code, audio_deleted_at }) => {
-			const said = edited_text ?? recognised;
+		return (s) => {
+			const { state, edited_text, error, error_code: code, warning_code, audio_deleted_at } = s;
+			const said = textOf(s);
 			row.className = state;
 			const wrong = error && explain({ code, message: error });
 			const told = state === "transcribed" && wrong || said && edited_text === null && words("warning_" + warning_code, "");
@@ -161,7 +162,7 @@ export function transcript(work) {
 		const path = "audio-segments/" + id;
 		const key = draftKey(id);
 		let { etag, body } = await request("GET", path);
-		const before = body.edited_text ?? body.text;
+		const before = textOf(body);
 		const kept = { etag, text: before, ...stored(key) };
 		etag = kept.etag;
 		const keep = () => store(key, { etag, text: editor.value });
@@ -183,7 +184,7 @@ export function transcript(work) {
 				if (error.temporary) timer = setTimeout(() => save(editor.value), 5000);
 				if (error.status !== 412) return;
 				({ etag, body } = await request("GET", path)); // what is typed next replaces it
-				write(state, t("error_record_changed", { detail: body.edited_text ?? body.text }));
+				write(state, t("error_record_changed", { detail: textOf(body) }));
 			}
 		});
 		editor.addEventListener("input", () => {
@@ -199,7 +200,7 @@ export function transcript(work) {
 				if (localStorage.getItem(key) !== null) return;
 				box.remove();
 				resolve();
-				if ((body.edited_text ?? body.text) !== before) tell(work, "mended");
+				if (textOf(body) !== before) tell(work, "mended");
 			};
 			const box = h("div", {}, editor, state, h("div.row", {}, button(t("done"), () => done(editor.value), { class: "primary" }),
 				button(t("asRecognised"), () => done(null))));
