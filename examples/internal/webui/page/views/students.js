@@ -59,7 +59,7 @@ export async function todayView(root) {
 			ofToday && h("span.when", {}, p.start_time, isNow(p) && h("span.badge", {}, t("now"))),
 			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
 				h("span.hint", {}, [p.grade, p.subject].filter(Boolean).join(" · ")), state),
-			button(t("record"), () => recordAtOnce(p), { class: "start", of: p.name }));
+			button(t("record"), () => recordAtOnce(p), { class: "start", of: fullName(p) }));
 	}
 
 	const search = h("input", { type: "search", name: "query" });
@@ -221,7 +221,7 @@ export async function editView(root, id = "") {
 		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!body[name]) delete body[name];
 		const answer = await (id ? request("PUT", "profiles/" + id, { body })
 			: request("POST", "profiles", { body, headers: { "Idempotency-Key": key } }));
-		location.hash = "#/student/" + answer.body.profile_id;
+		location.replace("#/student/" + answer.body.profile_id); // not back to the form
 	}, { class: "card", draft }, ...fields("profile", p), h("div.row", {}, h("button.primary", {}, t("save")), cancel)));
 	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));
 }
