@@ -295,7 +295,8 @@ func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
 	b.acceptDialogs()
 	b.openStudent(url, p.ID)
 	began := time.Now()
-	b.eval(`record = document.querySelector(".record"); // is tapped twice
+	b.eval(`Storage.prototype.setItem = () => { throw new DOMException("", "QuotaExceededError"); }; // it is full
+		record = document.querySelector(".record"); // is tapped twice
 		new MutationObserver(() => setTimeout(() => record.click(), 200)).observe(record, { childList: true }); ""`)
 	b.clickButton("Record")
 	b.waitRecorded(6)

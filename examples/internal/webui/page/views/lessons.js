@@ -105,8 +105,8 @@ export function lessonsSection(work) {
 		}, data);
 		last.set(open?.lesson_id ?? lesson, created.sequence);
 		awaited.add(lesson + " " + created.sequence);
-		localStorage.setItem(openKey(student), "said");
 		localStorage.removeItem(openKey("sent-" + student)); // this is not in it
+		try { localStorage.setItem(openKey(student), "said"); } catch {} // no space
 		void changed();
 		return created;
 	});
