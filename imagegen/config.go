@@ -105,8 +105,7 @@ func newDialer() *net.Dialer {
 }
 
 // newTransport has no ResponseHeaderTimeout, because a generation is silent for minutes; keep-alive
-// and HTTP/2 pings detect a dead peer in that time. It requests no compression: image data does not
-// shrink, and would have to be inflated here.
+// and HTTP/2 pings detect a dead peer in that time.
 func newTransport(d *net.Dialer) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -116,6 +115,5 @@ func newTransport(d *net.Dialer) *http.Transport {
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		MaxIdleConnsPerHost: 8,
 		IdleConnTimeout:     90 * time.Second,
-		DisableCompression:  true,
 	}
 }

@@ -2,6 +2,7 @@ package imagegen_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -181,14 +182,17 @@ func TestOwnHostOnAnotherPort(t *testing.T) {
 func TestReferenceAtTheOwnOrigin(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip") // some proxies compress whatever they pass on
+		zipped := gzip.NewWriter(w)
+		defer zipped.Close()
 		if r.Method == http.MethodPost {
-			_, _ = io.WriteString(w, `{"data":[{"b64_json":"iVBORw0KGgoAAAAN"}]}`)
+			_, _ = io.WriteString(zipped, `{"data":[{"b64_json":"iVBORw0KGgoAAAAN"}]}`)
 			return
 		}
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the key was sent for a reference")
 		}
-		_, _ = w.Write(pngHead)
+		_, _ = zipped.Write(pngHead)
 	}))
 	t.Cleanup(site.Close)
 	client, err := imagegen.New(imagegen.Config{BaseURL: site.URL, APIKey: "secret"})
