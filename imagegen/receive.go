@@ -74,7 +74,7 @@ func (c *call) unreadable(resp *http.Response, err error, op, taskID string, hea
 		e.Err = fmt.Errorf("response broke off: %w", err)
 	}
 	head = bytes.TrimSpace(head)
-	if errors.Is(err, errSyntax) && len(head) > 0 && head[0] != '{' {
+	if errors.Is(err, errSyntax) && len(head) > 0 && !bytes.ContainsAny(head[:1], "{[") { // no image data
 		mediaType, isText := cutText(http.DetectContentType(head))
 		e.Message = mediaType
 		if isText {

@@ -12,6 +12,8 @@ import (
 const (
 	scanBuffer = 64 << 10 // bytes per read of the connection; larger buffers measured no faster
 	maxMeta    = 1 << 20  // bytes of a response beside its images
+
+	byteOrderMark = "\ufeff" // some services begin with it
 )
 
 // errSyntax is wrapped by all errors about the syntax of a response.
@@ -48,6 +50,9 @@ func newScanner(r io.Reader, open func(index int) imageWriter) *scanner {
 
 // scan reads the whole body. A document that is complete is not lost with what should end the body.
 func (s *scanner) scan() error {
+	if head, _ := s.r.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		_, _ = s.r.Discard(len(head))
+	}
 	for {
 		c, err := s.r.ReadByte()
 		switch {

@@ -40,7 +40,7 @@ func documents() map[string]map[int]string {
 	return map[string]map[int]string{
 		`{"created":1,"data":[{"b64_json":"aGVsbG8gd29ybGQ=","revised_prompt":"a \"fox\\\""},{"b64_json":"Zm94"}],` +
 			`"usage":{"input_tokens":3}}`: {0: "hello world", 1: "fox"},
-		` { "data" : [ { "b64_json" : "Zm94" } ] } `:                       {0: "fox"},
+		"\ufeff" + ` { "data" : [ { "b64_json" : "Zm94" } ] } `:            {0: "fox"},
 		`{"data":[{"b64_json":"data:image/png;base64,aGVsbG8gd29ybGQ="}]}`: {0: "hello world"},
 		`{"data":[{"b64_json":"data:image/png,aGVsbG8gd29ybGQ="}]}`:        {0: "!"},
 		`{"data":{"b64_json":"aGVsbG8\/d29ybGQ"}}`:                         {0: "hello?world"},
@@ -113,7 +113,7 @@ func FuzzScanner(f *testing.F) {
 			require.Equal(t, image.Bytes(), same[i].Bytes())
 			valid = valid && image.err == nil
 		}
-		require.False(t, valid && !json.Valid(doc), "%q", doc)
+		require.False(t, valid && !json.Valid(bytes.TrimPrefix(doc, []byte(byteOrderMark))), "%q", doc)
 	})
 }
 
