@@ -53,9 +53,11 @@ func (e *serviceError) orNil() *serviceError {
 // document is a response whose b64_json is the index of the image. A member of another JSON type
 // counts as absent.
 type document struct {
-	Data  items           `json:"data"`
-	Usage json.RawMessage `json:"usage"`
-	Error *serviceError   `json:"error"`
+	Data    items           `json:"data"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   *serviceError   `json:"error"`
+	Message string          `json:"message"` // of a response without content
+	Msg     string          `json:"msg"`     // likewise
 }
 
 type item struct {
@@ -162,6 +164,8 @@ func interpret(meta []byte) (answer, error) {
 		}
 	case failure != nil:
 		a.shape = shapeError
+	default:
+		a.err.Message = cmp.Or(d.Message, d.Msg)
 	}
 	return a, nil
 }

@@ -53,6 +53,7 @@ func TestClassification(t *testing.T) {
 		"empty data":            {`{"data":[]}`, isNothing},
 		"null data":             {`{"data":null}`, isNothing},
 		"no data":               {`{}`, isNothing},
+		"nothing but a message": {`{"code":1001,"msg":"no balance","data":null}`, isError("no balance: the service")},
 		"a number for data":     {`{"data":[{"b64_json":5}]}`, isNothing},
 		"items without content": {`{"data":[{},{}]}`, isNothing},
 		"failed task, error at the top": {`{"data":{"id":"t1","status":"failed"},"error":{"message":"no"}}`,

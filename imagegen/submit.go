@@ -208,7 +208,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 			e.Message = "the service reported an error without a message"
 		}
 	default:
-		e.Err = ErrNoImages
+		e.Message, e.Err = got.err.Message, ErrNoImages
 	}
 	return nil, e
 }
