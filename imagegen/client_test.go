@@ -190,6 +190,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 	}{
 		"no request":             {nil, imagegen.Memory()},
 		"no prompt":              {&imagegen.Request{}, imagegen.Memory()},
+		"not UTF-8":              {&imagegen.Request{Prompt: "caf\xe9"}, imagegen.Memory()},
 		"unknown size":           {&imagegen.Request{Prompt: "x", Size: "7:5"}, imagegen.Memory()},
 		"negative n":             {&imagegen.Request{Prompt: "x", N: -1}, imagegen.Memory()},
 		"no sink":                {fox(), nil},

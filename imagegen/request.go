@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"unicode/utf8"
 )
 
 // DefaultModel is the model named by the interface.
@@ -45,6 +46,8 @@ func (r *Request) check() error {
 		return fmt.Errorf("%w: it is nil", ErrInvalidRequest)
 	case r.Prompt == "":
 		return fmt.Errorf("%w: the prompt is empty", ErrInvalidRequest)
+	case strings.ContainsRune(r.Prompt, utf8.RuneError):
+		return fmt.Errorf("%w: the prompt is not UTF-8", ErrInvalidRequest)
 	case r.N < 0:
 		return fmt.Errorf("%w: n is %d", ErrInvalidRequest, r.N)
 	case len(r.References) > maxReferences:
