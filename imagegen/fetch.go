@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	fetchTries   = 3 // of one URL, after network faults
-	maxRedirects = 3
+	fetchTries     = 7 // of one result, which is paid: they outlast half a minute without a network
+	referenceTries = 3
+	maxRedirects   = 3
 )
 
-// fetchImage stores the image at address. Fetching costs nothing, so network faults are retried
-// freely, each time from the beginning.
+// fetchImage stores the image at address. Fetching costs nothing, so it is retried freely, each
+// time from the beginning: after network faults, and when the host does not have the image yet.
 func (c *call) fetchImage(
 	ctx context.Context, sink Sink, info Info, address string, refresh func(context.Context) ([]item, error),
 ) (*incoming, error) {
@@ -45,7 +46,7 @@ func (c *call) fetchImage(
 				return nil, e
 			}
 			address, refresh = string(images[info.Index].URL), nil
-		case try >= fetchTries || !e.retryFetch():
+		case try >= fetchTries || !expired && !e.retryFetch():
 			return nil, e
 		case sleep(ctx, min(max(backoff(try), e.retryAfter), maxBackoff)) != nil:
 			return nil, e

@@ -66,17 +66,20 @@ func TestFetchingResults(t *testing.T) {
 		require.ErrorIs(t, err, imagegen.ErrNotImage)
 		require.NotContains(t, err.Error(), "secret")
 	})
-	synctestRun(t, "network faults are retried", func(t *testing.T) {
+	synctestRun(t, "network faults are retried, and an image that is not there yet", func(t *testing.T) {
 		n := 0
 		r, err := fetched(t, "http://cdn.example/x.png?sig=secret", func(*http.Request) *http.Response {
-			if n++; n < 3 {
+			if n++; n == 1 {
+				return &http.Response{StatusCode: 404}
+			}
+			if n < 7 {
 				cut := io.MultiReader(bytes.NewReader(pngHead), iotest.ErrReader(io.ErrUnexpectedEOF))
 				return &http.Response{StatusCode: 200, Body: io.NopCloser(cut)}
 			}
 			return &http.Response{StatusCode: 200, Body: body(string(pngHead))}
 		})
 		require.NoError(t, err)
-		require.Equal(t, 3, n)
+		require.Equal(t, 7, n)
 		require.Equal(t, "http://cdn.example/x.png?…", r.Images[0].URL)
 	})
 	synctestRun(t, "a writer takes no second try, and the error is that of the first", func(t *testing.T) {
@@ -99,7 +102,7 @@ func TestFetchingResults(t *testing.T) {
 			return &http.Response{StatusCode: 302, Header: http.Header{"Location": {"/again"}}}
 		})
 		require.ErrorContains(t, err, "redirects")
-		require.Equal(t, 4*3, n, "each of three tries has one request and three redirects")
+		require.Equal(t, 4*7, n, "each of seven tries has one request and three redirects")
 	})
 	synctestRun(t, "a redirect out of http", func(t *testing.T) {
 		_, err := fetched(t, "http://cdn.example/x.png", func(*http.Request) *http.Response {
@@ -116,7 +119,7 @@ func TestFetchingResults(t *testing.T) {
 		e := errorOf[*imagegen.Error](t, err)
 		require.Equal(t, 410, e.Status)
 		require.True(t, e.MayHaveRun)
-		require.Equal(t, 1, n)
+		require.Equal(t, 7, n)
 	})
 	synctestRun(t, "the type is that of the header if the data is unknown", func(t *testing.T) {
 		r, err := fetched(t, "http://cdn.example/x", func(*http.Request) *http.Response {

@@ -194,7 +194,7 @@ func (c *call) fetchReference(parent context.Context, address string) (source, e
 		if e == nil {
 			return src, nil
 		}
-		if try == fetchTries || !e.retryFetch() || sleep(ctx, backoff(try)) != nil {
+		if try == referenceTries || !e.retryFetch() || sleep(ctx, backoff(try)) != nil {
 			e.Err = whyEnded(ctx, e.Err)
 			return source{}, e
 		}
