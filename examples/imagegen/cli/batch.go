@@ -134,6 +134,7 @@ type batch struct {
 // one has.
 func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (status int, err error) {
 	b := &batch{options: o, stdout: stdout, stderr: stderr}
+	o.config.MaxRetries = 6 // half a minute without a network, or six times too many requests
 	old := o.config
 	old.FirstPoll = -1
 	entries, err := o.readBatch()
@@ -159,6 +160,11 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 		b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 	}
+	defer context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		fmt.Fprintln(stderr, "No more is sent. Images of what was sent are waited for; another Ctrl-C would lose them.")
+	})()
 	var group errgroup.Group
 	group.SetLimit(o.parallel)
 	for _, e := range entries {
