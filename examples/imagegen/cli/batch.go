@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
@@ -58,10 +59,13 @@ func (o *options) readBatch() ([]*entry, error) {
 	if len(data) > maxBatch {
 		return nil, fmt.Errorf("%s: it has more than %d bytes", o.batch, maxBatch)
 	}
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%s is not UTF-8: save it with this encoding", o.batch)
+	}
 	var entries []*entry
 	same := map[string]int{} // how often each entry came
 	line := 0
-	for text := range bytes.Lines(data) {
+	for text := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) { // as some editors begin a file
 		if line++; len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
@@ -70,6 +74,8 @@ func (o *options) readBatch() ([]*entry, error) {
 		d.DisallowUnknownFields()
 		if err = d.Decode(e); err == nil {
 			_, err = d.Token()
+		} else {
+			err = fmt.Errorf(`%w; a line is an object such as {"prompt": "a fox"}, with straight quotation marks`, err)
 		}
 		if err == nil {
 			err = errors.New("more than one JSON value")

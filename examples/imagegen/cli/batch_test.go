@@ -215,7 +215,7 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{}, imagegentest.OK(), imagegentest.Status(500, 0),
 		imagegentest.Raw(`{"error":{"code":"moderation_blocked","message":"no knives"}}`), imagegentest.ItemError(0))
-	lines := []string{`{"prompt":"a","n":2}`, ``, `{"prompt":"b"}`, `{"prompt":"c","name":"cee"}`,
+	lines := []string{"\ufeff" + `{"prompt":"a","n":2}`, ``, `{"prompt":"b"}`, `{"prompt":"c","name":"cee"}`,
 		`{"prompt":"d","n":2}`, `{"prompt":"a","n":2,"size":"16:9"}`, `{"prompt":"b"}`}
 	file := prompts(t, p.dir, lines...)
 	run := func(more ...string) (int, string, string) {
@@ -463,7 +463,9 @@ func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
 		`{"prompt":"x"} {}`:                            "line 2: more than one JSON value",
 		`{"prompt":"x","name":"a/b"}`:                  "line 2: name",
 		`{"prompt":"x","references":["/no/such.png"]}`: "line 2: stat /no/such.png: no such file",
-		`"x"`: "line 2: json: cannot unmarshal string",
+		`"x"`:                      "line 2: json: cannot unmarshal string",
+		`{“prompt”:“x”}`:           "line 2: invalid character 'â' looking for beginning of object key string; a line",
+		"{\"prompt\":\"caf\xe9\"}": "is not UTF-8",
 	} {
 		p := setup(t, imagegentest.Options{})
 		code, _, stderr := p.run(t, "", "-batch", prompts(t, p.dir, `{"prompt":"a"}`, line), "-out", "DIR")
