@@ -133,6 +133,7 @@ type batch struct {
 
 	mu     sync.Mutex
 	ledger *ledger
+	failed int   // entries in a row
 	stop   error // why no more entries are sent
 }
 
@@ -330,8 +331,17 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if stop {
+	switch {
+	case r != nil, errors.Is(err, imagegen.ErrModerated):
+		b.failed = 0
+	case failed, refused != nil && refused.Op != "reference":
+		b.failed++
+	}
+	switch {
+	case stop:
 		b.stop = cmp.Or(b.stop, err)
+	case b.failed > b.parallel: // more than a moment without the service breaks
+		b.stop = cmp.Or(b.stop, fmt.Errorf("%d entries in a row failed, the last with: %w", b.failed, err))
 	}
 	b.stop = cmp.Or(b.stop, b.ledger.add(rec))
 	if b.bar != nil {
@@ -349,14 +359,17 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	}
 }
 
-// concernsAll reports whether a service refuses the key, the account or the address, and so every
-// request, and not what is in this one.
+// concernsAll reports whether a service or proxy refuses the key, the account or the address, and so
+// every request, and not what is in this one, or whether images are where they may not be fetched.
 func concernsAll(e *imagegen.Error) bool {
-	if errors.Is(e, imagegen.ErrModerated) || e.Op == "reference" || e.Op == "fetch" {
+	switch {
+	case errors.Is(e, imagegen.ErrModerated), e.Op == "reference":
 		return false
+	case e.Op == "fetch":
+		return errors.Is(e, imagegen.ErrBlockedAddress)
 	}
 	switch e.Status {
-	case 401, 402, 403:
+	case 401, 402, 403, 407:
 		return true
 	case 404, 405:
 		return e.Op != "poll"

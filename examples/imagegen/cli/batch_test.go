@@ -251,7 +251,7 @@ func TestBatch(t *testing.T) {
 // What concerns all lines stops the batch, and is not the end of the line that met it.
 func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 	t.Parallel()
-	for status, exit := range map[int]int{307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 429: cli.ExitResume} {
+	for status, exit := range map[int]int{307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 407: 1, 429: cli.ExitResume} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, 0), imagegentest.OK())
@@ -264,6 +264,22 @@ func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 			require.Equal(t, cli.ExitDone, code, stderr)
 			require.Equal(t, 2, p.fake.Counts().Generations)
 		})
+	}
+}
+
+// A service that is down, or images that cannot be fetched, cost a few lines and not all of them.
+func TestBatchStopsWhenNothingSucceeds(t *testing.T) {
+	t.Parallel()
+	for says, step := range map[string]imagegentest.Step{
+		"2 entries in a row failed": imagegentest.Status(502, 0),
+		"address is not public":     imagegentest.Raw(`{"data":[{"url":"http://127.0.0.9:1/x.png"}]}`),
+	} {
+		p := setup(t, imagegentest.Options{}, step, step, step)
+		file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`)
+		code, _, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-parallel", "1")
+		require.Equal(t, cli.ExitFailed, code)
+		require.Contains(t, stderr, says)
+		require.LessOrEqual(t, len(p.fake.Counts().Posts), 2)
 	}
 }
 

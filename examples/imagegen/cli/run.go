@@ -133,7 +133,7 @@ func status(err error) int {
 		return ExitUsage
 	case ok && e.Op == "reference" && e.Permanent():
 		return ExitUsage
-	case ok && e.Status >= 400 && e.Status < 500:
+	case ok && e.Status >= 400 && e.Status < 500 && e.Op != "fetch":
 		return ExitRefused
 	}
 	return ExitFailed
