@@ -58,6 +58,8 @@ func (f *failure) after(d time.Duration) *failure {
 func (f *failure) write(w http.ResponseWriter) {
 	if f.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
+	} else if f.status >= 500 {
+		w.Header().Set("X-Should-Retry", "false") // OpenAI's clients would send, and pay, it twice more
 	}
 	writeJSON(w, f.status, map[string]*failure{"error": f})
 }

@@ -56,6 +56,7 @@ func TestImagesLargerThanTheStorageFailClearly(t *testing.T) {
 		a := send(t, h, "POST", generations, `{"prompt":"x"}`, nil)
 		require.Equal(t, 507, a.Code)
 		require.Equal(t, "storage_full", a.errorCode())
+		require.Equal(t, "false", a.Header().Get("X-Should-Retry"), "it was generated, and perhaps charged")
 		require.Empty(t, files(t, dir))
 	})
 }
@@ -71,6 +72,7 @@ func TestReferencesTakeALimitedNumberOfBytes(t *testing.T) {
 		require.Equal(t, 503, a.Code)
 		require.Equal(t, "storage_full", a.errorCode())
 		require.NotEmpty(t, a.Header().Get("Retry-After"))
+		require.Empty(t, a.Header().Get("X-Should-Retry"))
 		time.Sleep(5 * time.Minute)
 		require.Equal(t, 200, edit(t, h, 25_000).Code, "what was refused or used up is not counted")
 	})
