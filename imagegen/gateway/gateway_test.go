@@ -138,6 +138,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"an array":        {"[1]", "invalid_json", "", 400},
 			"no prompt":       {`{}`, "missing", "prompt", 400},
 			"blank prompt":    {`{"prompt":" "}`, "missing", "prompt", 400},
+			"not UTF-8":       {"{\"prompt\":\"caf\xe9\"}", "not_utf8", "prompt", 400},
 			"prompt a number": {`{"prompt":5}`, "invalid_type", "prompt", 400},
 			"long prompt":     {`{"prompt":"` + strings.Repeat("x", 33_000) + `"}`, "too_long", "prompt", 400},
 			"n zero":          {`{"prompt":"x","n":0}`, "out_of_range", "n", 400},

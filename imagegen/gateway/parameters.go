@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"lessonkit.example/imagegen"
 )
@@ -122,6 +123,8 @@ func (p parameters) check() (Params, *failure) {
 	switch {
 	case strings.TrimSpace(t.Prompt) == "":
 		return t, invalid(400, "prompt", "missing", "prompt is missing")
+	case strings.ContainsRune(t.Prompt, utf8.RuneError):
+		return t, invalid(400, "prompt", "not_utf8", "prompt is not UTF-8")
 	case len(t.Prompt) > maxPromptBytes:
 		return t, invalid(400, "prompt", "too_long", "prompt has more than %d bytes", maxPromptBytes)
 	case len(t.Model) > maxModel:
