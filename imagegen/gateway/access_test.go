@@ -33,7 +33,8 @@ func TestKeysAndCallers(t *testing.T) {
 		}
 		id := send(t, h, "POST", generations, `{"prompt":"a secret prompt"}`, nil).data()["id"].(string)
 		synctest.Wait()
-		require.Equal(t, "completed", send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["status"])
+		require.Equal(t, "completed", send(t, h, "GET", "/v1/tasks/"+id, "",
+			header("Authorization", "bearer "+key)).data()["status"])
 		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", header("Authorization", "Bearer other-key")).Code)
 		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/..%2F"+id, "", nil).Code)
 		require.NotContains(t, log.String(), key)

@@ -128,8 +128,8 @@ type handler func(w http.ResponseWriter, r *http.Request, caller string) *failur
 // authorized calls h for callers with a valid key only.
 func (g *Gateway) authorized(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !bearer {
+		scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") {
 			key = ""
 		}
 		if f := g.checkOrigin(r); g.keyless && f != nil {
