@@ -28,8 +28,9 @@ const (
 	retention        = 24 * time.Hour
 )
 
-// ShutdownTimeout is how long generations may take to finish when the program stops.
-const ShutdownTimeout = 30 * time.Second
+// ShutdownTimeout is how long generations may take to finish when the program stops: what has been
+// sent to a service is paid.
+const ShutdownTimeout = 5 * time.Minute
 
 // args are the arguments of a job. Unique makes the id of the task one that is not used again:
 // another file has a job with the same number.
@@ -45,7 +46,8 @@ type Tasks struct {
 	queue     *sqlitequeue.Store
 	jobs      *jobqueue.Client
 	worker    *jobqueue.Worker
-	stopped   chan struct{} // closed when the worker has stopped
+	stopped   chan struct{}   // closed when the worker has stopped
+	running   context.Context // of Run
 
 	mu    sync.Mutex
 	event chan struct{} // closed when something happens to a job
@@ -97,6 +99,7 @@ func (t *Tasks) Close() error { return t.queue.Close() }
 // Run performs tasks until ctx ends. Those under way have ShutdownTimeout to finish.
 func (t *Tasks) Run(ctx context.Context) error {
 	defer close(t.stopped)
+	t.running = ctx
 	return t.worker.Run(ctx)
 }
 
@@ -105,7 +108,17 @@ func (t *Tasks) perform(ctx context.Context, job *jobqueue.Job, _ args) error {
 	if err != nil {
 		return jobqueue.Permanent(err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopWaiting := func(p gateway.Progress) { // for what is waited for again after a restart
+		if p.Upstream != "" {
+			stop := context.AfterFunc(t.running, cancel)
+			context.AfterFunc(ctx, func() { stop() })
+		}
+	}
+	stopWaiting(task.Progress)
 	save := func(p gateway.Progress) error {
+		stopWaiting(p)
 		return t.inTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *sql.Tx) error {
 			return t.queue.SaveTx(ctx, tx, job, p)
 		})
