@@ -141,7 +141,6 @@ type batch struct {
 // one has.
 func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (status int, err error) {
 	b := &batch{options: o, stdout: stdout, stderr: stderr}
-	o.config.MaxRetries = 6 // half a minute without a network, or six times too many requests
 	old := o.config
 	old.FirstPoll = -1
 	entries, err := o.readBatch()
@@ -211,19 +210,23 @@ func (b *batch) check(e *entry) error {
 
 // perform brings an entry to an end, unless that has happened or the batch has stopped.
 func (b *batch) perform(ctx context.Context, e *entry) {
-	rec, ok := b.begin(ctx, e)
-	if e.tried = ok; ok {
-		sink := imagegen.Dir(b.outDir, e.file+"-{i}{ext}")
-		if b.fit && e.Size != "" {
-			sink = fit.Sink(sink, fit.Config{Ratio: e.Size, OnUncropped: func(i imagegen.Info, err error) {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				if b.bar != nil {
-					_ = b.bar.Clear()
-				}
-				fmt.Fprintf(b.stderr, "%s: image %d is not cropped: %v\n", e.file, i.Index+1, err)
-			}})
+	sink := imagegen.Dir(b.outDir, e.file+"-{i}{ext}")
+	if b.fit && e.Size != "" {
+		sink = fit.Sink(sink, fit.Config{Ratio: e.Size, OnUncropped: func(i imagegen.Info, err error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if b.bar != nil {
+				_ = b.bar.Clear()
+			}
+			fmt.Fprintf(b.stderr, "%s: image %d is not cropped: %v\n", e.file, i.Index+1, err)
+		}})
+	}
+	for {
+		rec, ok := b.begin(ctx, e)
+		if !ok {
+			break
 		}
+		e.tried = true
 		var r *imagegen.Result
 		var err error
 		if rec.Event == eventSent {
@@ -231,7 +234,14 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		} else {
 			r, err = b.resumed.Wait(ctx, rec.Task, sink)
 		}
-		b.end(e, rec, r, err)
+		pause := b.end(e, rec, r, err)
+		if pause == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
 	if b.bar != nil {
 		_ = b.bar.Add(1)
@@ -298,9 +308,11 @@ func (b *batch) send(
 	return b.fresh.Wait(ctx, r.TaskID, sink)
 }
 
+const maxPause = time.Minute
+
 // end records and shows what has come of an entry. After a failure that concerns all entries the
-// batch stops.
-func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
+// batch stops. pause is after what time the entry is to be sent again, if it was not accepted now.
+func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause time.Duration) {
 	wait, waiting := errors.AsType[*imagegen.WaitError](err)
 	_, failed := errors.AsType[*imagegen.TaskError](err)
 	refused, _ := errors.AsType[*imagegen.Error](err)
@@ -324,7 +336,9 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 			rec.Final = refused.Permanent() && (refused.Status >= 400 || mayHaveRun)
 			rec.Again = !refused.Permanent() && !mayHaveRun
 		}
-		stop = stop || refused != nil && refused.RetryAfter() > 0 && !mayHaveRun
+		if refused != nil && !mayHaveRun {
+			pause = refused.RetryAfter()
+		}
 	}
 	if rec.Error = ""; err != nil { // of an earlier run
 		rec.Error = err.Error()
@@ -338,7 +352,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 		b.failed++
 	}
 	switch {
-	case stop:
+	case stop, pause > maxPause:
 		b.stop = cmp.Or(b.stop, err)
 	case b.failed > b.parallel: // more than a moment without the service breaks
 		b.stop = cmp.Or(b.stop, fmt.Errorf("%d entries in a row failed, the last with: %w", b.failed, err))
@@ -357,6 +371,10 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) {
 	} else if b.bar == nil && !b.quiet {
 		fmt.Fprintf(b.stderr, "%s: images: %d\n", e.file, len(rec.Images))
 	}
+	if b.stop != nil {
+		return 0
+	}
+	return pause
 }
 
 // concernsAll reports whether a service or proxy refuses the key, the account or the address, and so

@@ -254,7 +254,8 @@ func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 	for status, exit := range map[int]int{307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 407: 1, 429: cli.ExitResume} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, 0), imagegentest.OK())
+			wait := map[int]time.Duration{429: time.Hour} // longer than a batch waits
+			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, wait[status]), imagegentest.OK())
 			file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
 			args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
 			code, _, _ := p.run(t, "", args...)
@@ -408,6 +409,7 @@ func TestBatchSendsAgainWithTheKeyOfBefore(t *testing.T) {
 	statuses := []int{500, 500, 429, 200}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(statuses[len(keys)-1])
 		_, _ = fmt.Fprintf(w, `{"data":[{"b64_json":%q}]}`, base64.StdEncoding.EncodeToString(pngImage))
 	}))
