@@ -43,7 +43,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 	task := slog.String("task", clean(id, 128))
 	pause := c.config.FirstPoll + rand.N(max(c.config.FirstPoll/2, 1))
 	began := time.Now()
-	var last error // of the last poll
+	var last error // what is wrong with the last poll, or odd in it
 	for {
 		if sleep(ctx, pause) != nil {
 			return nil, c.stopWaiting(parent, id, last)
@@ -53,6 +53,9 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 		switch {
 		case e == nil:
 			last = nil
+			if got.state != StatePending && got.state != StateProcessing {
+				last = fmt.Errorf("its state is %q", clean(string(got.state), 64)) // which may be an end
+			}
 			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
 				slog.String("state", clean(string(got.state), 64)))
@@ -119,7 +122,7 @@ func isFinal(e *Error, young bool) bool {
 }
 
 // stopWaiting returns the error of a wait that ended before the task, because of the caller's
-// context or of maxWait. last, if not nil, is why the last poll failed.
+// context or of maxWait. last, if not nil, says more of the last poll.
 func (c *call) stopWaiting(parent context.Context, id string, last error) error {
 	err := parent.Err()
 	if err == nil {

@@ -152,6 +152,9 @@ func TestUnknownStatesArePolledAgain(t *testing.T) {
 			fox(), imagegen.Memory())
 		require.NoError(t, err)
 		require.Len(t, r.Images, 1)
+		_, err = polled(t, slices.Repeat([]string{`{"data":{"status":"cancelled"}}`}, 999)...).Generate(t.Context(),
+			fox(), imagegen.Memory())
+		require.ErrorContains(t, err, `did not end within 30m0s: context deadline exceeded; its state is "cancelled"`)
 	})
 }
 
