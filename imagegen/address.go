@@ -37,20 +37,21 @@ func isPublic(a netip.Addr, special []netip.Prefix) bool {
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// fetchTransport connects to public addresses only. The check runs after name resolution, for each
-// connection, so a name that resolves differently the second time gains nothing. There is no proxy,
-// which would resolve names itself.
+// fetchTransport connects to public addresses only, unless all are allowed. The check runs after
+// name resolution, for each connection, so a name that resolves differently the second time gains
+// nothing. There is no proxy then, which would resolve names itself.
 func fetchTransport(allowPrivate bool) *http.Transport {
 	d := newDialer()
-	if !allowPrivate {
-		networks := special()
-		d.Control = func(_, address string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(address)
-			if err != nil || !isPublic(at.Addr(), networks) {
-				return fmt.Errorf("%w: %s", ErrBlockedAddress, address)
-			}
-			return nil
+	if allowPrivate {
+		return newTransport(d)
+	}
+	networks := special()
+	d.Control = func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil || !isPublic(at.Addr(), networks) {
+			return fmt.Errorf("%w: %s", ErrBlockedAddress, address)
 		}
+		return nil
 	}
 	t := newTransport(d)
 	t.Proxy = nil

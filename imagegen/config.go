@@ -38,8 +38,9 @@ type Config struct {
 	FirstPoll time.Duration
 
 	// AllowPrivate permits fetching references and results from private, loopback and other special
-	// networks. They are blocked by default, after name resolution, except for results on the host
-	// of BaseURL and references at its origin.
+	// networks, and through the proxy of the environment. They are blocked by default, after name
+	// resolution and so without a proxy, except for results on the host of BaseURL and references at
+	// its origin.
 	AllowPrivate bool
 
 	// HTTPClient sends the requests to the service. Its CheckRedirect is ignored: a paid request
@@ -47,8 +48,7 @@ type Config struct {
 	HTTPClient *http.Client
 
 	// FetchClient fetches references and results from other hosts, and then decides alone which
-	// addresses may be reached. Defaults to a new client that uses no proxy and checks each address
-	// it connects to.
+	// addresses may be reached. Defaults to a new client as AllowPrivate says.
 	FetchClient *http.Client
 
 	// Logger receives one line for each request and retry, without prompts, keys and the queries of
