@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -135,14 +134,7 @@ func TestFetchingResults(t *testing.T) {
 func TestResultsOnPrivateNetworksAreBlocked(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	site := &httptest.Server{Listener: l,
-		Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
-			r *http.Request) {
-			reached.Store(true)
-		})}}
-	site.Start()
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
 	t.Cleanup(site.Close)
 	for _, address := range []string{site.URL, strings.Replace(site.URL, "127.0.0.1", "localhost", 1),
 		strings.Replace(site.URL, "127.0.0.1", "0.0.0.0", 1),
@@ -170,8 +162,7 @@ func TestOwnHostOnAnotherPort(t *testing.T) {
 	t.Cleanup(site.Close)
 	fake := imagegentest.New(t, imagegentest.Options{})
 	client := fake.Client(func(c *imagegen.Config) {
-		c.BaseURL, c.HTTPClient, c.FetchClient = fake.Listen(), nil,
-			nil
+		c.BaseURL, c.HTTPClient, c.FetchClient = fake.Listen(), nil, nil
 	})
 	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, site.URL)))
 	_, err := client.Generate(t.Context(), fox(), imagegen.Memory())

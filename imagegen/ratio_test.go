@@ -32,19 +32,6 @@ func TestMatches(t *testing.T) {
 	require.False(t, Ratio("x").Matches(3, 1))
 }
 
-func TestParseRatio(t *testing.T) {
-	t.Parallel()
-	for _, r := range Ratios() {
-		got, err := ParseRatio(string(r))
-		require.NoError(t, err)
-		require.Equal(t, r, got)
-	}
-	for _, s := range []string{"", "16:10", "16x9", "1:1 ", "0:0"} {
-		_, err := ParseRatio(s)
-		require.ErrorContains(t, err, "use one of 1:1 16:9", s)
-	}
-}
-
 func TestNearestRatio(t *testing.T) {
 	t.Parallel()
 	for _, r := range Ratios() {

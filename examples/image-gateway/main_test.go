@@ -9,26 +9,7 @@ import (
 
 	"lessonkit.example/examples/internal/nodetest"
 	"lessonkit.example/examples/internal/program"
-	"lessonkit.example/imagegen"
 )
-
-// The tasks of a gateway without -data end with it. Their names are not those of another one's.
-func TestTasksOfAGatewayThatEndedAreNotFound(t *testing.T) {
-	t.Parallel()
-	submit := func() (*imagegen.Client, string) {
-		address, _ := startProcess(t, "", "-mode", "async", "-edge", "32")
-		client := clientOf(t, address)
-		sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "a red fox"}, imagegen.Memory())
-		require.NoError(t, err)
-		return client, sent.TaskID
-	}
-	_, first := submit()
-	client, second := submit()
-	_, err := client.Wait(t.Context(), second, imagegen.Memory())
-	require.NoError(t, err)
-	_, err = client.Wait(t.Context(), first, imagegen.Memory())
-	require.ErrorContains(t, err, "task_not_found")
-}
 
 func TestWrongFlagsAreRefused(t *testing.T) {
 	t.Parallel()
