@@ -63,9 +63,4 @@
 // [Result] that lacks some images. errors.Is tells a content filter's refusal by [ErrModerated],
 // and a failure of the Sink by [ErrStore], after which more images should not be paid for.
 // Errors never contain the API key, a request body, image data or the query of a URL.
-//
-// # Concurrency
-//
-// A Client is safe for concurrent use. A Sink is used by one call at a time unless its
-// documentation says otherwise.
 package imagegen

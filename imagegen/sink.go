@@ -25,7 +25,7 @@ type Info struct {
 // Sink stores images. Open is called for each image once its type is known, and not for data that
 // is not an image. Images arrive one after the other, in the order of the response; several may be
 // open at once, because they are committed together when the whole response has been read. ctx is
-// that of the call.
+// that of the call. A Sink is used by one call at a time unless its documentation says otherwise.
 //
 // A Sink may also implement [Preparer], and a Blob [Describer].
 type Sink interface {

@@ -1,10 +1,5 @@
 // Command imagegen turns a prompt into image files.
-//
-//	export IMAGE_BASE_URL=https://images.example IMAGE_API_KEY=…
-//	imagegen -size 16:9 -n 4 -o 'fox-{i}{ext}' "a red fox"
-//
-// Without IMAGE_BASE_URL it connects to examples/image-gateway on this machine. imagegen -h lists
-// the flags and exit statuses.
+// See its README and imagegen -h.
 package main
 
 import (

@@ -12,8 +12,6 @@
 // A generation is paid, so an image that cannot be cropped (another format, too many pixels,
 // invalid data) is never dropped: it is stored unchanged, and [Config].OnUncropped receives the
 // reason.
-//
-// Memory is bounded: an image of more than 16 megapixels is not cropped. See [Sink].
 package fit
 
 import (

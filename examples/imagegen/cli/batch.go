@@ -186,7 +186,6 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 // check returns an error if a reference of an entry that is to be sent is missing, or if the entry
 // would be paid for once more only because a flag was left out that an earlier run had.
 func (b *batch) check(e *entry) error {
-	const help = "repeat the flag, or use another -out to send all lines again"
 	was, sent := b.ledger.lines[e.text]
 	last, known := b.ledger.last[e.digest]
 	for _, s := range e.References {
@@ -196,16 +195,12 @@ func (b *batch) check(e *entry) error {
 			}
 		}
 	}
-	switch {
-	case known || !sent || was.Event == eventFailed && !was.Charged:
-	case was.Size != e.Size:
-		return fmt.Errorf("-size was %q and is %q: %s", was.Size, e.Size, help)
-	case was.Model != e.Model:
-		return fmt.Errorf("-model was %q and is %q: %s", was.Model, e.Model, help)
-	case was.N != e.N:
-		return fmt.Errorf("-n was %d and is %d: %s", was.N, e.N, help)
+	same := was.Size == e.Size && was.Model == e.Model && was.N == e.N
+	if known || same || !sent || was.Event == eventFailed && !was.Charged {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("it was sent with -size %q, -model %q and -n %d: repeat these flags, or use another -out to "+
+		"send all lines again", was.Size, was.Model, was.N)
 }
 
 // perform brings an entry to an end, unless that has happened or the batch has stopped.
