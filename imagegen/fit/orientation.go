@@ -38,10 +38,10 @@ func orientation(data []byte, mediaType string) int {
 func upright(img image.Image, orientation int, r image.Rectangle) image.Image {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
-	if s, ok := img.(interface {
-		SubImage(image.Rectangle) image.Image
-	}); ok && orientation <= 1 {
-		return s.SubImage(r.Add(b.Min))
+	if orientation <= 1 { // images of all decoders have this method
+		return img.(interface {
+			SubImage(image.Rectangle) image.Image
+		}).SubImage(r.Add(b.Min))
 	}
 	// stored maps a pixel of the upright image to the stored one
 	stored := func(x, y int) (int, int) {
@@ -63,9 +63,6 @@ func upright(img image.Image, orientation int, r image.Rectangle) image.Image {
 	part := image.Rect(min(x0, x1), min(y0, y1), max(x0, x1)+1, max(y0, y1)+1).Add(b.Min)
 	flat := image.NewNRGBA(part)
 	draw.Draw(flat, part, img, part.Min, draw.Src)
-	if orientation <= 1 {
-		return flat
-	}
 	out := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
 	for y := range r.Dy() {
 		for x := range r.Dx() {

@@ -163,26 +163,22 @@ const maxPrompt = 1 << 20 // bytes
 func prompt(args []string, stdin io.Reader) (string, error) {
 	text := strings.Join(args, " ")
 	name, isFile := strings.CutPrefix(text, "@")
+	data, err := []byte(text), error(nil)
 	switch {
 	case len(args) == 0:
 		return "", errors.New("no prompt; imagegen -h shows the usage")
 	case len(args) == 1 && text == "-":
-		data, err := io.ReadAll(io.LimitReader(stdin, maxPrompt+1))
-		if err != nil {
-			return "", fmt.Errorf("read the prompt: %w", err)
-		}
-		text = string(data)
+		data, err = io.ReadAll(io.LimitReader(stdin, maxPrompt+1))
 	case len(args) == 1 && isFile:
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return "", fmt.Errorf("read the prompt: %w", err)
-		}
-		text = string(data)
+		data, err = os.ReadFile(name)
 	}
-	if len(text) > maxPrompt { // part of it would be paid for like all of it
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
+	}
+	if len(data) > maxPrompt { // part of it would be paid for like all of it
 		return "", errors.New("the prompt is longer than 1 MiB")
 	}
-	if text = strings.TrimSpace(text); text == "" {
+	if text = strings.TrimSpace(string(data)); text == "" {
 		return "", errors.New("the prompt is empty")
 	}
 	return text, nil
