@@ -84,7 +84,6 @@ func parseURL(base *url.URL, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// origin returns scheme, host and port.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -42,7 +42,6 @@ func (e *serviceError) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
-// orNil returns nil for an empty error.
 func (e *serviceError) orNil() *serviceError {
 	if e == nil || *e == (serviceError{}) {
 		return nil
@@ -84,7 +83,6 @@ func (l *items) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
-// hasImage reports whether the item contains an image or a URL of one.
 func (i item) hasImage() bool { return i.Image != nil || i.URL != "" }
 
 // shape is the kind of a response.

@@ -146,7 +146,6 @@ func prepare(ctx context.Context, sink Sink, n int) error {
 	return nil
 }
 
-// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -161,7 +160,6 @@ func backoff(n int) time.Duration {
 	return d - rand.N(d/4+1)
 }
 
-// timedOut reports whether err is a timeout of any kind.
 func timedOut(err error) bool {
 	t, ok := errors.AsType[net.Error](err)
 	return errors.Is(err, context.DeadlineExceeded) || ok && t.Timeout()

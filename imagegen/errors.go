@@ -126,7 +126,6 @@ func (e *Error) Permanent() bool {
 	return e.Status >= 400 && e.Status < 500
 }
 
-// retryFetch reports whether repeating a failed fetch may help.
 func (e *Error) retryFetch() bool {
 	return e.Status == 0 && !e.permanent || e.Status == 429 || e.Status >= 500
 }

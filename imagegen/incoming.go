@@ -117,7 +117,6 @@ func (in *incoming) abort() {
 	}
 }
 
-// commit makes the image visible.
 func (in *incoming) commit() error {
 	if in.err != nil {
 		return in.err

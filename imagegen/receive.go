@@ -111,7 +111,6 @@ func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) *
 	return e
 }
 
-// retryAfter reads the Retry-After header, in seconds or as a date.
 func retryAfter(h http.Header) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < 1<<30 {

@@ -64,7 +64,6 @@ func (r *Request) check() error {
 	return nil
 }
 
-// json returns the body of a request without references.
 func (r *Request) json() []byte {
 	data, _ := json.Marshal(struct { // strings and a number do not fail
 		Model  string `json:"model"`

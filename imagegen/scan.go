@@ -133,7 +133,6 @@ func (s *scanner) text() error {
 	}
 }
 
-// keep appends to meta.
 func (s *scanner) keep(p ...byte) error {
 	if len(s.meta)+len(p) > maxMeta {
 		return fmt.Errorf("%w: more than %d bytes beside the images", ErrTooLarge, maxMeta)

@@ -56,14 +56,12 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 	}
 }
 
-// complete adds the attempts of the call to an error.
 func (c *call) complete(e *Error) *Error {
 	e.Attempts = c.attempts
 	e.MayHaveRun = e.MayHaveRun || c.unsure
 	return e
 }
 
-// retry reports whether a failed request is sent again, and after how long.
 func (c *call) retry(e *Error) (time.Duration, bool) {
 	if c.attempts > c.config.MaxRetries || e.permanent {
 		return 0, false
@@ -111,7 +109,6 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 	return p, free, nil
 }
 
-// attempt sends p once and reads the response.
 func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	ctx, cancel := withLimit(parent, c.config.Timeout)
 	defer cancel()

@@ -24,7 +24,6 @@ const (
 	StateFailed     State = "failed"     // failed, with a message
 )
 
-// done reports whether a task in this state has ended.
 func (s State) done() bool { return s == StateCompleted || s == StateFailed }
 
 // a new task may be unknown to the service for this long
@@ -134,7 +133,6 @@ func (c *call) stopWaiting(parent context.Context, id string, last error) error 
 	return &WaitError{TaskID: id, Err: err}
 }
 
-// poll asks for the state of a task once.
 func (c *call) poll(parent context.Context, id string, sink Sink) (*received, *Error) {
 	limit := pollTimeout
 	if sink != nil {

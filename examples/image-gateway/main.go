@@ -38,7 +38,6 @@ IMAGE_GATEWAY_SECRET  signs image URLs; if unset, they become invalid at a resta
 IMAGE_API_KEY         key for -upstream
 `
 
-// run is the whole program.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("image-gateway", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8085", "`address` to listen on")

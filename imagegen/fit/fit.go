@@ -77,7 +77,6 @@ type plan struct {
 	x, y, w, h  int // of the result, in the upright image
 }
 
-// newPlan reads the header of an image.
 func newPlan(data []byte, c Config) (*plan, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -122,7 +121,6 @@ func newPlan(data []byte, c Config) (*plan, error) {
 // memory returns about how many bytes decode takes; a progressive JPEG may take twice as many.
 func (p *plan) memory() int64 { return perPixel * int64(p.header.Width) * int64(p.header.Height) }
 
-// decode returns the pixels of the result.
 func (p *plan) decode(data []byte) (image.Image, error) {
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {

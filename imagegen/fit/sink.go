@@ -91,7 +91,6 @@ func (b *blob) grow(n int) bool {
 	return true
 }
 
-// free releases the collected data.
 func (b *blob) free() {
 	b.s.memory.Release(int64(cap(b.data)))
 	b.data = nil

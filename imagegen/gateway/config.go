@@ -138,7 +138,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// logger returns l, or a logger that discards.
 func logger(l *slog.Logger) *slog.Logger { return cmp.Or(l, slog.New(slog.DiscardHandler)) }
 
 // now returns the time as it is stored: UTC, in microseconds.

@@ -125,7 +125,6 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 type handler func(w http.ResponseWriter, r *http.Request, caller string) *failure
 
-// authorized calls h for callers with a valid key only.
 func (g *Gateway) authorized(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")

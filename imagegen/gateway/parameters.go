@@ -63,7 +63,6 @@ func ignored(name string) bool {
 	return name == "image_urls" || name == "user" || name == "safety_identifier"
 }
 
-// jsonParameters returns the parameters in a JSON object.
 func jsonParameters(data []byte) (parameters, *failure) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil || object == nil {
@@ -91,13 +90,11 @@ func jsonParameters(data []byte) (parameters, *failure) {
 	return p, nil
 }
 
-// jsonType returns the type of a JSON value.
 func jsonType(raw json.RawMessage) string {
 	types := map[byte]string{'"': "string", '[': "array", '{': "object", 'n': "null", 't': "boolean", 'f': "boolean"}
 	return cmp.Or(types[raw[0]], "number")
 }
 
-// readField sets the parameter in a text field of a form.
 func (p parameters) readField(part *multipart.Part) *failure {
 	name := part.FormName()
 	value, err := io.ReadAll(io.LimitReader(part, maxPromptBytes+1))

@@ -190,7 +190,6 @@ func (t Task) usage() any {
 	return map[string]any{"input_tokens_details": map[string]int{"image_tokens": 0}}
 }
 
-// task handles a poll.
 func (g *Gateway) task(w http.ResponseWriter, r *http.Request, caller string) *failure {
 	t, err := g.c.Tasks.Task(r.Context(), r.PathValue("id"))
 	if errors.Is(err, ErrNotFound) || err == nil && t.Caller != caller {

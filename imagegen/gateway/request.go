@@ -29,7 +29,6 @@ const (
 	maxOriginal = 255 // bytes of the file name of a reference, which is stored with the task
 )
 
-// generation handles a request without references.
 func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller string) *failure {
 	done, f := g.upload(caller)
 	if f != nil {

@@ -45,7 +45,6 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// violation reports a client that violates the interface.
 func (s *Server) violation(format string, args ...any) {
 	s.t.Errorf("imagegentest: the client violates the interface: "+format, args...)
 }
@@ -215,7 +214,6 @@ func (s *Server) items(r *http.Request, p Post, step Step) (all []map[string]any
 	return all
 }
 
-// answer responds with images.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Step) {
 	body, _ := json.Marshal(map[string]any{"created": time.Now().Unix(), "data": s.items(r, p, step),
 		"usage": map[string]any{"input_tokens": 11, "output_tokens": 7, "total_tokens": 18,
@@ -248,7 +246,6 @@ func (s *Server) publish(r *http.Request, p Post, index int, step Step) []string
 	return []string{"http://" + r.Host + "/files/" + name + "?sig=secret-signature"}
 }
 
-// submit responds with a task.
 func (s *Server) submit(w http.ResponseWriter, p Post, step Step) {
 	t := &task{Post: p, id: "task-" + strconv.FormatUint(rand.Uint64(), 36), step: step, began: time.Now()}
 	s.mu.Lock()

@@ -228,7 +228,6 @@ func (t *Tasks) Task(ctx context.Context, id string) (gateway.Task, error) {
 	return task, err
 }
 
-// taskOf returns the task that a job is.
 func taskOf(job *jobqueue.Job) (gateway.Task, error) {
 	var a args
 	err := json.Unmarshal(job.Args, &a)

@@ -159,7 +159,6 @@ func reference(s string) (ref imagegen.Reference, isFile bool) {
 
 const maxPrompt = 1 << 20 // bytes
 
-// prompt returns the prompt from the command line, a file or standard input.
 func prompt(args []string, stdin io.Reader) (string, error) {
 	text := strings.Join(args, " ")
 	name, isFile := strings.CutPrefix(text, "@")
@@ -184,7 +183,6 @@ func prompt(args []string, stdin io.Reader) (string, error) {
 	return text, nil
 }
 
-// sink returns the Sink for the images.
 func (o *options) sink(stdout io.Writer) imagegen.Sink {
 	if o.out == "-" {
 		return imagegen.Writer(stdout)

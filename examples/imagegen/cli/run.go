@@ -112,7 +112,6 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	return out, err
 }
 
-// status returns the exit status for an error.
 func status(err error) int {
 	_, waiting := errors.AsType[*imagegen.WaitError](err)
 	_, failed := errors.AsType[*imagegen.TaskError](err)
@@ -173,7 +172,6 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 	}
 }
 
-// quote quotes s for the shell, if necessary.
 func quote(s string) string {
 	const plain = "-./0123456789:ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 	if strings.Trim(s, plain) == "" {
