@@ -39,8 +39,8 @@ type Config struct {
 
 	// AllowPrivate permits fetching references and results from private, loopback and other special
 	// networks, and through the proxy of the environment. They are blocked by default, after name
-	// resolution and so without a proxy, except for results on the host of BaseURL and references at
-	// its origin.
+	// resolution and so without a proxy, except for results on the host of BaseURL and references
+	// at its origin.
 	AllowPrivate bool
 
 	// HTTPClient sends the requests to the service. Its CheckRedirect is ignored: a paid request

@@ -28,8 +28,9 @@
 // # OpenAI clients
 //
 // The endpoints and errors are those of OpenAI's image API, so its clients work with a gateway in
-// mode [Sync]; a task means nothing to them. A size in pixels is mapped to the nearest ratio, and
-// "auto" leaves the ratio to the generator; the response header Image-Ratio says so. An
+// mode [Sync]; a task means nothing to them. They send what takes longer than their timeout again,
+// as another request, unless they are told not to retry. A size in pixels is mapped to the nearest
+// ratio, and "auto" leaves the ratio to the generator; the response header Image-Ratio says so. An
 // output_format of "png" or "jpeg" converts the images, a response_format of "url" returns signed
 // URLs, and /v1/models lists the model. Parameters that change nothing are accepted, such as stream
 // false, or any output_compression of PNG. What cannot be honored, such as stream true or a

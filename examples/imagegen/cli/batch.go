@@ -42,7 +42,10 @@ type entry struct {
 	tried  bool   // by this run
 }
 
-const maxBatch = 64 << 20 // bytes of a batch file
+const (
+	maxBatch = 64 << 20 // bytes of a batch file
+	maxName  = 240      // of 255 that a file name may have; what Dir adds has the others
+)
 
 // readBatch reads and checks all lines of a batch file; o has what they leave out. Nothing is sent
 // if one of them is wrong.
@@ -118,8 +121,10 @@ func (e *entry) check() error {
 		return fmt.Errorf("n is %d", e.N)
 	case e.Size != "" && err != nil:
 		return err
-	case e.Name != filepath.Base(e.Name) && e.Name != "" || strings.ContainsAny(e.Name, `/\{}`):
+	case e.Name != filepath.Base(e.Name) && e.Name != "" || strings.ContainsAny(e.Name, "/\\{}\r\n"):
 		return fmt.Errorf("name %q is not a plain file name", e.Name)
+	case len(e.Name) > maxName:
+		return fmt.Errorf("the name has %d bytes, at most %d", len(e.Name), maxName)
 	}
 	return nil
 }
@@ -169,7 +174,7 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 	defer context.AfterFunc(ctx, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		fmt.Fprintln(stderr, "No more is sent. Images of what was sent are waited for; another Ctrl-C would lose them.")
+		fmt.Fprintln(stderr, "No more is sent. Images of what was sent are waited for; another Ctrl-C loses them.")
 	})()
 	var group errgroup.Group
 	group.SetLimit(o.parallel)
@@ -372,8 +377,8 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause 
 	return pause
 }
 
-// concernsAll reports whether a service or proxy refuses the key, the account or the address, and so
-// every request, and not what is in this one, or whether images are where they may not be fetched.
+// concernsAll reports whether a service or proxy refuses the key, the account or the address, and
+// so every request, and not what is in this one, or images are where they may not be fetched.
 func concernsAll(e *imagegen.Error) bool {
 	switch {
 	case errors.Is(e, imagegen.ErrModerated), e.Op == "reference":

@@ -251,11 +251,13 @@ func TestBatch(t *testing.T) {
 // What concerns all lines stops the batch, and is not the end of the line that met it.
 func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 	t.Parallel()
-	for status, exit := range map[int]int{307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 407: 1, 429: cli.ExitResume} {
+	for status, exit := range map[int]int{
+		307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 407: 1, 429: cli.ExitResume,
+	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			wait := map[int]time.Duration{429: time.Hour} // longer than a batch waits
-			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, wait[status]), imagegentest.OK())
+			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, wait[status]))
 			file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
 			args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
 			code, _, _ := p.run(t, "", args...)
@@ -473,13 +475,15 @@ func TestBatchWithAFlagThatWasRefusedIsSentWithAnother(t *testing.T) {
 func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
-		`{"prompt":"x","sise":"1:1"}`:                  `line 2: json: unknown field "sise"`,
-		`{"prompt":" "}`:                               "line 2: the prompt is empty",
-		`{"prompt":"x","size":"5:3"}`:                  "line 2: unsupported size",
-		`{"prompt":"x","n":-1}`:                        "line 2: n is -1",
-		`{"prompt":"x"} {}`:                            "line 2: more than one JSON value",
-		`{"prompt":"x","name":"a/b"}`:                  "line 2: name",
-		`{"prompt":"x","references":["/no/such.png"]}`: "line 2: stat /no/such.png: no such file",
+		`{"prompt":"x","sise":"1:1"}`:                             `line 2: json: unknown field "sise"`,
+		`{"prompt":" "}`:                                          "line 2: the prompt is empty",
+		`{"prompt":"x","size":"5:3"}`:                             "line 2: unsupported size",
+		`{"prompt":"x","n":-1}`:                                   "line 2: n is -1",
+		`{"prompt":"x"} {}`:                                       "line 2: more than one JSON value",
+		`{"prompt":"x","name":"a/b"}`:                             "line 2: name",
+		`{"prompt":"x","name":"a\nb"}`:                            "line 2: name",
+		`{"prompt":"x","name":"` + strings.Repeat("狐", 81) + `"}`: "line 2: the name has 243 bytes",
+		`{"prompt":"x","references":["/no/such.png"]}`:            "line 2: stat /no/such.png: no such file",
 		`"x"`:                      "line 2: json: cannot unmarshal string",
 		`{“prompt”:“x”}`:           "line 2: invalid character 'â' looking for beginning of object key string; a line",
 		"{\"prompt\":\"caf\xe9\"}": "is not UTF-8",

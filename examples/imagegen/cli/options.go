@@ -86,7 +86,8 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.submitOnly, "submit-only", false, "send the prompt and print the id of the task, without waiting")
 	f.BoolVar(&o.json, "json", false, "print the outcome as JSON")
 	f.BoolVar(&o.quiet, "q", false, "show no progress")
-	f.BoolVar(&o.config.AllowPrivate, "allow-private", false, "fetch from private networks, too, and\nthrough the proxy of the environment")
+	f.BoolVar(&o.config.AllowPrivate, "allow-private", false,
+		"fetch from private networks, too, and\nthrough the proxy of the environment")
 	f.DurationVar(&o.timeout, "timeout", 0,
 		"give up after this `time` in all, such as 10m; -batch lets requests\nthat were sent end")
 	f.BoolVar(&o.idempotent, "idempotent", false,
