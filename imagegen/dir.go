@@ -27,15 +27,21 @@ func Dir(dir, pattern string) Sink {
 
 type dirSink struct{ dir, pattern string }
 
-// Prepare checks the pattern, and that dir accepts a file with a long name of it: once the images
-// are paid it would be too late.
-func (s dirSink) Prepare(context.Context, int) error {
+// Prepare checks the pattern, and that dir accepts a file with a long name of it, and a megabyte for
+// each image: once the images are paid it would be too late.
+func (s dirSink) Prepare(_ context.Context, n int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
 		return fmt.Errorf("file name pattern %q is not a plain file name", s.pattern)
 	}
 	b, err := s.open(".-99" + s.name(Info{Index: 999, Ext: ".webp"}))
 	if err != nil {
 		return err
+	}
+	block := make([]byte, 64<<10) // 16 are a megabyte
+	for range 16 * min(max(n, 1), 16) {
+		if _, err = b.Write(block); err != nil {
+			return errors.Join(err, b.Abort())
+		}
 	}
 	if err = b.File.Close(); err == nil {
 		err = b.place()

@@ -367,21 +367,23 @@ func TestBatchKeepsATaskThatAWrongAddressDoesNotKnow(t *testing.T) {
 	require.Equal(t, 1, posts)
 }
 
-// Nothing more is paid for when images cannot be stored: here a file may have 32 KiB.
+// Nothing more is paid for when images cannot be stored, and nothing when there is hardly any room.
 func TestBatchStopsWhenImagesCannotBeStored(t *testing.T) {
 	t.Parallel()
-	p := setup(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte {
-		return slices.Concat(pngImage, make([]byte, 100_000))
-	}})
-	file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`)
-	cmd := exec.Command("sh", "-c", `trap "" XFSZ; ulimit -f 64; exec "$0" "$@"`, os.Args[0],
-		"-batch", file, "-out", p.dir, "-parallel", "1")
-	cmd.Env = append(os.Environ(), asCommand+"=1", "IMAGE_BASE_URL="+p.env["IMAGE_BASE_URL"],
-		"IMAGE_API_KEY="+imagegentest.APIKey)
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "could not be stored")
-	require.Equal(t, 1, p.fake.Counts().Generations)
+	for limit, paid := range map[string]int{"64": 0, "4096": 1} { // of a file, in half kilobytes
+		p := setup(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte {
+			return slices.Concat(pngImage, make([]byte, 3<<20))
+		}})
+		file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`)
+		cmd := exec.Command("sh", "-c", `trap "" XFSZ; ulimit -f `+limit+`; exec "$0" "$@"`, os.Args[0],
+			"-batch", file, "-out", p.dir, "-parallel", "1")
+		cmd.Env = append(os.Environ(), asCommand+"=1", "IMAGE_BASE_URL="+p.env["IMAGE_BASE_URL"],
+			"IMAGE_API_KEY="+imagegentest.APIKey)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "could not be stored")
+		require.Equal(t, paid, p.fake.Counts().Generations)
+	}
 }
 
 // A full disk takes half of a line of the ledger; when it has room again, the next one follows.
