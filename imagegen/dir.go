@@ -27,8 +27,8 @@ func Dir(dir, pattern string) Sink {
 
 type dirSink struct{ dir, pattern string }
 
-// Prepare checks the pattern, and that dir accepts a file with a long name of it, and a megabyte for
-// each image: once the images are paid it would be too late.
+// Prepare checks the pattern, and that dir accepts a file with a long name of it, and a megabyte
+// for each image: once the images are paid it would be too late.
 func (s dirSink) Prepare(_ context.Context, n int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
 		return fmt.Errorf("file name pattern %q is not a plain file name", s.pattern)
@@ -43,11 +43,8 @@ func (s dirSink) Prepare(_ context.Context, n int) error {
 			return errors.Join(err, b.Abort())
 		}
 	}
-	if err = b.File.Close(); err == nil {
-		err = b.place()
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(b.File.Name()))
+	if err = b.Commit(); err != nil {
+		return err
 	}
 	return os.Remove(b.path)
 }

@@ -7,5 +7,4 @@
 //
 // [New] starts one in memory, so that polls that are seconds apart take no time inside a
 // testing/synctest bubble. [Server.Listen] also serves it on a loopback port, for other programs.
-// [Server.Config] is the configuration of an imagegen.Client for it.
 package imagegentest

@@ -308,8 +308,6 @@ func (b *batch) send(
 	return b.fresh.Wait(ctx, r.TaskID, sink)
 }
 
-const maxPause = time.Minute
-
 // end records and shows what has come of an entry. After a failure that concerns all entries the
 // batch stops. pause is after what time the entry is to be sent again, if it was not accepted now.
 func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause time.Duration) {
@@ -352,7 +350,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause 
 		b.failed++
 	}
 	switch {
-	case stop, pause > maxPause:
+	case stop, pause > time.Minute:
 		b.stop = cmp.Or(b.stop, err)
 	case b.failed > b.parallel: // more than a moment without the service breaks
 		b.stop = cmp.Or(b.stop, fmt.Errorf("%d entries in a row failed, the last with: %w", b.failed, err))

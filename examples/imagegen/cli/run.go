@@ -138,8 +138,7 @@ func status(err error) int {
 	return ExitFailed
 }
 
-// report prints the outcome: the paths of the images, or JSON, or the identifier of a submitted
-// task; and how to resume a task.
+// report prints the outcome, and how to resume a task.
 func (o *options) report(out outcome, stdout, stderr io.Writer) {
 	switch {
 	case o.json:
