@@ -390,7 +390,7 @@ func concernsAll(e *imagegen.Error) bool {
 	case 404, 405:
 		return e.Op != "poll"
 	}
-	return e.Status >= 300 && e.Status < 400
+	return e.Status >= 300 && e.Status < 400 || strings.HasPrefix(e.Code, "billing_") // OpenAI's, of status 400
 }
 
 // summary is the outcome of a batch, over all its runs.

@@ -273,16 +273,20 @@ func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 // A service that is down, or images that cannot be fetched, cost a few lines and not all of them.
 func TestBatchStopsWhenNothingSucceeds(t *testing.T) {
 	t.Parallel()
-	for says, step := range map[string]imagegentest.Step{
-		"2 entries in a row failed": imagegentest.Status(502, 0),
-		"address is not public":     imagegentest.Raw(`{"data":[{"url":"http://127.0.0.9:1/x.png"}]}`),
+	for says, test := range map[string]struct {
+		step imagegentest.Step
+		sent int
+	}{
+		"2 entries in a row failed":  {imagegentest.Status(502, 0), 2},
+		"address is not public":      {imagegentest.Raw(`{"data":[{"url":"http://127.0.0.9:1/x.png"}]}`), 1},
+		"billing_hard_limit_reached": {imagegentest.Raw(`{"error":{"code":"billing_hard_limit_reached"}}`), 1},
 	} {
-		p := setup(t, imagegentest.Options{}, step, step, step)
+		p := setup(t, imagegentest.Options{}, test.step, test.step, test.step)
 		file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`)
 		code, _, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-parallel", "1")
 		require.Equal(t, cli.ExitFailed, code)
 		require.Contains(t, stderr, says)
-		require.LessOrEqual(t, len(p.fake.Counts().Posts), 2)
+		require.Len(t, p.fake.Counts().Posts, test.sent)
 	}
 }
 
