@@ -66,11 +66,11 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // records that have words, however long they are.
 //
 // The names of the student and the guardian are sent as tokens and restored in the answer: whole
-// names, their parts, the short forms usual in Chinese, names with a Korean particle, and what
-// sounds like a name and was probably meant. Not recognised are parts of a single letter or
-// character, parts that are also words such as Art or Mum, names that have only two letters or are
-// also common words (Bo, Will) in another case than given, and names that were misheard in several
-// sounds.
+// names, their parts, the short forms usual in Chinese, names with a Korean particle or without
+// their accents, and what sounds like a name and was probably meant. Not recognised are parts of a
+// single letter or character, parts that are also words such as Art or Mum, names that have only
+// two letters or are also common words (Bo, Will) in another case than given, names in another
+// script than given (Zihan for 梓涵), and names that were misheard in several sounds.
 //
 // Of the answer, reasoning, the fences and the marks of headings and bold words in Markdown, and a
 // first line such as "Here is the feedback:" are left out. Its numbers, weekdays and months that

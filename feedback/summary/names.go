@@ -85,6 +85,11 @@ func newNames(list, transcripts, words []string) *names {
 				add(guardian, f) // 王妈妈 is not 王小明
 			}
 		}
+		for _, right := range nameForms(spellings[0]) {
+			if wrong := withoutAccents(right); add(person, wrong) {
+				n.misheard[letters(wrong)] = right
+			}
+		}
 		for _, right := range soundForms(spellings[0]) {
 			for _, t := range transcripts {
 				for _, wrong := range misheard(t, right, words) {
@@ -110,7 +115,7 @@ func newNames(list, transcripts, words []string) *names {
 // tokens matches tokens that start with word, also as models change them: with other brackets,
 // other separators, or without brackets.
 func tokens(word string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)[\[【［〔{]\s*` + word + `[_ -]?(\d+)(?:[_ -](\d+))?\s*[\]】］〕}]` +
+	return regexp.MustCompile(`(?i)[\[【［〔{]\s*` + word + `[_ \-‐-―]?(\d+)(?:[_ \-‐-―](\d+))?\s*[\]】］〕}]` +
 		`|\b` + word + `_(\d+)(?:_(\d+))?`)
 }
 
@@ -142,6 +147,16 @@ func (n *names) hide(s string) string {
 		done, at = end, end
 	}
 	return b.String() + s[done:]
+}
+
+// withoutAccents returns a name as recognisers often write it: Jose for José.
+func withoutAccents(name string) string {
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if r >= 0x300 && r < 0x370 { // combining marks
+			return -1
+		}
+		return r
+	}, norm.NFD.String(name)))
 }
 
 // end returns where the name at start ends that is not a part of a word, or start if there is none:
@@ -199,7 +214,7 @@ func wholeWord(s string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	last, _ := utf8.DecodeLastRuneInString(s[:end])
-	after, _ := utf8.DecodeRuneInString(s[end:])
+	after, _ := utf8.DecodeRuneInString(strings.TrimPrefix(s[end:], "s")) // as in Emmas Bogen
 	if script.InWord(before) && script.InWord(first) {
 		return false
 	}
@@ -221,8 +236,10 @@ func pattern(form string) string {
 		switch {
 		case r == ' ':
 			b.WriteString(`\s*`)
+		case r == '-':
+			b.WriteString(`[-‐-―\s]*`)
 		case strings.ContainsRune(apostrophes, r):
-			b.WriteString("[" + apostrophes + "]")
+			b.WriteString("[" + apostrophes + "]?")
 		case last != 0 && script.IsUnspaced(r) && script.IsUnspaced(last):
 			b.WriteString(`\s*` + regexp.QuoteMeta(string(r)))
 		default:
@@ -265,6 +282,11 @@ const everyday = "师師时時于於马馬牛熊石路车車包花米龙龍白" 
 // nameForms returns the forms of a name, the whole name first.
 func nameForms(name string) []string {
 	forms := []string{name}
+	for _, part := range strings.Fields(name) {
+		if strings.Contains(part, "-") { // of Anne-Marie Li also Annemarie
+			forms = append(forms, part)
+		}
+	}
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
 	}) {
