@@ -74,7 +74,8 @@ func (s *Service) RecordMessage(ctx context.Context, teacher, record uuid.UUID) 
 }
 
 // SessionMessage returns the text that is being written in a session as RecordMessage does that of
-// a record: the teacher's text or, while there is none, the generated one. Errors: [ErrNotFound].
+// a record: the teacher's text or, while there is none, the generated one. It is "" while there is
+// neither. Errors: [ErrNotFound].
 func (s *Service) SessionMessage(ctx context.Context, teacher, session uuid.UUID) (string, error) {
 	f, err := s.store.Session(ctx, teacher, session)
 	if err != nil {
@@ -83,6 +84,9 @@ func (s *Service) SessionMessage(ctx context.Context, teacher, session uuid.UUID
 	text := f.FeedbackText
 	if strings.TrimSpace(text) == "" {
 		text = f.GeneratedText
+	}
+	if text == "" {
+		return "", nil
 	}
 	return s.message(ctx, teacher, f.ProfileID, f.Date, f.Date, text)
 }
@@ -210,17 +214,17 @@ const (
 	blanks     = " \t\r\u00a0\u3000"
 	separators = "-,，、;；:：·|/–—" // a hyphen elsewhere would be a range in a regular expression
 	endMarks   = ".。!！?？"
-	opening    = "(（[【「《"
-	closing    = ")）]】」》" // in the order of opening
+	opening    = "(（[【「『《〔“"
+	closing    = ")）]】」』》〕”" // in the order of opening
 )
 
 var (
 	// label matches what names the value after it, such as "Term: ", and the mark before that.
 	label = regexp.MustCompile(`(^|[` + marks + `])[^` + marks + `]*[:：]$`)
 	marks = regexp.QuoteMeta(separators + endMarks + opening)
-	// dangling matches a word that needs another one after it: 与 and 及 also end words such as 参与.
+	// dangling matches a word that needs another one after it: 与 and 致 also end words such as 参与.
 	dangling = regexp.MustCompile(`(?i)(?:\b(?:dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的|&|和|以及` +
-		`|(^|[` + marks + blanks + `])[与及])$`)
+		`|(^|[` + marks + blanks + `])[与及致给])$`)
 	// joins are between two values of the same kind, as in "Dear {guardian_title} and {name}".
 	joins = []string{"and", "&", "和", "与", "及", "以及"}
 )
@@ -243,7 +247,8 @@ func closeGap(before, after string, first, last bool) string {
 	if i := slices.Index([]rune(opening), left); i >= 0 && []rune(closing)[i] == right {
 		return closeGap(l[:len(l)-leftSize], r[rightSize:], first, last)
 	}
-	if at := label.FindStringSubmatchIndex(l); at != nil && (first || at[3] > 0) {
+	startsLabel := first || strings.TrimLeft(l, blanks) != l // not as in "{name}'s grade: {grade}"
+	if at := label.FindStringSubmatchIndex(l); at != nil && (startsLabel || at[3] > 0) {
 		l = l[:at[3]]
 	}
 	l = strings.TrimRight(dangling.ReplaceAllString(l, "$1"), blanks)

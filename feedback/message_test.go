@@ -73,6 +73,8 @@ func TestMessages(t *testing.T) {
 		"a half-empty bracket": {"({term}, {name}) {text}", "Emma", "", "x", "(Emma) x"},
 		"labels": {"{name} · 年级：{grade} · 学期：{term}\n课程：{subject}\n{text}", "梓涵", "",
 			zh, "梓涵\n" + zh},
+		"labels after blanks": {"学生:{name} 年级:{grade} 学期:{term}\n致{term}：\n{text}", "梓涵", "", zh, "学生:梓涵\n" + zh},
+		"quotation marks":     {"『{term}』“{grade}”〔{term}〕{name}\n{text}", "梓涵", "", zh, "梓涵\n" + zh},
 		"one space between words": {"The {subject} lesson in {term}: {text}", "Emma", "", "x",
 			"The lesson: x"},
 		"blank lines around a line": {"{name}\n\n{term}\n\n{text}", "Emma", "", "x", "Emma\n\nx"},
@@ -94,10 +96,10 @@ func TestGeneratedTextIsTheMessageUntilTheTeacherWrites(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) {
 		c.Summarizer = fixedSummary("generated")
-		c.Defaults = feedback.Defaults{LessonDurationMinutes: 1, MessageTemplate: "Text: {text}"}
+		c.Defaults = feedback.Defaults{LessonDurationMinutes: 1, MessageTemplate: "Hello!\n{text}"}
 	})
 	session := e.transcribed().SessionID
-	for _, want := range []string{"", "Text: generated"} {
+	for _, want := range []string{"", "Hello!\ngenerated"} {
 		got, err := e.SessionMessage(t.Context(), e.teacher, session)
 		require.NoError(t, err)
 		require.Equal(t, want, got)

@@ -138,8 +138,9 @@ func (s *server) registerSessions(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/feedback-sessions/{session_id}/message", OperationID: "get-session-message",
 		Tags: []string{sessionsTag}, Summary: "Read the text being written as a message to the guardian",
-		Description: messageDoc + "The text is feedback_text or, while that is empty, generated_text.",
-		Errors:      []int{http.StatusNotFound},
+		Description: messageDoc + "The text is feedback_text or, while that is empty, generated_text; " +
+			"without either, the message is empty.",
+		Errors: []int{http.StatusNotFound},
 	}), func(ctx context.Context, in *sessionPath) (*output[messageText], error) {
 		text, err := s.svc.SessionMessage(ctx, teacher(ctx), in.ID.UUID)
 		return &output[messageText]{messageText{text}}, problem("path", err)
