@@ -1,7 +1,9 @@
 package summary
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -67,12 +69,9 @@ func around(text string, f figure) string {
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then
 // carries a warning. The failure is logged if logger is not nil. If ctx has a deadline, primary has
 // a little less time, so that there is some left for secondary; if ctx has ended, secondary is not
-// used. If both fail, the error is primary's.
+// used. If both fail, the error is primary's, unless secondary found nothing to write.
 func Fallback(primary, secondary feedback.Summarizer, logger *slog.Logger) feedback.Summarizer {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
-	return &fallback{primary, secondary, logger}
+	return &fallback{primary, secondary, cmp.Or(logger, slog.New(slog.DiscardHandler))}
 }
 
 type fallback struct {
@@ -87,7 +86,10 @@ func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (fee
 		return s, err
 	}
 	second, err2 := f.secondary.Summarize(ctx, in)
-	if err2 != nil {
+	switch {
+	case errors.Is(err2, feedback.ErrNothingTranscribed):
+		return feedback.Summary{}, err2
+	case err2 != nil:
 		return feedback.Summary{}, err
 	}
 	f.log.LogAttrs(ctx, slog.LevelWarn, "fallback summary used", slog.String("error", err.Error()))

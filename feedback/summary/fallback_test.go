@@ -42,6 +42,10 @@ func TestFallback(t *testing.T) {
 	_, err = Fallback(fails, fails, nil).Summarize(t.Context(), input)
 	require.EqualError(t, err, "away")
 
+	_, err = Fallback(fails, Local{}, nil).Summarize(t.Context(),
+		feedback.SummaryInput{Lessons: lessonsOf("Don't write any of this.")})
+	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = Fallback(fails, works, nil).Summarize(ctx, input)
