@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/internal/evidence"
 )
 
 // ChatConfig configures a [Chat]. URL and Model are required.
@@ -123,6 +124,9 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 	return c, nil
 }
 
+// listMark matches the number of a line in a list, such as a teacher may wish: it tells nothing.
+var listMark = regexp.MustCompile(`(?m)^[ \t]*\d{1,2}(?:[.)] +|[、）] *)`)
+
 func stayHere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // version matches a path that ends in a version such as v1 or v1beta.
@@ -166,6 +170,10 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		return feedback.Summary{}, err
 	}
 	text, known := n.restore(a.text)
+	isSaid := func(s evidence.Sentence) bool { return s.Supported }
+	if refusal.MatchString(text) && !slices.ContainsFunc(evidence.Find(text, textsOf(in.Lessons)), isSaid) {
+		return feedback.Summary{}, errors.New("summarize: the model declined to write about this content")
+	}
 	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
 	if a.truncated {
 		warn(&out, feedback.WarningIncomplete,
@@ -174,6 +182,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if !known || misspelt.MatchString(text) {
 		warn(&out, feedback.WarningUnknownName, "The text mentions a person whose name could not be restored.")
 	}
+	text = listMark.ReplaceAllString(text, "") // in out, they stay
 	if bad := unsupported(text, sources(in)); len(bad) > 0 {
 		var figures []string
 		for _, f := range bad {

@@ -126,13 +126,13 @@ func TestAnswers(t *testing.T) {
 			"Well drawn.", ""},
 		{"reasoning without its first tag", `{"choices":[{"message":{"content":"hm\n</think>\n\nWell drawn."}}]}`,
 			"Well drawn.", ""},
-		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`,
+		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"max_tokens"}]}`,
 			"Well", "length limit"},
 		{"a text in Markdown", fmt.Sprintf(replyFmt,
-			"Here is the feedback:\n\n```text\n## Today\n**\\[NAME\\_1\\_1\\]** drew.\n```\n"),
-			"Today\nAna drew.", ""},
-		{"an introduction in Chinese", fmt.Sprintf(replyFmt, "好的，以下是课堂反馈：\n\n<feedback>\n画得好：\n很好。\n</feedback>"),
-			"画得好：\n很好。", ""},
+			"Here is the feedback text:\n\n```text\n## Today\n**\\[NAME\\_1\\_1\\]** drew.\n\n---\n\nWell!\n```\n"),
+			"Today\nAna drew.\n\nWell!", ""},
+		{"an introduction in Chinese", fmt.Sprintf(replyFmt,
+			"好的，以下是反馈内容：\n\n<lesson number=\"1\">\n画得好：\n很好。\n</lesson>"), "画得好：\n很好。", ""},
 		{"an introduction that names the student", fmt.Sprintf(replyFmt, "以下是[NAME_1_1]的课堂反馈：\n画得好。"), "画得好。", ""},
 		{"a first line that says something", fmt.Sprintf(replyFmt,
 			"Here we worked on a book report, with a plan:\nIt is good."),
@@ -148,6 +148,9 @@ func TestAnswers(t *testing.T) {
 			"could not be restored"},
 		{"no tokens", fmt.Sprintf(replyFmt, "Ana drew 【ornament】, [the tournament], 【学写名字】, [Student progress]."),
 			"Ana drew 【ornament】, [the tournament], 【学写名字】, [Student progress].", ""},
+		{"a numbered list", fmt.Sprintf(replyFmt, "1. Ana drew\n2. a cat"), "1. Ana drew\n2. a cat", ""},
+		{"a missing signature", fmt.Sprintf(replyFmt, "Well drawn. [Your Name]"), "Well drawn. [Your Name]",
+			"could not be restored"},
 		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,6 +165,20 @@ func TestAnswers(t *testing.T) {
 				require.Equal(t, c.warning == "", s.Warning == "")
 			})
 		})
+	}
+}
+
+func TestRefusalIsNoText(t *testing.T) {
+	t.Parallel()
+	for answer, refused := range map[string]bool{
+		"I'm sorry, but I can't help with that.": true, "很抱歉，我无法处理该请求。": true,
+		"I'm sorry the secret sentence was late.": false,
+	} {
+		c, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, replyFmt, answer)
+		})})
+		_, err := c.Summarize(t.Context(), input)
+		require.Equal(t, refused, err != nil, answer)
 	}
 }
 

@@ -151,8 +151,8 @@ func connectionFailure(ctx context.Context, err error) *failure {
 var exhausted = []string{"insufficient_quota", "billing_hard_limit_reached", "account_deactivated"}
 
 // errorCode matches the form of error codes, which are words of the protocol such as
-// invalid_api_key. Anything else could be a part of the request.
-var errorCode = regexp.MustCompile(`^[a-z]+(_[a-z]+){1,5}$`)
+// invalid_api_key and DeploymentNotFound. Anything else could be a part of the request.
+var errorCode = regexp.MustCompile(`^(?:[a-z]+(?:_[a-z]+){1,5}|(?:[A-Z][a-z]+){2,6})$`)
 
 // statusFailure describes an answer other than 200.
 func statusFailure(resp *http.Response, data []byte) *failure {
@@ -187,14 +187,21 @@ func statusFailure(resp *http.Response, data []byte) *failure {
 var thinking = regexp.MustCompile(`(?s)^(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)`)
 
 var (
-	// markup matches what models put around the text: fences and tags in a line of their own, other
-	// fences, the marks of headings and bold words, and the backslash before a mark, which stays.
-	markup = regexp.MustCompile("(?m)^[ \t]*(?:```[\\w-]*|</?[a-z]+>)[ \t\r]*$|```|^#{1,6} +|\\*{2,}|\\\\([][_*#])")
+	// markup matches what models put around the text: fences, tags and rules in a line of their
+	// own, other fences, the marks of headings and bold words, and the backslash before a mark,
+	// which stays.
+	markup = regexp.MustCompile("(?m)^[ \t]*(?:```[\\w-]*|</?[a-z][^<>\n]*>|-{3,})[ \t\r]*(?:\n[\r\n]*|\\z)|```|" +
+		"^#{1,6} +|\\*{2,}|\\\\([][_*#])")
 	// preamble matches a first line such as "Here is the feedback for [NAME_1_1]:". A line with
 	// figures or several clauses may say something.
 	preamble = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|好的|当然)[,，!！.。 ]*)?` +
 		`(?:here(?:['’]s| is| are)\b|以下|下面)(?:\[\w+\]|[^\n\d,，.。])*` +
-		`(?:feedback|summary|report|反馈|总结|报告)(?: for \[\w+\])?[:：]\s*\n`)
+		`(?:feedback|summary|report|反馈|总结|报告)(?: text|内容)?` +
+		`(?: for \[\w+\](?:['’]s family)?)?[:：]\s*\n`)
+	// refusal matches the start of an answer in which a model declines; a teacher may
+	// write so, too.
+	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am)(?: very| so)? sorry\b|sorry,|` +
+		`i (?:can['’]?t|cannot|am unable)\b|as an ai\b|(?:很|非常)?抱歉|对不起|作为一?[个名]?(?:AI|人工智能))`)
 )
 
 // plainText returns what a model has answered as plain text.
@@ -227,17 +234,30 @@ func parseAnswer(data []byte) (answer, *failure) {
 	first := body.Choices[0]
 	text, ok := content(first.Message.Content)
 	text = plainText(text)
+	declined, brokenOff, truncated := first.Message.Refusal != "", false, false
+	switch strings.ToLower(first.FinishReason) { // OpenAI's and, among others, those of DeepSeek, GLM and OpenRouter
+	case "content_filter", "sensitive", "safety":
+		declined = true
+	case "insufficient_system_resource", "network_error", "error":
+		brokenOff = true
+	case "length", "max_tokens", "model_context_window_exceeded":
+		truncated = true
+	}
 	switch {
 	case !ok:
 		return answer{}, &failure{reason: "the answer's content is neither text nor a list of text parts"}
-	case first.FinishReason == "content_filter" || first.Message.Refusal != "":
+	case declined:
 		return answer{}, &failure{reason: "the model declined to write about this content"}
+	case brokenOff:
+		return answer{}, &failure{reason: "the service broke off the answer", retry: true}
+	case isNoise(text) && truncated: // after reasoning, as it would be again
+		return answer{}, &failure{reason: "the answer reached the length limit of the service before its text began"}
 	case isNoise(text):
 		return answer{}, &failure{reason: "the answer is empty", retry: true}
 	case utf8.RuneCountInString(text) > maxTextLength:
 		return answer{}, &failure{reason: fmt.Sprintf("the text is longer than %d characters", maxTextLength)}
 	}
-	return answer{text: text, truncated: first.FinishReason == "length"}, nil
+	return answer{text: text, truncated: truncated}, nil
 }
 
 // content returns a message's content, which is a string, null, or a list of parts.

@@ -47,7 +47,10 @@ func TestFaults(t *testing.T) {
 			40 * time.Second},
 		{"529", status(529), 4, "529", 10 * time.Second},
 		{"401", status(401), 1, "401 Unauthorized", time.Second},
-		{"404", status(404), 1, "404", time.Second},
+		{"404", func(w http.ResponseWriter) {
+			w.WriteHeader(404)
+			fmt.Fprint(w, `{"error":{"code":"DeploymentNotFound"}}`)
+		}, 1, "404 Not Found (DeploymentNotFound)", time.Second},
 		{"redirect", status(307, "Location", "http://elsewhere.test/"), 1, "redirects are not followed", time.Second},
 		{"hanging", func(http.ResponseWriter) { time.Sleep(time.Hour) }, 2, "no answer in time",
 			2*time.Minute + time.Second},
@@ -83,6 +86,11 @@ func TestFaults(t *testing.T) {
 		{"only reasoning", body(fmt.Sprintf(replyFmt, "<think>He drew")), 4, "empty", 10 * time.Second},
 		{"no text", body(fmt.Sprintf(replyFmt, " \n.")), 4, "empty", 10 * time.Second},
 		{"content of another kind", body(`{"choices":[{"message":{"content":7}}]}`), 1, "neither text", time.Second},
+		{"reasoning up to the limit", body(`{"choices":[{"message":{"content":""},"finish_reason":"MAX_TOKENS"}]}`), 1,
+			"before its text began", time.Second},
+		{"broken off",
+			body(`{"choices":[{"message":{"content":"Ana"},"finish_reason":"insufficient_system_resource"}]}`), 4,
+			"broke off", 10 * time.Second},
 		{"declined", body(`{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), 1, "declined",
 			time.Second},
 		{"refused", body(`{"choices":[{"message":{"content":null,"refusal":"no"}}]}`), 1, "declined", time.Second},

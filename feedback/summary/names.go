@@ -121,8 +121,9 @@ func tokens(word string) *regexp.Regexp {
 
 // misspelt matches what models put in the place of a token: "[姓名_1_1]", "[Student's name]".
 var misspelt = regexp.MustCompile(`(?i)[\[【［〔{]\s*(?:[^\]】］〕}\n]*_\d+` +
-	`|(?:the )?(?:(?:student|guardian|child|parent)(?:['’]s)?[ _-]?)?name(?:_\w+)?|(?:the )?(?:student|guardian)` +
-	`|(?:(?:学生|孩子|家长)的?)?(?:姓名|名字))\s*[\]】］〕}]`)
+	`|(?:the )?(?:(?:student|guardian|child|parent|teacher|your)(?:['’]s)?[ _-]?)?name(?:_\w+)?` +
+	`|(?:the )?(?:student|guardian)` +
+	`|(?:(?:学生|孩子|家长|老师|您|你)的?)?(?:姓名|名字))\s*[\]】］〕}]`)
 
 // hide returns s with tokens in place of names.
 func (n *names) hide(s string) string {
