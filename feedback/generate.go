@@ -114,6 +114,8 @@ type Generated struct {
 	Sentences []SummarySentence
 	Lessons   int           // whose text was summarized
 	Segments  SegmentCounts // of all selected lessons
+
+	revision int64 // of the session that was summarized
 }
 
 // generateTimeout is how long one summary may take, its storage included.
@@ -121,16 +123,25 @@ const generateTimeout = 5 * time.Minute
 
 // Generate summarizes the transcribed segments of the session's unapplied lessons, or of the given
 // lessons, in order, and saves the summary as the session's generated text; the teacher's own text
-// is not changed. Concurrent calls of this Service for the same lessons share one summary, which is
-// completed even if ctx ends. Errors: [ErrNotFound], [ErrInvalid] if a lesson is not the session's,
-// [ErrSessionCompleted], [ErrNothingTranscribed], [ErrLimit], [ErrSummary].
+// is not changed. Concurrent calls of this Service for the same lessons, if nothing changed between
+// them, share one summary, which is completed even if ctx ends. Errors: [ErrNotFound], [ErrInvalid]
+// if a lesson is not the session's, [ErrSessionCompleted], [ErrNothingTranscribed], [ErrLimit],
+// [ErrSummary].
 func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
 	lessons = slices.Clone(lessons)
 	slices.SortFunc(lessons, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	lessons = slices.Compact(lessons)
-	return share(ctx, s, fmt.Sprint(teacher, session, lessons), func(ctx context.Context) (Generated, error) {
-		return s.generate(ctx, teacher, session, lessons)
-	})
+	now, err := s.store.Revisions(ctx, []uuid.UUID{session})
+	for err == nil {
+		var g Generated
+		g, err = share(ctx, s, fmt.Sprint(teacher, session, lessons), func(ctx context.Context) (Generated, error) {
+			return s.generate(ctx, teacher, session, lessons)
+		})
+		if err == nil && g.revision >= now[session] { // else it began before the last change
+			return g, nil
+		}
+	}
+	return Generated{}, err
 }
 
 // share runs a summary, or waits for a running one with the same key. It goes on if ctx ends.
@@ -172,7 +183,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err != nil {
 		return Generated{}, err
 	}
-	var g Generated
+	g := Generated{revision: whole.Revision}
 	var in SummaryInput
 	var sources []source
 	left, doubtful := maxSummaryText, false

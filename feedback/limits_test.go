@@ -85,7 +85,13 @@ func TestConcurrentSummariesOfASessionArePaidOnce(t *testing.T) {
 		synctest.Wait()
 		_, err := e.Generate(t.Context(), uuid.New(), l.SessionID, nil)
 		require.ErrorIs(t, err, feedback.ErrNotFound)
+
+		// What was said before a request is in its summary, if another one is running or not.
+		e.say(l, "more")
+		next := generate(t.Context(), l.SessionID)
 		require.NoError(t, <-running)
+		require.NoError(t, <-next)
+		require.EqualValues(t, 4, p.calls.Load())
 	})
 }
 

@@ -67,7 +67,7 @@ func (s *server) registerGenerate(api huma.API) {
 		Summary: "Summarise the lessons into feedback text",
 		Description: "Uses every transcribed segment of the lessons that are not applied, or of those named, and " +
 			"saves the result as generated_text; feedback_text is not changed. Concurrent requests for the same " +
-			"lessons share one summary. The summaries of a day are limited (429).",
+			"lessons share one summary, if nothing changed between them. The summaries of a day are limited (429).",
 		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway}),
 	}), func(ctx context.Context, in *struct {
 		ID   wire.ID        `path:"session_id"`
