@@ -54,10 +54,8 @@ type failure struct {
 // complete sends requests until one succeeds, another attempt cannot succeed, or none could end
 // before the deadline.
 func (c *Chat) complete(ctx context.Context, messages []message) (answer, error) {
-	body, err := json.Marshal(map[string]any{"model": c.model, "messages": messages, "stream": false})
-	if err != nil {
-		return answer{}, fmt.Errorf("summarize: %w", err)
-	}
+	// Strings always marshal.
+	body, _ := json.Marshal(map[string]any{"model": c.model, "messages": messages, "stream": false})
 	deadline := time.Now().Add(allTime)
 	all, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -210,6 +208,14 @@ func plainText(text string) string {
 	return strings.TrimSpace(preamble.ReplaceAllString(strings.TrimSpace(text), ""))
 }
 
+// What finish_reason says of answers that are not whole: OpenAI's words and, among others, those of
+// DeepSeek, GLM and OpenRouter.
+var (
+	atLimit   = []string{"length", "max_tokens", "model_context_window_exceeded"}
+	declined  = []string{"content_filter", "sensitive", "safety"}
+	brokenOff = []string{"insufficient_system_resource", "network_error", "error"}
+)
+
 // parseAnswer returns the text of a completion.
 func parseAnswer(data []byte) (answer, *failure) {
 	var body struct {
@@ -234,21 +240,14 @@ func parseAnswer(data []byte) (answer, *failure) {
 	first := body.Choices[0]
 	text, ok := content(first.Message.Content)
 	text = plainText(text)
-	declined, brokenOff, truncated := first.Message.Refusal != "", false, false
-	switch strings.ToLower(first.FinishReason) { // OpenAI's and, among others, those of DeepSeek, GLM and OpenRouter
-	case "content_filter", "sensitive", "safety":
-		declined = true
-	case "insufficient_system_resource", "network_error", "error":
-		brokenOff = true
-	case "length", "max_tokens", "model_context_window_exceeded":
-		truncated = true
-	}
+	end := strings.ToLower(first.FinishReason)
+	truncated := slices.Contains(atLimit, end)
 	switch {
 	case !ok:
 		return answer{}, &failure{reason: "the answer's content is neither text nor a list of text parts"}
-	case declined:
+	case slices.Contains(declined, end) || first.Message.Refusal != "":
 		return answer{}, &failure{reason: "the model declined to write about this content"}
-	case brokenOff:
+	case slices.Contains(brokenOff, end):
 		return answer{}, &failure{reason: "the service broke off the answer", retry: true}
 	case isNoise(text) && truncated: // after reasoning, as it would be again
 		return answer{}, &failure{reason: "the answer reached the length limit of the service before its text began"}
