@@ -38,10 +38,7 @@ type cursor struct {
 }
 
 func (c cursor) String() string {
-	b, err := json.Marshal(c)
-	if err != nil {
-		panic(err) // strings and an identifier always marshal
-	}
+	b, _ := json.Marshal(c) // strings and an identifier always marshal
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 

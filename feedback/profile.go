@@ -122,16 +122,11 @@ func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in Profi
 	if err != nil {
 		return Profile{}, err
 	}
-	if p.ID, err = uuid.NewV7(); err != nil {
-		return Profile{}, err
-	}
+	p.ID = uuid.Must(uuid.NewV7())
 	p.CreatedAt = p.UpdatedAt
 	key := in.IdempotencyKey
 	in.IdempotencyKey = ""
-	asked, err := json.Marshal(in)
-	if err != nil {
-		return Profile{}, err
-	}
+	asked, _ := json.Marshal(in) // strings and numbers
 	return s.store.InsertProfile(ctx, p, newKey(key, p.CreatedAt, "profile "+string(asked)))
 }
 

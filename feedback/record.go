@@ -137,14 +137,10 @@ func (s *Service) CreateRecord(
 	if err := s.checkText(ctx, teacher); err != nil {
 		return Record{}, false, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Record{}, false, err
-	}
 	now := s.now()
 	asked := fmt.Sprintf("record %s %s %s %s", in.ProfileID, in.SessionID.UUID, in.Date, in.Content)
-	return s.store.InsertRecord(ctx, Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
-		Date: in.Date, Content: in.Content, SessionID: in.SessionID, CreatedAt: now},
+	return s.store.InsertRecord(ctx, Record{ID: uuid.Must(uuid.NewV7()), TeacherID: teacher,
+		ProfileID: in.ProfileID, Date: in.Date, Content: in.Content, SessionID: in.SessionID, CreatedAt: now},
 		newKey(in.IdempotencyKey, now, asked))
 }
 

@@ -237,16 +237,12 @@ func (u *Upload) Submit(ctx context.Context, in SegmentInput) (_ Segment, create
 		return Segment{}, false, err
 	}
 	s, info := u.service, u.staged.Info()
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Segment{}, false, err
-	}
 	kept, err := u.staged.Keep(ctx, in.PCM)
 	if err != nil {
 		return Segment{}, false, err
 	}
 	seg := Segment{
-		ID: id, LessonID: u.lesson, SessionID: u.session, TeacherID: u.teacher,
+		ID: uuid.Must(uuid.NewV7()), LessonID: u.lesson, SessionID: u.session, TeacherID: u.teacher,
 		Sequence: orDefault(in.Sequence, 0), State: SegmentQueued,
 		Version: 1, AudioKey: kept.Key, ContentType: kept.ContentType, Duration: in.Duration,
 		Size: info.Size, SHA256: info.SHA256, CreatedAt: s.now(),

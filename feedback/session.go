@@ -132,10 +132,7 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 	if err := v.err(); err != nil {
 		return Session{}, false, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Session{}, false, err
-	}
+	id := uuid.Must(uuid.NewV7())
 	now := s.now()
 	if err := s.checkNewSession(ctx, teacher, now); err != nil {
 		active, noActive := s.store.ActiveSession(ctx, teacher, in.ProfileID)
@@ -187,12 +184,8 @@ func (s *Service) StartLesson(ctx context.Context, teacher, session uuid.UUID) (
 	if err := s.checkText(ctx, teacher); err != nil {
 		return Lesson{}, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Lesson{}, err
-	}
-	l := Lesson{ID: id, SessionID: session, State: LessonRecording, StartedAt: s.now()}
-	l, err = s.store.StartLesson(ctx, teacher, l)
+	l := Lesson{ID: uuid.Must(uuid.NewV7()), SessionID: session, State: LessonRecording, StartedAt: s.now()}
+	l, err := s.store.StartLesson(ctx, teacher, l)
 	if err != nil {
 		return Lesson{}, err
 	}

@@ -238,10 +238,7 @@ func (s *Store) Changes(
 
 // Revisions returns the revisions of those sessions that exist, of any teacher.
 func (s *Store) Revisions(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]int64, error) {
-	elements, list, err := s.elements(sessions, "uuid")
-	if err != nil {
-		return nil, err
-	}
+	elements, list := s.elements(sessions, "uuid")
 	found, err := all(ctx, s.db, func(r row) (f feedback.Session, err error) { return f, r.Scan(&f.ID, &f.Revision) },
 		`select session_id, revision from feedback_sessions where session_id in (`+elements+`)`, list)
 	revisions := make(map[uuid.UUID]int64, len(found))

@@ -175,13 +175,13 @@ func (a *args) add(v any) string {
 
 // elements returns a subquery for the elements of a list that is $1, of a type of PostgreSQL's, and
 // the argument for it: JSON, which both engines can expand.
-func (s *Store) elements(list any, postgresType string) (subquery, arg string, err error) {
-	text, err := json.Marshal(list)
+func (s *Store) elements(list any, postgresType string) (subquery, arg string) {
+	text, _ := json.Marshal(list) // identifiers and keys
 	subquery = `select value from json_each($1)`
 	if s.db.Engine == db.Postgres {
 		subquery = `select cast(jsonb_array_elements_text(cast($1 as jsonb)) as ` + postgresType + `)`
 	}
-	return subquery, string(text), err
+	return subquery, string(text)
 }
 
 // row is *sql.Row or *sql.Rows.

@@ -262,10 +262,10 @@ func (s *Store) ExpireAudio(
 
 // AudioInUse returns those of the keys that belong to a segment whose audio has not expired.
 func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error) {
-	elements, list, err := s.elements(keys, "text")
-	if err != nil || len(keys) == 0 {
-		return nil, err
+	if len(keys) == 0 {
+		return nil, nil
 	}
+	elements, list := s.elements(keys, "text")
 	used, err := all(ctx, s.db, scanValue[string],
 		`select audio_key from feedback_segments where audio_deleted_at is null and audio_key in (`+elements+`)`, list)
 	return used, wrap("look up audio", err)

@@ -177,8 +177,7 @@ func (s *Staged) Accept(pcm *feedback.PCM, converted bool) (_ feedback.KeptAudio
 	if err := kind.Check(converted); err != nil {
 		return feedback.KeptAudio{}, false, err
 	}
-	key, err := newKey(kind.Extension)
-	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, raw, err
+	return feedback.KeptAudio{Key: newKey(kind.Extension), ContentType: kind.ContentType}, raw, nil
 }
 
 // StorageError is the failure of an operation of a store: [feedback.ErrStorageFull] if a disk or a
@@ -204,13 +203,9 @@ var keys = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 func IsKey(s string) bool { return keys.MatchString(s) }
 
 // newKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.
-func newKey(extension string) (string, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", err
-	}
-	s := id.String()
-	return s[len(s)-2:] + "/" + s + extension, nil
+func newKey(extension string) string {
+	s := uuid.Must(uuid.NewV7()).String()
+	return s[len(s)-2:] + "/" + s + extension
 }
 
 // fill reads until p is full or r fails; full buffers make for few writes. Unlike io.ReadFull it
