@@ -132,7 +132,6 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 	if err := v.err(); err != nil {
 		return Session{}, false, err
 	}
-	id := uuid.Must(uuid.NewV7())
 	now := s.now()
 	if err := s.checkNewSession(ctx, teacher, now); err != nil {
 		active, noActive := s.store.ActiveSession(ctx, teacher, in.ProfileID)
@@ -141,7 +140,7 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 		}
 		return active, false, noActive
 	}
-	return s.store.OpenSession(ctx, Session{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
+	return s.store.OpenSession(ctx, Session{ID: uuid.Must(uuid.NewV7()), TeacherID: teacher, ProfileID: in.ProfileID,
 		State: SessionActive, Date: date, Version: 1, Revision: 1, CreatedAt: now, UpdatedAt: now})
 }
 

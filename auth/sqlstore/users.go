@@ -64,12 +64,8 @@ func upsertUser(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time
 		on conflict (platform, app_id, subject) do update
 		set union_id = case when excluded.union_id = '' then auth_users.union_id else excluded.union_id end
 		returning id`
-	candidate, err := uuid.NewV7()
-	if err != nil {
-		return uuid.Nil, err
-	}
 	var user uuid.UUID
-	err = tx.QueryRowContext(ctx, upsert,
-		candidate, id.Platform, id.AppID, id.Subject, id.UnionID, db.Time(now)).Scan(&user)
+	err := tx.QueryRowContext(ctx, upsert,
+		uuid.Must(uuid.NewV7()), id.Platform, id.AppID, id.Subject, id.UnionID, db.Time(now)).Scan(&user)
 	return user, err
 }
