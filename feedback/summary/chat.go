@@ -183,7 +183,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		warn(&out, feedback.WarningUnknownName, "The text mentions a person whose name could not be restored.")
 	}
 	text = listMark.ReplaceAllString(text, "") // in out, they stay
-	if bad := unsupported(text, sources(in)); len(bad) > 0 {
+	if bad := lacking(text, valuesIn(sources(in))); len(bad) > 0 {
 		var figures []string
 		for _, f := range bad {
 			figures = append(figures, named(text, f))

@@ -45,7 +45,6 @@ func TestFaults(t *testing.T) {
 		{"503 until a date",
 			status(503, "Retry-After", time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat)), 4, "503",
 			40 * time.Second},
-		{"529", status(529), 4, "529", 10 * time.Second},
 		{"401", status(401), 1, "401 Unauthorized", time.Second},
 		{"404", func(w http.ResponseWriter) {
 			w.WriteHeader(404)

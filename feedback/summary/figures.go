@@ -198,9 +198,6 @@ var (
 	clock     = regexp.MustCompile(`^\s*[:：点點时時시]|^\.[0-5]\d\b|^h(?:\d\d)?\b`) // after an hour
 )
 
-// unsupported returns the figures of a text that the sources do not contain.
-func unsupported(text, sources string) []figure { return lacking(text, valuesIn(sources)) }
-
 // lacking returns the figures of a text whose values are not known.
 func lacking(text string, known map[string]bool) []figure {
 	bad := slices.DeleteFunc(figures(text), func(f figure) bool { return f.vague || known[f.value] })

@@ -46,7 +46,7 @@ func TestFiguresOfAnAnswerAreHeldAgainstTheSources(t *testing.T) {
 		{"thousands", "1200 yuan", "1,200 and 1,300 yuan", []string{"1,300"}},
 	} {
 		var got []string
-		for _, f := range unsupported(c.answer, c.source) {
+		for _, f := range lacking(c.answer, valuesIn(c.source)) {
 			got = append(got, f.text)
 		}
 		require.Equal(t, c.want, got, c.name)
