@@ -170,7 +170,6 @@ func writtenDate(date string, chinese bool) string {
 	return t.Format("2 January 2006")
 }
 
-// writtenDates returns the days from first to last.
 func writtenDates(first, last string, chinese bool) string {
 	switch {
 	case first == last:

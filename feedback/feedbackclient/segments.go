@@ -187,7 +187,6 @@ func (c Client) RetryLesson(ctx context.Context, id, language string) (l Lesson,
 	return l, c.Call(ctx, http.MethodPost, path("/feedback-lessons/%s/retry", id), retry(language), &l)
 }
 
-// retry returns the body of a retry.
 func retry(language string) any {
 	if language == "" {
 		return nil

@@ -130,7 +130,6 @@ var tags = []*huma.Tag{
 	{Name: exportTag, Description: "All data of a teacher in one file."},
 }
 
-// server has what the handlers share.
 type server struct {
 	api          huma.API
 	svc          *feedback.Service // nil without a database
@@ -150,7 +149,6 @@ const (
 	maxBody = 256 << 10
 )
 
-// output is an answer with a JSON body.
 type output[T any] struct{ Body T }
 
 // list is a page of a list. Each list has a type of its own, which is its name in the document.

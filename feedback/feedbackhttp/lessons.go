@@ -22,7 +22,6 @@ func finishedLessonOf(l feedback.Lesson) finishedLesson {
 	return finishedLesson{wire.LessonOf(l), wire.SegmentCounts(l.Counts)}
 }
 
-// lessonPath is the path parameter of a lesson.
 type lessonPath struct {
 	ID wire.ID `path:"lesson_id"`
 }

@@ -90,7 +90,6 @@ func problem(in string, err error) error {
 	return httpapi.Internal(err)
 }
 
-// lessonProblem is a problem with a lesson.
 type lessonProblem struct {
 	*httpapi.Problem
 	LessonID wire.ID `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`

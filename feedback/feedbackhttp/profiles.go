@@ -14,7 +14,6 @@ import (
 
 const profilesTag = "Profiles"
 
-// studentProfile is a profile in answers.
 type studentProfile struct {
 	ProfileID     wire.ID   `json:"profile_id"`
 	Name          string    `json:"name" example:"Ming"`
@@ -46,7 +45,6 @@ type profileReplacement struct {
 	UpdatedAt *string `json:"updated_at,omitempty" readOnly:"true" doc:"Read-only."`
 }
 
-// profilePath is the path parameter of a profile.
 type profilePath struct {
 	ID wire.ID `path:"profile_id"`
 }

@@ -39,7 +39,6 @@ func checkReadOnly[T any](body any, read func() (T, error), fields ...string) er
 	return p
 }
 
-// fieldsOf returns the JSON fields of a body.
 func fieldsOf(body any) (fields map[string]json.RawMessage) {
 	b, _ := json.Marshal(body) // it has been read from JSON, or is answered as JSON
 	_ = json.Unmarshal(b, &fields)

@@ -67,7 +67,6 @@ type recordEdit struct {
 	FeedbackSessionID *string `json:"feedback_session_id,omitempty" readOnly:"true" nullable:"true" doc:"Read-only."`
 }
 
-// recordPath is the path parameter of a record.
 type recordPath struct {
 	ID wire.ID `path:"record_id"`
 }
@@ -178,7 +177,6 @@ func (s *server) registerRecords(api huma.API) {
 	})
 }
 
-// messageText is a feedback text as a message to the guardian.
 type messageText struct {
 	Text string `json:"text" example:"Dear Ms Li, Ming mixed her own greens today."`
 }

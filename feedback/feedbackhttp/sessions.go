@@ -48,7 +48,6 @@ func versions(ifMatch string) []int64 {
 	return out
 }
 
-// sessionPath is the path parameter of a session.
 type sessionPath struct {
 	ID wire.ID `path:"session_id"`
 }

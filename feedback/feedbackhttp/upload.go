@@ -256,7 +256,6 @@ func fieldProblem(location, message string) *httpapi.Problem {
 		WithField(location, message)
 }
 
-// errFormShape means that a form has too many parts or too large headers.
 var errFormShape = errors.New("too many parts or too large headers")
 
 // bodyReader limits the size of the body and the time that each part of it takes.

@@ -36,7 +36,6 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// answer is the text of a completion.
 type answer struct {
 	text      string
 	truncated bool // at a length limit
@@ -89,7 +88,6 @@ func backoff(attempt int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// attempt sends the request once.
 func (c *Chat) attempt(ctx context.Context, body []byte) (answer, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
@@ -202,7 +200,6 @@ var (
 		`i (?:can['’]?t|cannot|am unable)\b|as an ai\b|(?:很|非常)?抱歉|对不起|作为一?[个名]?(?:AI|人工智能))`)
 )
 
-// plainText returns what a model has answered as plain text.
 func plainText(text string) string {
 	text = markup.ReplaceAllString(thinking.ReplaceAllString(text, ""), "$1")
 	return strings.TrimSpace(preamble.ReplaceAllString(strings.TrimSpace(text), ""))
@@ -216,7 +213,6 @@ var (
 	brokenOff = []string{"insufficient_system_resource", "network_error", "error"}
 )
 
-// parseAnswer returns the text of a completion.
 func parseAnswer(data []byte) (answer, *failure) {
 	var body struct {
 		Choices []struct {
@@ -228,8 +224,7 @@ func parseAnswer(data []byte) (answer, *failure) {
 		} `json:"choices"`
 	}
 	if err := json.Unmarshal(data, &body); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		if _, ok := errors.AsType[*json.SyntaxError](err); ok && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 			return answer{}, &failure{reason: "the answer is not valid JSON", retry: true}
 		}
 		return answer{}, &failure{reason: "the answer is not that of a chat-completions endpoint: is the URL right?"}

@@ -13,7 +13,6 @@ import (
 	"lessonkit.example/feedback/internal/script"
 )
 
-// warn adds a warning.
 func warn(s *feedback.Summary, code feedback.SummaryWarning, text string) {
 	s.Warning = strings.TrimSpace(s.Warning + "\n" + text)
 	s.WarningCodes = append(s.WarningCodes, code)
@@ -81,7 +80,13 @@ type fallback struct {
 
 // Summarize implements [feedback.Summarizer].
 func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	s, err := f.summarizePrimary(ctx, in)
+	first := ctx
+	if end, ok := ctx.Deadline(); ok { // a tenth of the time, at most two seconds, is left for secondary
+		var cancel context.CancelFunc
+		first, cancel = context.WithDeadline(ctx, end.Add(-min(2*time.Second, time.Until(end)/10)))
+		defer cancel()
+	}
+	s, err := f.primary.Summarize(first, in)
 	if err == nil || ctx.Err() != nil {
 		return s, err
 	}
@@ -96,14 +101,4 @@ func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (fee
 	warn(&second, feedback.WarningFallback,
 		"The summary service could not be used; this text consists of the lesson's own sentences.")
 	return second, nil
-}
-
-// summarizePrimary leaves a tenth of the time, at most two seconds, to the fallback.
-func (f *fallback) summarizePrimary(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-min(2*time.Second, time.Until(end)/10)))
-		defer cancel()
-	}
-	return f.primary.Summarize(ctx, in)
 }

@@ -9,7 +9,6 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// errNoWords is returned for transcripts without words.
 var errNoWords = fmt.Errorf("summarize: the transcripts contain no words to write: %w", feedback.ErrNothingTranscribed)
 
 // Local is a [feedback.Summarizer] that works in this process: it turns what a teacher dictates
@@ -81,7 +80,6 @@ func (l Local) text(ctx context.Context, transcripts, names []string) (text stri
 	return text, unsure, left, nil
 }
 
-// textsOf returns the text of each lesson.
 func textsOf(lessons []feedback.SummaryLesson) []string {
 	out := make([]string, len(lessons))
 	for i, l := range lessons {

@@ -30,7 +30,6 @@ type names struct {
 	back      *regexp.Regexp
 }
 
-// The people of a request.
 const (
 	student = iota
 	guardian
@@ -76,18 +75,16 @@ func newNames(list, transcripts, words []string) *names {
 			continue
 		}
 		for _, f := range nameForms(spellings[0]) {
-			switch title := parent.FindString(f); {
-			case title == "" || len(list) <= guardian:
-				add(person, f)
-			case sexes[title]+sexes[parent.FindString(list[guardian])] == 3:
-				add(len(list), f) // beside 王妈妈 王爸爸 is somebody else
-			default:
-				add(guardian, f) // 王妈妈 is not 王小明
+			who := person
+			if title := parent.FindString(f); title != "" && len(list) > guardian {
+				who = guardian // 王妈妈 is not 王小明
+				if sexes[title]+sexes[parent.FindString(list[guardian])] == 3 {
+					who = len(list) // beside 王妈妈 王爸爸 is somebody else
+				}
 			}
-		}
-		for _, right := range nameForms(spellings[0]) {
-			if wrong := withoutAccents(right); add(person, wrong) {
-				n.misheard[letters(wrong)] = right
+			add(who, f)
+			if wrong := withoutAccents(f); add(who, wrong) {
+				n.misheard[letters(wrong)] = f
 			}
 		}
 		for _, right := range soundForms(spellings[0]) {
@@ -174,7 +171,6 @@ func (n *names) end(s string, start, end int) int {
 	return end
 }
 
-// token returns the token of a spelling.
 func (n *names) token(spelling string) string {
 	person := n.person[letters(spelling)]
 	if right, ok := n.misheard[letters(spelling)]; ok {

@@ -36,7 +36,6 @@ func normalized(in feedback.SummaryInput) feedback.SummaryInput {
 	return in
 }
 
-// homeworkOf returns the homework of a record.
 func homeworkOf(ctx context.Context, record string) (string, error) {
 	words, err := clean(ctx, record)
 	if err != nil {

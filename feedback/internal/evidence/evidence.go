@@ -10,7 +10,6 @@ import (
 	"lessonkit.example/feedback/internal/script"
 )
 
-// Sentence is a sentence of a text.
 type Sentence struct {
 	Text string
 	// Supported is false if the sources do not say enough of it.
