@@ -150,7 +150,6 @@ var exhausted = []string{"insufficient_quota", "billing_hard_limit_reached", "ac
 // invalid_api_key and DeploymentNotFound. Anything else could be a part of the request.
 var errorCode = regexp.MustCompile(`^(?:[a-z]+(?:_[a-z]+){1,5}|(?:[A-Z][a-z]+){2,6})$`)
 
-// statusFailure describes an answer other than 200.
 func statusFailure(resp *http.Response, data []byte) *failure {
 	s := resp.StatusCode
 	f := &failure{reason: strings.TrimSpace(fmt.Sprintf("status %d %s", s, http.StatusText(s)))}

@@ -83,9 +83,7 @@ func newNames(list, transcripts, words []string) *names {
 				}
 			}
 			add(who, f)
-			if wrong := withoutAccents(f); add(who, wrong) {
-				n.misheard[letters(wrong)] = f
-			}
+			add(who, withoutAccents(f)) // as it was written: of Bär this is also the bar
 		}
 		for _, right := range soundForms(spellings[0]) {
 			for _, t := range transcripts {
@@ -211,7 +209,11 @@ func wholeWord(s string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	last, _ := utf8.DecodeLastRuneInString(s[:end])
-	after, _ := utf8.DecodeRuneInString(strings.TrimPrefix(s[end:], "s")) // as in Emmas Bogen
+	rest := s[end:]
+	if end-start > 3 {
+		rest = strings.TrimPrefix(rest, "s") // "Emmas Bogen", but not "this" of Thi
+	}
+	after, _ := utf8.DecodeRuneInString(rest)
 	if script.InWord(before) && script.InWord(first) {
 		return false
 	}
@@ -307,7 +309,6 @@ const maxHan = 4
 // isGroup reports whether a name in Chinese is that of a class or a group.
 func isGroup(name []rune) bool { return strings.ContainsRune("班组队", name[len(name)-1]) }
 
-// hanForms returns the forms of a name in Chinese characters.
 func hanForms(name []rune) []string {
 	for _, t := range titles {
 		if rest, ok := strings.CutSuffix(string(name), t); ok { // how a guardian is addressed

@@ -50,6 +50,8 @@ func TestNamesAreHidden(t *testing.T) {
 		{"spaces between characters", "王 小 明 来 了", "[NAME_1_2] 来 了", []string{"王小明"}},
 		{"a class is hidden whole only", "Monday Art Class meets on Monday for art",
 			"[NAME_1_1] meets on Monday for art", []string{"Monday Art Class"}},
+		{"accents that are not written", "Jose plays this from bar one, Nunez's",
+			"[NAME_1_2] plays this from [NAME_2_2] one, [NAME_1_3]'s", []string{"José Núñez", "Thị Bär"}},
 		{"a hyphen or apostrophe that is not written, and a genitive", "Annemarie, ONeills Bogen, Anne-Marie Oneill's",
 			"[NAME_1_2], [NAME_1_3]s Bogen, [NAME_1_4]'s", []string{"Anne-Marie O'Neill"}},
 		{"characters of regular expressions", "a.b(c reads", "[NAME_1_1] reads", []string{"a.b(c"}},
@@ -125,7 +127,6 @@ func TestMisheardNames(t *testing.T) {
 		{"Katherine", "today catherine played", "today Katherine played"},
 		{"Emma", "I am, um, Imma and Amy at home", "I am, um, Emma and Amy at home"},
 		{"Mia", "In May my Mya said Maya", "In May my Mia said Maya"},
-		{"José Núñez", "Jose plays. Nunez's, JOSE NUNEZ", "José plays. Núñez's, José Núñez"},
 		{"Becca", "Becca's Bach, and Bekka's", "Becca's Bach, and Becca's"},
 	} {
 		n := newNames([]string{c.name}, []string{c.in}, []string{"Maya", "Amy"})
