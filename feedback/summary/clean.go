@@ -112,7 +112,8 @@ func joinWords(words []word) {
 		w, next := &words[i], &words[i+1]
 		switch {
 		case w.mark != "" || w.end == inside:
-		case v.countsOn(i, i+1) || next.low == "ones" || v.saysOh(i) || v.saysOh(i-1) || v.joinsDates(i),
+		case i > 0 && words[i-1].kind == month && w.low == "twenty" && teens[next.low], // "June twenty nineteen"
+			v.countsOn(i, i+1) || next.low == "ones" || v.saysOh(i) || v.saysOh(i-1) || v.joinsDates(i),
 			w.low == "yet" && v.low(i-1) == "not" && places[next.low]: // "not yet in the afternoons"
 			w.end = inside
 		case v.onlySaysWhen(i):

@@ -70,7 +70,7 @@ func tidy(words []word, drop []reason) {
 		case drop[i] != kept:
 		case w.low == "times" && i > 0 && drop[i-1] == kept && (words[i-1].low == "once" || words[i-1].low == "twice"):
 			words[i-1].end, words[i-1].mark, drop[i] = w.end, w.mark, spoken // of "three times, no, twice"
-		case corrected && w.low == "sorry" && w.end >= sentence && words[i-1].end == clause:
+		case corrected && w.low == "sorry" && w.end != inside && words[i-1].end == clause:
 			drop[i] = filler
 		}
 		corrected = w.end < sentence && (corrected || drop[i] == spoken)
@@ -469,7 +469,8 @@ func (r *repair) apply(words []word, drop []reason) {
 	mark(drop[r.end:r.cue], spoken)
 	switch {
 	case r.rest == r.term:
-	case r.end < len(words) && words[r.rest].low == words[r.end].low: // what goes on is said again
+	case r.end < len(words) && words[r.rest].low == words[r.end].low &&
+		words[r.rest-1].end < sentence: // what goes on is said again
 		mark(drop[r.rest:r.term], spoken)
 	default:
 		last, replaced, repaired := &words[r.term-1], &words[r.rest-1], &words[r.cue-1]

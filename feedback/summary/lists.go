@@ -50,7 +50,7 @@ const maxThing = 4
 
 // listsItems reports whether words[from:to] and those at to are of a list of three or more things
 // that differ only in one word or in their numbers: "the blue pen, the red pen and the green pen",
-// "eight nine and eleven". Numbers alone must grow.
+// "eight nine and eleven". Numbers alone without marks must grow.
 func (v *view) listsItems(from, to int) bool {
 	n := to - from
 	for begin := from; begin >= max(0, from-n+1) && n <= maxItem; begin-- {
@@ -60,7 +60,8 @@ func (v *view) listsItems(from, to int) bool {
 				last++ // "bar nine, bar twenty two and bar thirty"
 			}
 		}
-		if last > begin && addsNumbers[v.low(last+n)] && v.isItem(begin, last+n+1, n) {
+		if last > begin && addsNumbers[v.low(last+n)] && v.isItem(begin, last+n+1, n) &&
+			(n > 1 || v.low(last) != v.low(last+2)) { // of "88, 87 and 87" the first is wrong
 			return true
 		}
 	}
@@ -81,7 +82,7 @@ func (v *view) isItem(i, j, n int) bool {
 		if a.low == b.low {
 			continue
 		}
-		grows := n > 1 || v.value(i+k) < v.value(j+k) || isOrdinal(a.low) && isOrdinal(b.low)
+		grows := n > 1 || a.mark != "" || v.value(i+k) < v.value(j+k) || isOrdinal(a.low) && isOrdinal(b.low)
 		switch {
 		case a.kind == plain && b.kind == plain && n > 2:
 			words++
@@ -193,6 +194,8 @@ func (v *view) listsAmounts(i, j int) bool {
 				v.low(next+2) != v.low(j+2)
 	case v.low(i+1) == unit && v.low(j+2) == "for" && payers[v.low(j+3)]:
 		return true // "five pounds, three pounds for children"
+	case v.low(i+1) == unit && j == i+3 && v.words[j-1].mark != "" && next == j+3:
+		return v.low(i+2) != v.low(j+2) // "four counts in, eight counts out"
 	}
 	return v.low(i+1) == unit && v.low(i-1) == "the" && v.low(j-1) == "the" && v.low(j+2) == "and" &&
 		v.words[j+1].end == inside

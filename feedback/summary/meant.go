@@ -142,6 +142,8 @@ func (v *view) bothStay(from, to int) bool {
 	switch {
 	case numbers && (v.bothCount(from, to) || v.readsOn(from, to)):
 		return true
+	case numbers && a.wide && v.set(from-1)&learntCues != 0 && !v.hesitates(from-1) && v.words[to-1].end != inside:
+		return true // 四点到，不是，三点到，四点开始
 	case from < to-1 && (b.low == "then" || v.words[to-1].low == "then") && v.figures(from, to) != 0:
 		return true // "nine minutes, then twelve, then nine again"
 	case a.low == "the" && b.low == "the" && v.words[to-1].end == clause && to+1 < len(v.words) &&
@@ -287,6 +289,8 @@ func (v *view) losesFigure(from, term, to int) bool {
 	before := v.figures(from, term)
 	after := v.figures(to, min(to+term-from+2, len(v.words)))
 	return before&^after != 0 && (term == to || before&after != 0 ||
+		v.words[term].low == "sorry" && pronouns[stem(v.low(term+1))] &&
+			v.words[from].low != v.words[to].low || // "half seven, sorry, they've moved it"
 		explains[textOf(v.words[term:min(term+3, len(v.words))])])
 }
 

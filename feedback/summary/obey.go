@@ -284,7 +284,7 @@ func (o *obeyed) turns(c int) bool { return o.says(c, "turns") && !o.says(c, "le
 func (o *obeyed) speaksOn(c int, request string) bool {
 	i := o.v.clauses[c].to
 	last := o.v.words[i-1]
-	return !o.closes(c) && i < len(o.drop) && o.drop[i] == unsaid &&
+	return !o.closes(c) && i < len(o.drop) && o.drop[i] == unsaid && !o.says(c+1, "zhMyself") &&
 		(last.mark == "" || last.wide && !o.says(c+1, "zhTrails") || !last.wide && !says(request, "refers"))
 }
 

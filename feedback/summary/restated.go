@@ -45,7 +45,7 @@ func (v *view) repairClaimed(i int) *repair {
 }
 
 // claims are words with which a speaker names what was said before.
-var claims = wordSet("i_said i_just_said 我说 我刚说 我刚才说 我刚刚说 我前面说")
+var claims = wordSet("i_said i_just_said did_i_say 我说 我刚说 我刚才说 我刚刚说 我前面说")
 
 // repairTaken finds the repair of a figure that is something else, as is said after words such as
 // "no" at i: "it's on the fourth, no, the fourth's a holiday, it's on the fifth".

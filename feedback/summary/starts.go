@@ -17,6 +17,7 @@ func leaveOutFalseStarts(v *view, drop []reason) {
 		if words[end-1].end == clause && end-from <= maxStart && v.begins(from) && v.begins(end) &&
 			words[end-1].low != words[end].low && words[end].open == "" && v.endsTooSoon(from, end) &&
 			drop[end] != filler && // "his bow was, you know, much better"
+			!opensColon(words[end-1]) && // "we did can and can't: I can swim"
 			!slices.Contains(drop[from:end], unsaid) &&
 			!(v.has(v.classes[from], "det") && v.words[end].low == "it's") { // else what it is would be lost
 			mark(drop[from:end], spoken)

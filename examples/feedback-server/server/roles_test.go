@@ -44,7 +44,8 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 	admin, err := url.Parse(database)
 	require.NoError(t, err)
 	admin.Path = "/feedback"
-	run(admin.String(), "revoke create on schema public from public", "grant create on schema public to feedback_owner")
+	run(admin.String(), "revoke create on schema public from public",
+		"grant create on schema public to feedback_owner")
 	run(as("feedback_owner"),
 		"alter default privileges grant select, insert, update, delete on tables to feedback_server",
 		"alter default privileges grant usage on sequences to feedback_server")
