@@ -67,6 +67,7 @@ var (
 type waitError struct{ error }
 
 func (waitError) RetryAfter() time.Duration { return waitAgain }
+func (waitError) Permanent() bool           { return false } // although an error in it may be
 func (e waitError) Unwrap() error           { return e.error }
 
 // Perform performs t, or continues to perform it. attempt counts the calls for this task from 1,
@@ -97,11 +98,10 @@ func (p Performer) Perform(ctx context.Context, t *Task, attempt int, save func(
 	images := &taskSink{files: p.Files, id: t.ID}
 	result, err := p.generate(ctx, t, p.convert(images, t), save)
 	_, unfetched := errors.AsType[*imagegen.WaitError](err)
-	unfetched = unfetched && t.Upstream != ""
 	switch {
-	case unfetched && ctx.Err() != nil:
-		return err
-	case unfetched && now().Sub(t.Created) < maxUpstream:
+	case err != nil && t.Upstream != "" && ctx.Err() != nil: // even if some of its images are stored
+		return waitError{err}
+	case unfetched && t.Upstream != "" && now().Sub(t.Created) < maxUpstream:
 		p.log().Warn("waiting again for the generator's task", "task", t.ID, "upstream", t.Upstream, "error", err)
 		return waitError{err}
 	case err != nil && result == nil && ctx.Err() != nil:

@@ -164,6 +164,42 @@ func TestPaidTaskIsWaitedForAgain(t *testing.T) {
 	}
 }
 
+// missing is a Submitter of tasks that lack an image.
+type missing struct {
+	submitter
+	err error
+}
+
+func (m missing) Wait(ctx context.Context, _ string, sink imagegen.Sink) (*imagegen.Result, error) {
+	r, err := m.Generate(ctx, nil, sink)
+	return r, errors.Join(err, m.err)
+}
+
+// Nor because the process stopped while it was fetched, or its service does not have it now.
+func TestPaidTaskThatIsNotFetchedIsNotEnded(t *testing.T) {
+	t.Parallel()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	gone := &imagegen.Error{Op: "fetch", Status: 404}
+	for _, test := range []struct {
+		ctx context.Context
+		err error
+	}{
+		{stopped, &imagegen.PartialError{Failed: map[int]error{1: gone}}},
+		{stopped, &imagegen.WaitError{Err: gone}},
+		{t.Context(), &imagegen.WaitError{Err: gone}},
+	} {
+		task := gateway.Task{Created: time.Now(), Progress: gateway.Progress{Started: true, Upstream: "x"}}
+		p := gateway.Performer{Generator: missing{submitter{fixed: fixed{size: 10}}, test.err},
+			Files: openFiles(t, t.TempDir(), 0)}
+		err := p.Perform(test.ctx, &task, 2, func(gateway.Progress) error { return nil })
+		var final interface{ Permanent() bool }
+		require.ErrorAs(t, err, &final)
+		require.False(t, final.Permanent(), "a queue performs it again")
+		require.Zero(t, task.Ended)
+	}
+}
+
 // A caller who was told that the generator is not available would send the request again.
 func TestPaidTaskThatIsGivenUpMayHaveBeenCharged(t *testing.T) {
 	t.Parallel()

@@ -46,8 +46,7 @@ type Tasks struct {
 	queue     *sqlitequeue.Store
 	jobs      *jobqueue.Client
 	worker    *jobqueue.Worker
-	stopped   chan struct{}   // closed when the worker has stopped
-	running   context.Context // of Run
+	stopped   chan struct{} // closed when the worker has stopped
 
 	mu    sync.Mutex
 	event chan struct{} // closed when something happens to a job
@@ -99,7 +98,6 @@ func (t *Tasks) Close() error { return t.queue.Close() }
 // Run performs tasks until ctx ends. Those under way have ShutdownTimeout to finish.
 func (t *Tasks) Run(ctx context.Context) error {
 	defer close(t.stopped)
-	t.running = ctx
 	return t.worker.Run(ctx)
 }
 
@@ -108,17 +106,7 @@ func (t *Tasks) perform(ctx context.Context, job *jobqueue.Job, _ args) error {
 	if err != nil {
 		return jobqueue.Permanent(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopWaiting := func(p gateway.Progress) { // for what is waited for again after a restart
-		if p.Upstream != "" {
-			stop := context.AfterFunc(t.running, cancel)
-			context.AfterFunc(ctx, func() { stop() })
-		}
-	}
-	stopWaiting(task.Progress)
 	save := func(p gateway.Progress) error {
-		stopWaiting(p)
 		return t.inTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *sql.Tx) error {
 			return t.queue.SaveTx(ctx, tx, job, p)
 		})
