@@ -68,7 +68,9 @@ func TestClassification(t *testing.T) {
 		"a state without an id": {`{"data":{"status":"pending"}}`, isError("identifier")},
 		"a page":                {`<html><body>sleeping</body></html>`, isError("sleeping")},
 		"an array":              {`[1,2]`, isError("expected an object")},
-		"bad base64":            {`{"data":[{"b64_json":"%%%%"}]}`, isError("base64")},
+		"bad JSON": {"\ufeff" + `{"data":[{"b64_json":"c2VjcmV0"},]}`,
+			func(t *testing.T, _ *imagegen.Result, err error) { require.NotContains(t, err.Error(), "c2VjcmV0") }},
+		"bad base64": {`{"data":[{"b64_json":"%%%%"}]}`, isError("base64")},
 		"text instead of an image": {`{"data":[{"b64_json":"PGh0bWw+ZXhwaXJlZDwvaHRtbD4="}]}`,
 			isError("not an image")},
 		"odd neighbors do no harm": {`{"data":[{"b64_json":"IMAGE","url":7,"result":"x",` +

@@ -73,7 +73,7 @@ func (c *call) unreadable(resp *http.Response, err error, op, taskID string, hea
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Err = fmt.Errorf("response broke off: %w", err)
 	}
-	head = bytes.TrimSpace(head)
+	head = bytes.TrimSpace(bytes.TrimLeft(head, byteOrderMark+" \t\r\n"))
 	if errors.Is(err, errSyntax) && len(head) > 0 && !bytes.ContainsAny(head[:1], "{[") { // no image data
 		mediaType, isText := cutText(http.DetectContentType(head))
 		e.Message = mediaType
@@ -100,6 +100,7 @@ func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) *
 		return e
 	}
 	text, _ := io.ReadAll(io.LimitReader(body, 64<<10))
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	var d struct{ Error serviceError }
 	if json.Unmarshal(text, &d) == nil {
 		reported := c.sanitizeError(d.Error)
