@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 const (
 	fetchTries     = 7 // of one result, which is paid: they outlast half a minute without a network
 	referenceTries = 3
+	fetchPeriod    = time.Minute // after which no result is tried more often than a reference
 	maxRedirects   = 3
 )
 
@@ -24,6 +26,7 @@ func (c *call) fetchImage(
 	ctx context.Context, sink Sink, info Info, address string, refresh func(context.Context) ([]item, error),
 ) (*incoming, error) {
 	var first *Error
+	began := time.Now()
 	for try := 1; ; try++ {
 		in, e := c.download(ctx, sink, info, address)
 		if e == nil {
@@ -46,7 +49,8 @@ func (c *call) fetchImage(
 				return nil, e
 			}
 			address, refresh = string(images[info.Index].URL), nil
-		case try >= fetchTries || !expired && !e.retryFetch():
+		case try >= fetchTries || !expired && !e.retryFetch(),
+			try >= referenceTries && time.Since(began) > fetchPeriod:
 			return nil, e
 		case sleep(ctx, min(max(backoff(try), e.retryAfter), maxBackoff)) != nil:
 			return nil, e

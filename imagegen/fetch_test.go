@@ -81,6 +81,16 @@ func TestFetchingResults(t *testing.T) {
 		require.Equal(t, 7, n)
 		require.Equal(t, "http://cdn.example/x.png?…", r.Images[0].URL)
 	})
+	synctestRun(t, "a host that never answers is not waited for again and again", func(t *testing.T) {
+		n := 0
+		_, err := fetched(t, "http://cdn.example/x.png", func(r *http.Request) *http.Response {
+			n++
+			<-r.Context().Done()
+			return &http.Response{StatusCode: 504}
+		})
+		require.ErrorContains(t, err, "504")
+		require.Equal(t, 3, n)
+	})
 	synctestRun(t, "a writer takes no second try, and the error is that of the first", func(t *testing.T) {
 		n := 0
 		_, err := fetchedInto(t, imagegen.Writer(io.Discard), "http://cdn.example/x.png",
