@@ -2,6 +2,7 @@ package imagegen
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,11 +38,15 @@ func (s dirSink) Prepare(_ context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	block := make([]byte, 64<<10) // 16 are a megabyte
-	for range 16 * min(max(n, 1), 16) {
+	block := make([]byte, 1<<20)
+	_, _ = rand.Read(block) // some file systems have room for any number of zeros
+	for range min(max(n, 1), 16) {
 		if _, err = b.Write(block); err != nil {
 			return errors.Join(err, b.Abort())
 		}
+	}
+	if err = errors.Join(b.Sync(), b.Truncate(0)); err != nil { // what a kill leaves then takes no room
+		return errors.Join(err, b.Abort())
 	}
 	if err = b.Commit(); err != nil {
 		return err
