@@ -38,9 +38,9 @@ type Config struct {
 	FirstPoll time.Duration
 
 	// AllowPrivate permits fetching references and results from private, loopback and other special
-	// networks, and through the proxy of the environment. They are blocked by default, after name
-	// resolution and so without a proxy, except for results on the host of BaseURL and references
-	// at its origin.
+	// networks, and through the proxy of the environment, also those networks if NO_PROXY does not
+	// name them. They are blocked by default, after name resolution and so without a proxy, except
+	// for results on the host of BaseURL and references at its origin.
 	AllowPrivate bool
 
 	// HTTPClient sends the requests to the service. Its CheckRedirect is ignored: a paid request

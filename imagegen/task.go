@@ -54,6 +54,9 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			last = nil
 			if got.state != StatePending && got.state != StateProcessing {
 				last = fmt.Errorf("its state is %q", clean(string(got.state), 64)) // which may be an end
+				if got.err.Message != "" {
+					last = fmt.Errorf("%w: %s", last, got.err.Message)
+				}
 			}
 			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,

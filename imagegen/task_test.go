@@ -151,6 +151,9 @@ func TestUnknownStatesArePolledAgain(t *testing.T) {
 		_, err = polled(t, slices.Repeat([]string{`{"data":{"status":"cancelled"}}`}, 999)...).Generate(t.Context(),
 			fox(), imagegen.Memory())
 		require.ErrorContains(t, err, `did not end within 30m0s: context deadline exceeded; its state is "cancelled"`)
+		_, err = polled(t, slices.Repeat([]string{`{"code":5,"msg":"no such task"}`}, 999)...).Generate(t.Context(),
+			fox(), imagegen.Memory())
+		require.ErrorContains(t, err, `context deadline exceeded; its state is "": no such task`)
 	})
 }
 

@@ -87,7 +87,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.json, "json", false, "print the outcome as JSON")
 	f.BoolVar(&o.quiet, "q", false, "show no progress")
 	f.BoolVar(&o.config.AllowPrivate, "allow-private", false,
-		"fetch from private networks, too, and\nthrough the proxy of the environment")
+		"fetch from private networks, too, and\nthrough the proxy of the environment, unless NO_PROXY names the host")
 	f.DurationVar(&o.timeout, "timeout", 0,
 		"give up after this `time` in all, such as 10m; -batch lets requests\nthat were sent end")
 	f.BoolVar(&o.idempotent, "idempotent", false,
