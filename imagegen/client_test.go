@@ -86,11 +86,12 @@ func errorOf[E error](t *testing.T, err error) E {
 func TestAbsentParametersAreAbsent(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
+	const prompt = "\ufffd" // which is UTF-8
 	for i, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a", []byte("GIF89a"))}} {
-		req := &imagegen.Request{Prompt: "x", References: refs}
+		req := &imagegen.Request{Prompt: prompt, References: refs}
 		_, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Memory())
 		require.NoError(t, err)
-		want := map[string]string{"model": imagegen.DefaultModel, "prompt": "x"}
+		want := map[string]string{"model": imagegen.DefaultModel, "prompt": prompt}
 		require.Equal(t, want, fake.Counts().Posts[i].Fields)
 	}
 }

@@ -46,7 +46,7 @@ func (r *Request) check() error {
 		return fmt.Errorf("%w: it is nil", ErrInvalidRequest)
 	case r.Prompt == "":
 		return fmt.Errorf("%w: the prompt is empty", ErrInvalidRequest)
-	case strings.ContainsRune(r.Prompt, utf8.RuneError):
+	case !utf8.ValidString(r.Prompt):
 		return fmt.Errorf("%w: the prompt is not UTF-8", ErrInvalidRequest)
 	case r.N < 0:
 		return fmt.Errorf("%w: n is %d", ErrInvalidRequest, r.N)

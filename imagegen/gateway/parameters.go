@@ -121,7 +121,7 @@ func (p parameters) check() (Params, *failure) {
 	case strings.TrimSpace(t.Prompt) == "":
 		return t, invalid(400, "prompt", "missing", "prompt is missing")
 	case strings.ContainsRune(t.Prompt, utf8.RuneError):
-		return t, invalid(400, "prompt", "not_utf8", "prompt is not UTF-8")
+		return t, invalid(400, "prompt", "not_utf8", "prompt is not UTF-8, or has U+FFFD in place of what was not")
 	case len(t.Prompt) > maxPromptBytes:
 		return t, invalid(400, "prompt", "too_long", "prompt has more than %d bytes", maxPromptBytes)
 	case len(t.Model) > maxModel:
