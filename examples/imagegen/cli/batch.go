@@ -117,6 +117,8 @@ func (e *entry) check() error {
 		return errors.New("the prompt is empty")
 	case len(e.Prompt) > maxPrompt:
 		return errors.New("the prompt is longer than 1 MiB")
+	case strings.ContainsRune(e.Prompt, utf8.RuneError):
+		return errors.New("the prompt has U+FFFD, or half of an escaped character such as \\ud83d: some text was lost")
 	case e.N < 1:
 		return fmt.Errorf("n is %d", e.N)
 	case e.Size != "" && err != nil:
@@ -138,14 +140,23 @@ type batch struct {
 
 	mu     sync.Mutex
 	ledger *ledger
-	failed int   // entries in a row
-	stop   error // why no more entries are sent
+	failed int           // requests in a row
+	stop   error         // why no more entries are sent
+	halted chan struct{} // closed with stop
+}
+
+// halt stops the batch because of err, if that is not nil. b.mu is held.
+func (b *batch) halt(err error) {
+	if err != nil && b.stop == nil {
+		b.stop = err
+		close(b.halted)
+	}
 }
 
 // runBatch sends every entry that no earlier run has sent, and waits for the tasks of those that
 // one has.
 func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (status int, err error) {
-	b := &batch{options: o, stdout: stdout, stderr: stderr}
+	b := &batch{options: o, stdout: stdout, stderr: stderr, halted: make(chan struct{})}
 	old := o.config
 	old.FirstPoll = -1
 	entries, err := o.readBatch()
@@ -171,11 +182,18 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 		b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 	}
-	defer context.AfterFunc(ctx, func() {
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		fmt.Fprintln(stderr, "No more is sent. Images of what was sent are waited for; another Ctrl-C loses them.")
-	})()
+		if b.bar != nil {
+			_ = b.bar.Clear()
+		}
+		if !b.quiet {
+			fmt.Fprintln(stderr, "Nothing more is sent. Responses are waited for, as they are paid; tasks go on.")
+		}
+	})
 	var group errgroup.Group
 	group.SetLimit(o.parallel)
 	for _, e := range entries {
@@ -185,6 +203,9 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 		})
 	}
 	_ = group.Wait()
+	if !stop() {
+		<-told
+	}
 	return b.report(entries)
 }
 
@@ -240,6 +261,7 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		}
 		select {
 		case <-ctx.Done():
+		case <-b.halted:
 		case <-time.After(pause):
 		}
 	}
@@ -270,21 +292,11 @@ func (b *batch) begin(ctx context.Context, e *entry) (rec record, ok bool) {
 		return rec, false
 	}
 	if b.maxImages > 0 && (rec.Key == "" || rec.Key != last.Key) && b.ledger.requested+e.N > b.maxImages {
-		b.stop = fmt.Errorf("-max-images %d would be exceeded", b.maxImages)
+		b.halt(fmt.Errorf("-max-images %d would be exceeded", b.maxImages))
 		return rec, false
 	}
-	b.stop = b.ledger.add(rec)
+	b.halt(b.ledger.add(rec))
 	return rec, b.stop == nil
-}
-
-// unsent reports whether the entry is still to be sent, and nothing was charged for it.
-func (r record) unsent() bool {
-	return r.Event == "" || r.Event == eventFailed && !r.Charged && !r.Final
-}
-
-// unsure reports whether the entry may have been charged without a result.
-func (r record) unsure() bool {
-	return r.Event == eventSent || r.Event == eventFailed && r.Charged && !r.Final
 }
 
 // send sends an entry, and waits for its task if the service responds with one. A request is not
@@ -303,7 +315,7 @@ func (b *batch) send(
 	}
 	rec.Event, rec.Task = eventTask, r.TaskID
 	b.mu.Lock()
-	b.stop = cmp.Or(b.stop, b.ledger.add(*rec))
+	b.halt(b.ledger.add(*rec))
 	b.mu.Unlock()
 	return b.fresh.Wait(ctx, r.TaskID, sink)
 }
@@ -351,11 +363,11 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause 
 	}
 	switch {
 	case stop, pause > time.Minute:
-		b.stop = cmp.Or(b.stop, err)
+		b.halt(err)
 	case b.failed > b.parallel: // more than a moment without the service breaks
-		b.stop = cmp.Or(b.stop, fmt.Errorf("%d entries in a row failed, the last with: %w", b.failed, err))
+		b.halt(fmt.Errorf("%d requests in a row failed, the last with: %w", b.failed, err))
 	}
-	b.stop = cmp.Or(b.stop, b.ledger.add(rec))
+	b.halt(b.ledger.add(rec))
 	if b.bar != nil {
 		_ = b.bar.Clear()
 	}
@@ -432,9 +444,12 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 			fmt.Fprintf(b.stderr, "%s: not sent again: %s\n", e.file, rec.Error)
 		}
 	}
-	var later interface{ RetryAfter() time.Duration }
+	again := b.stop == nil
+	if e, ok := errors.AsType[*imagegen.Error](b.stop); ok {
+		again = !e.Permanent() && !concernsAll(e) && !errors.Is(e, imagegen.ErrStore)
+	}
 	switch {
-	case s.Left > 0 && (b.stop == nil || errors.As(b.stop, &later) && later.RetryAfter() > 0):
+	case s.Left > 0 && again:
 		s.Exit = ExitResume
 	case s.Done < s.Entries || b.stop != nil:
 		s.Exit = ExitFailed

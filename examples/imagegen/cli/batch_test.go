@@ -35,7 +35,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var pngImage = []byte("\x89PNG\r\n\x1a\n and so on")
+var (
+	pngImage    = []byte("\x89PNG\r\n\x1a\n and so on")
+	imageAnswer = fmt.Sprintf(`{"data":[{"b64_json":%q}]}`, base64.StdEncoding.EncodeToString(pngImage))
+)
 
 // counting is a service that counts generations and may kill the command at a step of a request.
 type counting struct {
@@ -252,20 +255,32 @@ func TestBatch(t *testing.T) {
 func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 	t.Parallel()
 	for status, exit := range map[int]int{
-		307: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 407: 1, 429: cli.ExitResume,
+		307: 1, 400: 1, 401: 1, 402: 1, 403: 1, 404: 1, 405: 1, 407: 1, 429: cli.ExitResume,
 	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			wait := map[int]time.Duration{429: time.Hour} // longer than a batch waits
-			p := setup(t, imagegentest.Options{}, imagegentest.Status(status, wait[status]))
+			posts := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if posts++; posts > 1 {
+					_, _ = io.WriteString(w, imageAnswer)
+					return
+				}
+				w.Header().Set("Retry-After", "3600") // longer than a batch waits
+				w.WriteHeader(status)
+				if status == 400 { // OpenAI's for an exceeded budget; some services begin with a byte order mark
+					_, _ = io.WriteString(w, "\ufeff"+`{"error":{"code":"billing_hard_limit_reached"}}`)
+				}
+			}))
+			defer server.Close()
+			p := setup(t, imagegentest.Options{})
 			file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`)
-			args := []string{"-batch", file, "-out", "DIR", "-parallel", "1"}
+			args := []string{"-base-url", server.URL, "-batch", file, "-out", "DIR", "-parallel", "1"}
 			code, _, _ := p.run(t, "", args...)
 			require.Equal(t, exit, code, "another run continues only where nothing has to be mended")
-			require.Len(t, p.fake.Counts().Posts, 1)
+			require.Equal(t, 1, posts)
 			code, _, stderr := p.run(t, "", args...)
 			require.Equal(t, cli.ExitDone, code, stderr)
-			require.Equal(t, 2, p.fake.Counts().Generations)
+			require.Equal(t, 3, posts)
 		})
 	}
 }
@@ -274,20 +289,30 @@ func TestBatchStopsWhenTheServiceRefusesAll(t *testing.T) {
 func TestBatchStopsWhenNothingSucceeds(t *testing.T) {
 	t.Parallel()
 	for says, test := range map[string]struct {
-		step imagegentest.Step
-		sent int
+		step       imagegentest.Step
+		sent, exit int
 	}{
-		"2 entries in a row failed":  {imagegentest.Status(502, 0), 2},
-		"address is not public":      {imagegentest.Raw(`{"data":[{"url":"http://127.0.0.9:1/x.png"}]}`), 1},
-		"billing_hard_limit_reached": {imagegentest.Raw(`{"error":{"code":"billing_hard_limit_reached"}}`), 1},
+		"2 requests in a row failed": {imagegentest.Status(502, 0), 2, cli.ExitResume},
+		"address is not public": {imagegentest.Raw(`{"data":[{"url":"http://127.0.0.9:1/x.png"}]}`), 1,
+			cli.ExitFailed},
 	} {
 		p := setup(t, imagegentest.Options{}, test.step, test.step, test.step)
 		file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`)
 		code, _, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-parallel", "1")
-		require.Equal(t, cli.ExitFailed, code)
+		require.Equal(t, test.exit, code)
 		require.Contains(t, stderr, says)
 		require.Len(t, p.fake.Counts().Posts, test.sent)
 	}
+}
+
+// A line that is to be sent again in 30 s does not delay the end.
+func TestBatchThatHasStoppedDoesNotPause(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{}, imagegentest.Status(429, 0), imagegentest.Status(401, 0))
+	file, began := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b"}`), time.Now()
+	code, _, _ := p.run(t, "", "-batch", file, "-out", "DIR", "-parallel", "2")
+	require.Equal(t, cli.ExitFailed, code)
+	require.Less(t, time.Since(began), 30*time.Second)
 }
 
 // The last line is one with which another run continues, as all others are.
@@ -317,7 +342,7 @@ func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"error":{"code":"content_policy_violation","message":"no knives"}}`)
 		default:
-			_, _ = fmt.Fprintf(w, `{"data":[{"b64_json":%q}]}`, base64.StdEncoding.EncodeToString(pngImage))
+			_, _ = io.WriteString(w, imageAnswer)
 		}
 	}))
 	defer server.Close()
@@ -331,16 +356,6 @@ func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
 		require.Contains(t, stdout, `"done":1,"failed":2`)
 		require.Equal(t, want, posts)
 	}
-}
-
-func TestBatchTellsWhatItCannotCrop(t *testing.T) {
-	t.Parallel()
-	p := setup(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte { return []byte("GIF89a") }})
-	file := prompts(t, p.dir, `{"prompt":"a"}`)
-	code, stdout, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-fit", "-size", "16:9")
-	require.Equal(t, cli.ExitDone, code)
-	require.FileExists(t, strings.TrimSpace(stdout))
-	require.Contains(t, stderr, "0001: image 1 is not cropped: only PNG, JPEG and WebP can be cropped")
 }
 
 // A task is paid: it is not given up because a wrong address does not know it.
@@ -419,7 +434,7 @@ func TestBatchSendsAgainWithTheKeyOfBefore(t *testing.T) {
 		keys = append(keys, r.Header.Get("Idempotency-Key"))
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(statuses[len(keys)-1])
-		_, _ = fmt.Fprintf(w, `{"data":[{"b64_json":%q}]}`, base64.StdEncoding.EncodeToString(pngImage))
+		_, _ = io.WriteString(w, imageAnswer)
 	}))
 	defer server.Close()
 	p := setup(t, imagegentest.Options{})
@@ -475,29 +490,5 @@ func TestBatchWithAFlagThatWasRefusedIsSentWithAnother(t *testing.T) {
 		require.Equal(t, cli.ExitFailed, code)
 		code, _, stderr := p.run(t, "", append(args, "right")...)
 		require.Equal(t, cli.ExitDone, code, stderr)
-	}
-}
-
-func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
-	t.Parallel()
-	for line, says := range map[string]string{
-		`{"prompt":"x","sise":"1:1"}`:                             `line 2: json: unknown field "sise"`,
-		`{"prompt":" "}`:                                          "line 2: the prompt is empty",
-		`{"prompt":"x","size":"5:3"}`:                             "line 2: unsupported size",
-		`{"prompt":"x","n":-1}`:                                   "line 2: n is -1",
-		`{"prompt":"x"} {}`:                                       "line 2: more than one JSON value",
-		`{"prompt":"x","name":"a/b"}`:                             "line 2: name",
-		`{"prompt":"x","name":"a\nb"}`:                            "line 2: name",
-		`{"prompt":"x","name":"` + strings.Repeat("狐", 81) + `"}`: "line 2: the name has 243 bytes",
-		`{"prompt":"x","references":["/no/such.png"]}`:            "line 2: stat /no/such.png: no such file",
-		`"x"`:                      "line 2: json: cannot unmarshal string",
-		`{“prompt”:“x”}`:           "line 2: invalid character 'â' looking for beginning of object key string; a line",
-		"{\"prompt\":\"caf\xe9\"}": "is not UTF-8",
-	} {
-		p := setup(t, imagegentest.Options{})
-		code, _, stderr := p.run(t, "", "-batch", prompts(t, p.dir, `{"prompt":"a"}`, line), "-out", "DIR")
-		require.Equal(t, cli.ExitUsage, code)
-		require.Contains(t, stderr, says)
-		require.Empty(t, p.fake.Counts().Posts)
 	}
 }

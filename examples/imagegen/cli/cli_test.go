@@ -170,3 +170,38 @@ func TestJSONContainsTheTaskOfAnError(t *testing.T) {
 	_, stdout, _ := p.run(t, "", "-json", "-q", "x")
 	require.Contains(t, stdout, `"task_id": "t-1"`)
 }
+
+func TestBatchTellsWhatItCannotCrop(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{Image: func(imagegentest.Post, int) []byte { return []byte("GIF89a") }})
+	file := prompts(t, p.dir, `{"prompt":"a"}`)
+	code, stdout, stderr := p.run(t, "", "-batch", file, "-out", "DIR", "-fit", "-size", "16:9")
+	require.Equal(t, cli.ExitDone, code)
+	require.FileExists(t, strings.TrimSpace(stdout))
+	require.Contains(t, stderr, "0001: image 1 is not cropped: only PNG, JPEG and WebP can be cropped")
+}
+
+func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
+	t.Parallel()
+	for line, says := range map[string]string{
+		`{"prompt":"x","sise":"1:1"}`:                             `line 2: json: unknown field "sise"`,
+		`{"prompt":" "}`:                                          "line 2: the prompt is empty",
+		`{"prompt":"x","size":"5:3"}`:                             "line 2: unsupported size",
+		`{"prompt":"x","n":-1}`:                                   "line 2: n is -1",
+		`{"prompt":"x"} {}`:                                       "line 2: more than one JSON value",
+		`{"prompt":"x","name":"a/b"}`:                             "line 2: name",
+		`{"prompt":"x","name":"a\nb"}`:                            "line 2: name",
+		`{"prompt":"x","name":"` + strings.Repeat("狐", 81) + `"}`: "line 2: the name has 243 bytes",
+		`{"prompt":"x","references":["/no/such.png"]}`:            "line 2: stat /no/such.png: no such file",
+		`"x"`:                      "line 2: json: cannot unmarshal string",
+		`{“prompt”:“x”}`:           "line 2: invalid character 'â' looking for beginning of object key string; a line",
+		"{\"prompt\":\"caf\xe9\"}": "is not UTF-8",
+		`{"prompt":"a \ud83d"}`:    "line 2: the prompt has U+FFFD",
+	} {
+		p := setup(t, imagegentest.Options{})
+		code, _, stderr := p.run(t, "", "-batch", prompts(t, p.dir, `{"prompt":"a"}`, line), "-out", "DIR")
+		require.Equal(t, cli.ExitUsage, code)
+		require.Contains(t, stderr, says)
+		require.Empty(t, p.fake.Counts().Posts)
+	}
+}

@@ -133,3 +133,13 @@ func (l *ledger) apply(rec record) {
 }
 
 func (l *ledger) close() error { return errors.Join(l.file.Close(), l.lock.Close()) }
+
+// unsent reports whether the entry is still to be sent, and nothing was charged for it.
+func (r record) unsent() bool {
+	return r.Event == "" || r.Event == eventFailed && !r.Charged && !r.Final
+}
+
+// unsure reports whether the entry may have been charged without a result.
+func (r record) unsure() bool {
+	return r.Event == eventSent || r.Event == eventFailed && r.Charged && !r.Final
+}
