@@ -63,11 +63,6 @@ func TestRecordingsAreConvertedForServersThatCannot(t *testing.T) {
 	require.Contains(t, got.Text, "heard")
 	require.InDelta(t, 2, got.Duration.Seconds(), 0.1)
 	require.Equal(t, "audio/wav", s.Requests()[0].FileType)
-	late := made(t, "a.mp4", "-f", "lavfi", "-i", "color=s=16x16:d=5", "-itsoffset", "2",
-		"-f", "lavfi", "-i", "sine=d=2")
-	got, err = rec.Recognize(t.Context(), late)
-	require.NoError(t, err)
-	require.InDelta(t, 4, got.Duration.Seconds(), 0.1, "the sound of a video begins late, and keeps its times")
 	_, err = local.New(local.Config{URL: s.URL, FFmpeg: "no-such-program"})
 	require.ErrorContains(t, err, "no-such-program")
 }

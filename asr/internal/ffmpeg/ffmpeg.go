@@ -104,12 +104,6 @@ type temporary struct {
 
 func (t temporary) Close() error { return errors.Join(t.File.Close(), os.RemoveAll(t.dir)) }
 
-// keepTimes fills a late start of the sound, as in videos, and gaps of more than a second with
-// silence, so that words keep their times. Where times jump back, as in joined files, or ten
-// minutes ahead, the sound goes on without a gap.
-const keepTimes = "asetpts='if(lt(PTS,PREV_INPTS)+gt((PTS-PREV_INPTS)*TB,600),st(0,PREV_OUTPTS-PTS));PTS+ld(0)'," +
-	"aresample=async=1:min_hard_comp=1:first_pts=0"
-
 // Convert writes the recording to the file wav as 16 kHz mono and returns what src.Info is with its
 // real duration. program is ffmpeg, op the operation for errors, and dir a directory for temporary
 // files that the caller removes.
@@ -134,7 +128,7 @@ func Convert(
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-hide_banner", "-v", "error", "-y", "-threads", "1",
 		"-protocol_whitelist", "file", "-f", demuxer, "-i", "file:"+in,
 		"-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1",
-		"-af", keepTimes, "-t", strconv.Itoa(int(longest/time.Second)+1),
+		"-t", strconv.Itoa(int(longest/time.Second)+1),
 		"-ar", strconv.Itoa(sampleRate), "-ac", "1", "-c:a", "pcm_s16le",
 		"-bitexact", "-f", "wav", "file:"+wav)
 	var stderr process.Tail
