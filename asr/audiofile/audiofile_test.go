@@ -64,6 +64,12 @@ func TestInspectReadsEveryContainer(t *testing.T) {
 	}
 }
 
+// tagged returns a WAV file with tags right after its sound, of which the header tells the size.
+func tagged(sound, size int) []byte {
+	b := append(audiofile.PCM{Rate: 8000, Channels: 1}.Header(int64(size)), make([]byte, sound)...)
+	return append(append(b, "LIST\xa0\x86\x01\x00"...), make([]byte, 100000)...)
+}
+
 // TestRecordingShorterThanItsHeader says both durations; one that is longer is heard to its end.
 func TestRecordingShorterThanItsHeader(t *testing.T) {
 	t.Parallel()
@@ -81,6 +87,7 @@ func TestRecordingShorterThanItsHeader(t *testing.T) {
 		{webm, 3 * time.Second, 15 * time.Second}, {wav, 30 * time.Second, time.Minute},
 		{[]byte(rf64), 30 * time.Second, 0},
 		{append(audiofile.PCM{Rate: 8000, Channels: 1}.Header(16000*10), wav[44:]...), 30 * time.Second, 0},
+		{tagged(16001, 16001), time.Second, 0}, {tagged(0, 0), 0, 0},
 	} {
 		info, err := audiofile.Inspect(bytes.NewReader(c.data), int64(len(c.data)))
 		require.NoError(t, err)

@@ -38,8 +38,9 @@ const (
 	SILK Format = "silk" // SILK v3, with or without the first byte that WeChat and QQ add
 )
 
-// HeadSize is how many bytes from the start of a file Sniff uses.
-const HeadSize = 3072
+// HeadSize is how many bytes from the start of a file Sniff uses, and Repair: the sound of a WAV
+// file of Core Audio begins there.
+const HeadSize = 4096
 
 var contentTypes = map[Format]string{
 	WAV:  "audio/wav",

@@ -39,9 +39,10 @@ func (s *scanner) wav() (Info, error) {
 			if bytesPerSecond == 0 {
 				return info, errors.New("fmt chunk is missing or has no sample rate")
 			}
-			// A recorder that streams, or was stopped, leaves 0, gigabytes, or too little.
+			// A recorder that streams, or was stopped, leaves 0, gigabytes, or too little. Some
+			// write no byte after odd sizes.
 			rest := s.size - body
-			if size == 0 || size >= 1<<30 || !s.endsChunk(body+size+size&1) {
+			if size >= 1<<30 && size > rest || !s.endsChunk(body+size+size&1) && !s.endsChunk(body+size) {
 				size = rest
 				info.data = body
 			}
@@ -59,7 +60,8 @@ func (s *scanner) wav() (Info, error) {
 	return info, errors.New("too many chunks before the data")
 }
 
-// endsChunk reports whether a chunk may end at off: the file does, or another chunk begins.
+// endsChunk reports whether a chunk may end at off: the file does, or another chunk begins. A
+// second file after that one is not found.
 func (s *scanner) endsChunk(off int64) bool {
 	h := s.at(off, 8)
 	if h == nil {
