@@ -27,6 +27,8 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 			asr.ErrMisconfigured, "which is not speech"},
 		"not UTF-8":                  {`printf 'caf\351\n'`, nil, "its output is not UTF-8"},
 		"not UTF-8, no newline":      {`printf 'caf\351'`, nil, "its output is not UTF-8"},
+		"GBK with times":             {`printf '[0:0:0.0 --> 0:0:1.0]  \304\343\272\303\n'`, nil, "is not UTF-8"},
+		"Latin-1 with times":         {`printf '[0:0:0.0 --> 0:0:1.0]  caf\351s\n'`, nil, "is not UTF-8"},
 		"an error and status 0":      {`echo "error: unknown language 'xx'" >&2`, nil, "unknown language 'xx'"},
 		"Error and status 0":         {`echo "Error: no model" >&2`, nil, "no model"},
 		"ERROR and status 0":         {`echo "ERROR: no model" >&2`, nil, "no model"},
@@ -61,10 +63,12 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 	require.Equal(t, "well done", got.Text)
 
 	rec = script(t, `printf '[00:00:00.000 --> 00:00:01.000]  \345\245\275\344\275\n'
-		echo '[00:00:01.000 --> 00:00:02.000]  (music)'`, func(c *command.Config) { c.Parse = command.Timed })
+		printf '[00:00:01.000 --> 00:00:02.000]  \240\347\224\273\n'
+		echo '[00:00:02.000 --> 00:00:03.000]  (music)'`, func(c *command.Config) { c.Parse = command.Timed })
 	got, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.NoError(t, err, "a character is divided, as by whisper.cpp (its issue 3760)")
-	require.Equal(t, []asr.Segment{{End: time.Second, Text: "好\uFFFD"}}, got.Segments)
+	require.Equal(t, []asr.Segment{{End: time.Second, Text: "好\uFFFD"},
+		{Start: time.Second, End: 2 * time.Second, Text: "\uFFFD画"}}, got.Segments)
 
 	rec = script(t, `echo 'ERROR: "ngram_search.c", line 1157: nobody speaks' >&2`, nil)
 	got, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))

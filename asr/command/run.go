@@ -48,8 +48,8 @@ func (r *Recognizer) run(
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program succeeded; a child of it kept the output open
 	}
-	if bytes.Contains(out.text, []byte(" --> ")) { // whisper-cli divides a character between two lines
-		out.text = bytes.ToValidUTF8(out.text, []byte("\uFFFD"))
+	if bytes.Contains(out.text, []byte(" --> ")) {
+		out.text = divided.ReplaceAll(out.text, []byte("${1}${2}\uFFFD${3}"))
 	}
 	rest := string(out.text)
 	for line := range strings.Lines(rest) {
@@ -92,6 +92,11 @@ func (r *Recognizer) run(
 	}
 	return t, e
 }
+
+// divided matches the parts of a character that whisper-cli divides between two lines: bytes that
+// are not UTF-8 after the times, or at the end of a text.
+var divided = regexp.MustCompile(
+	`(?m)^(\[[\d:.]+ --> [\d:.]+\] *)\x{FFFD}{1,3}|([^\x{FFFD}\n])\x{FFFD}{1,3}(\r?)$`)
 
 // dropMarkers returns the segments that have text besides markers.
 func dropMarkers(segments []asr.Segment) []asr.Segment {
