@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,26 +21,24 @@ import (
 
 // reply is the union of what the servers return.
 type reply struct {
-	Text     *string         `json:"text"`
-	Error    json.RawMessage `json:"error"`
-	Code     json.RawMessage `json:"code"`
-	Language string          `json:"language"`
-	Segments []struct {
-		Start number `json:"start"`
-		End   number `json:"end"`
-		Text  string `json:"text"`
-		Words []word `json:"words"` // whisper.cpp
+	Text      *string         `json:"text"`
+	Error     json.RawMessage `json:"error"`
+	Code      json.RawMessage `json:"code"`
+	Language  string          `json:"language"`
+	Segments  []segment       `json:"segments"`
+	Words     []word          `json:"words"`
+	Sentences []segment       `json:"sentences"` // FunASR's own server, in milliseconds
+}
 
-		NoSpeechProb     number `json:"no_speech_prob"`
-		AvgLogProb       number `json:"avg_logprob"`
-		CompressionRatio number `json:"compression_ratio"`
-	} `json:"segments"`
-	Words     []word     `json:"words"`
-	Sentences []struct { // FunASR's own server, in milliseconds
-		Start number `json:"start"`
-		End   number `json:"end"`
-		Text  string `json:"text"`
-	} `json:"sentences"`
+type segment struct {
+	Start number `json:"start"`
+	End   number `json:"end"`
+	Text  string `json:"text"`
+	Words []word `json:"words"` // whisper.cpp
+
+	NoSpeechProb     number `json:"no_speech_prob"`
+	AvgLogProb       number `json:"avg_logprob"`
+	CompressionRatio number `json:"compression_ratio"`
 }
 
 // word is a word with its times, or a part of one from whisper.cpp.
@@ -51,10 +50,10 @@ type word struct {
 }
 
 // notNumber is a figure that is not a number, as Python's encoder writes it.
-var notNumber = regexp.MustCompile(`(:\s*)-?(?:NaN|Infinity)\b`)
+var notNumber = regexp.MustCompile(`("\s*:\s*)-?(?:NaN|Infinity)\b`)
 
-// durationOfVLLM is a field of its answers with times. These lack what is said after the last whole
-// segment of each 30 seconds, in the text too (its issue 58029).
+// durationOfVLLM is a field of its answers with times, which have no words. They lack what is said
+// after the last whole segment of each 30 seconds, in the text too (its issue 58029).
 var durationOfVLLM = regexp.MustCompile(`"duration":\s*"[\d.]+"`)
 
 // parseAnswer reads the body of an answer with status 200 to a recording. Its errors do not contain
@@ -75,8 +74,10 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 		body = notNumber.ReplaceAll(body, []byte("${1}null"))
 	}
 	err := json.Unmarshal(body, &v)
-	_, other := errors.AsType[*json.UnmarshalTypeError](err)
-	if err != nil && (!other || v.Text == nil || *v.Text == "") { // fields of other forms are left out
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // fields of other forms are left out
+		err = json.Unmarshal(body, &struct{ Text *string }{})
+	}
+	if err != nil {
 		return asr.Transcript{}, unexpected("the answer cannot be parsed: " + provider.Shape(body))
 	}
 	if isSet(v.Error) || isErrorCode(v.Code) {
@@ -87,13 +88,18 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 	}
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
 	unit := v.unit()
-	for _, s := range v.Segments {
-		text := clean(s.Text)
-		if text == "" {
-			continue // it was a marker, and its words parts of it
+	words, segments, segmentUnit := appendWords(nil, v.Words, unit), v.Segments, unit
+	if len(segments) == 0 {
+		segments, segmentUnit = v.Sentences, time.Millisecond
+	}
+	for _, s := range segments {
+		start, end, text := s.Start.in(segmentUnit), max(s.Start, s.End).in(segmentUnit), clean(s.Text)
+		if text == "" { // it was a marker, and its words parts of it
+			words = slices.DeleteFunc(words, func(w asr.Word) bool { return start <= w.Start && w.Start < end })
+			continue
 		}
 		t.Segments = append(t.Segments, asr.Segment{
-			Start: s.Start.in(unit), End: max(s.Start, s.End).in(unit), Text: text,
+			Start: start, End: end, Text: text,
 			NoSpeechProb: float64(s.NoSpeechProb), AvgLogProb: float64(s.AvgLogProb),
 			CompressionRatio: float64(s.CompressionRatio),
 		})
@@ -101,32 +107,31 @@ func parseAnswer(body []byte, sent asr.Audio) (asr.Transcript, error) {
 			t.Words = appendWords(t.Words, s.Words, unit)
 		}
 	}
-	t.Words = appendWords(t.Words, v.Words, unit)
-	if len(v.Segments) == 0 {
-		for _, s := range v.Sentences {
-			t.Segments = append(t.Segments, asr.Segment{
-				Start: s.Start.in(time.Millisecond), End: s.End.in(time.Millisecond), Text: clean(s.Text),
-			})
-		}
-	}
+	t.Words = append(t.Words, words...)
 	return t, nil
 }
 
 // unit returns the unit of the times. LocalAI before release 4.2 returns nanoseconds, of which even
-// a word has more than a recording has seconds.
+// a word has more than a recording has seconds; one among others is an error.
 func (v reply) unit() time.Duration {
+	var ends []number
 	for _, s := range v.Segments {
-		if s.End >= 1e6 {
-			return time.Nanosecond
-		}
+		ends = append(ends, s.End)
+	}
+	for _, w := range v.Words {
+		ends = append(ends, w.End)
+	}
+	ends = slices.DeleteFunc(ends, func(n number) bool { return n <= 0 })
+	if len(ends) > 0 && slices.Min(ends) >= 1e6 {
+		return time.Nanosecond
 	}
 	return time.Second
 }
 
 func appendWords(to []asr.Word, words []word, unit time.Duration) []asr.Word {
 	for _, w := range words {
-		if text := strings.TrimSpace(strings.ToValidUTF8(cmp.Or(w.Word, w.Text), "\uFFFD")); text != "" {
-			to = append(to, asr.Word{Start: w.Start.in(unit), End: w.End.in(unit), Text: text})
+		if text := clean(cmp.Or(w.Word, w.Text)); text != "" {
+			to = append(to, asr.Word{Start: w.Start.in(unit), End: max(w.Start, w.End).in(unit), Text: text})
 		}
 	}
 	return to

@@ -65,7 +65,7 @@ func TestClassesOfAnswers(t *testing.T) {
 		{"200 with a page", 200, "<!doctype html>", nil, "not a JSON object"},
 		{"200 with nothing", 200, "", nil, "not a JSON object"},
 		{"200 without text", 200, `{"txt":"a"}`, nil, "no text"},
-		{"200 with a text that is a list", 200, `{"text":[1]}`, nil, "cannot be parsed"},
+		{"200 with a text that is a list", 200, `{"language":["en"],"text":[1]}`, nil, "cannot be parsed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +125,8 @@ func TestErrorsAndLogsDoNotRepeatWhatWasSaidOrSent(t *testing.T) {
 
 func TestFiguresOfSegmentsMayBeStringsOrMissing(t *testing.T) {
 	t.Parallel()
-	rec := connect(t, local.Config{URL: fixed(t, 200, `{"text":"a b","duration":"2.5","segments":[
+	rec := connect(t, local.Config{URL: fixed(t, 200, `{"text":"a b","duration":"2.5",
+		"words":[{"word":"a","start":0.5},{"word":"[MUSIC]","start":1}],"segments":[
 		{"start":"0.5","end":1,"text":"<|en|>a","speaker":3,
 			"no_speech_prob":0.97,"avg_logprob":-0.3,"compression_ratio":12.3},
 		{"start":1,"end":null,"text":"b","no_speech_prob":null,"avg_logprob":"x","compression_ratio":1e999}]}`)})
@@ -136,6 +137,8 @@ func TestFiguresOfSegmentsMayBeStringsOrMissing(t *testing.T) {
 			NoSpeechProb: 0.97, AvgLogProb: -0.3, CompressionRatio: 12.3},
 		{Start: time.Second, End: time.Second, Text: "b"},
 	}, got.Segments)
+	at := 500 * time.Millisecond
+	require.Equal(t, []asr.Word{{Start: at, End: at, Text: "a"}}, got.Words)
 }
 
 // As from LocalAI before and since release 4.2, servers in Python, and whisper.cpp.
@@ -147,6 +150,12 @@ func TestTimesInOtherForms(t *testing.T) {
 		"other fields": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]}],"language":["en"]`,
 		"no numbers": `[{"end":8.2,"text":"a","avg_logprob": NaN,"compression_ratio":-Infinity,
 			"words":[{"word":"a","start":0.96,"end":1}]}]`,
+		"one wrong time": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]},
+			{"start":8.2,"end":1e7,"text":"[BLANK_AUDIO]"}]`,
+		"sentences": `[],"sentences":[{"end":8200,"text":"a"},{"start":8200,"text":"<|nospeech|>"}],
+			"words":[{"word":"a","start":960000000,"end":1e9}]`,
+		"words of a marker": `[{"end":8.2,"text":"a"},{"start":8.2,"end":9,"text":"[no speech]"}],
+			"words":[{"word":"a","start":0.96,"end":1},{"word":"[no","start":8.2,"end":8.5}]`,
 		"a marker": `[{"end":8.2,"text":"a","words":[{"word":"a","start":0.96,"end":1}]},
 			{"start":8.2,"end":9,"text":" [BLANK_AUDIO]","words":[{"word":" [","start":8.2,"end":9}]}]`,
 	} {
@@ -163,6 +172,8 @@ func TestFormsOfSuccess(t *testing.T) {
 	for body, text := range map[string]string{
 		`{"text":" a\n b\n"}`:                           "a b",
 		`{"text":""}`:                                   "", // silence is a success
+		`{"text":"","language":["en"]}`:                 "",
+		`{"text":"to: Infinity and beyond","p": NaN}`:   "to: Infinity and beyond",
 		`"只是文本"`:                                        "只是文本",
 		`{"text":"好\n的","code":0}`:                      "好的",
 		`{"text":"x","error":null,"code":"0"}`:          "x",
