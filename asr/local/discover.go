@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -50,8 +51,11 @@ const (
 )
 
 // fewerTimesFor is how long fewer times are requested from a server that has failed with a request
-// for them: that may have had another cause.
-const fewerTimesFor = 10 * time.Minute
+// for them: that may have had another cause. It is noTimesFor if the answer tells that it has none.
+const (
+	fewerTimesFor = 10 * time.Minute
+	noTimesFor    = 24 * time.Hour
+)
 
 // requestTimes returns the times to request.
 func (r *Recognizer) requestTimes() times {
@@ -283,13 +287,19 @@ func find(list []modelInfo, name string) (modelInfo, bool) {
 	return list[i], true
 }
 
+// Names of models. WhisperSpeech is text-to-speech.
+var (
+	isWhisper       = regexp.MustCompile(`(?i)whisper($|[^s])`)
+	otherRecogniser = regexp.MustCompile(`(?i)asr|sensevoice|paraformer|parakeet|transcribe`)
+)
+
 // choose returns the first model that is ready, else the first for speech recognition, as its task
 // or its name tells, else the first.
 func choose(list []modelInfo) modelInfo {
 	for _, fits := range []func(m modelInfo) bool{
 		func(m modelInfo) bool { return m.Ready != nil && *m.Ready },
 		func(m modelInfo) bool { return m.Task == "automatic-speech-recognition" },
-		func(m modelInfo) bool { return strings.Contains(strings.ToLower(m.ID), "whisper") },
+		func(m modelInfo) bool { return isWhisper.MatchString(m.ID) && !otherRecogniser.MatchString(list[0].ID) },
 	} {
 		if i := slices.IndexFunc(list, fits); i >= 0 {
 			return list[i]
@@ -376,8 +386,11 @@ func (r *Recognizer) forget(ctx context.Context, err error, to asked) bool {
 	case to.times > noTimes && (errors.Is(err, errNoTimes) || errors.Is(err, errNoWords) ||
 		r.server.returned < to.times && isAnswer(err)):
 		r.server.atMost, r.server.atMostUntil = to.times-1, time.Now().Add(fewerTimesFor)
-		if !to.openAI || errors.Is(err, errNoTimes) {
+		if !to.openAI {
 			r.server.atMost = noTimes // the same request returns both
+		}
+		if errors.Is(err, errNoTimes) {
+			r.server.atMost, r.server.atMostUntil = noTimes, time.Now().Add(noTimesFor)
 		}
 		message := "the recogniser fails if times of words are requested: only segments are requested"
 		if r.server.atMost == noTimes {

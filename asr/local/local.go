@@ -45,8 +45,8 @@ type Config struct {
 	// URL is the address of the server; see the package documentation.
 	URL string
 	// Model is the model to request. It overrides the one in URL. Defaults to the first that the
-	// server lists as ready, for speech recognition, or with whisper in its name, else to the first
-	// that it lists, else to "whisper-1".
+	// server lists as ready, for speech recognition, or with whisper in its name, unless the first
+	// of all has the name of another recogniser, else to that first one, else to "whisper-1".
 	Model string
 	// APIKey is sent as a bearer token. It overrides the one in URL. Defaults to none.
 	APIKey string
@@ -56,8 +56,8 @@ type Config struct {
 	FFmpeg string
 	// Segments requests segments and words with times, which costs some servers a second pass. If a
 	// server fails with them, the recording is sent again for segments alone, and then for the text
-	// only, as are those of the next ten minutes. So it is if the server is vLLM, which leaves out
-	// words then. Defaults to text only.
+	// only, as are those of the next ten minutes, or of a day if the server has no segments or
+	// answers as vLLM, which leaves out text then. Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
 	// answer, also if it is sent again. Defaults to 30 minutes.
@@ -247,9 +247,9 @@ func (r *Recognizer) send(
 		r.log.WarnContext(ctx, "unexpected answer", "error", err)
 		return asr.Transcript{}, err
 	}
-	if to.times > noTimes && durationOfVLLM.Match(body) {
+	if to.times > noTimes && len(t.Words) == 0 && durationOfVLLM.Match(body) {
 		return asr.Transcript{}, &asr.Error{
-			Op: op, Status: resp.StatusCode, Message: "vLLM leaves out words beside times", Err: errNoTimes,
+			Op: op, Status: resp.StatusCode, Message: "the answer may lack text, as those of vLLM do", Err: errNoTimes,
 		}
 	}
 	// One server reports its processing time as "duration", so that field is not used.

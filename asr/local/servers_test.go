@@ -120,7 +120,8 @@ func TestTimesOfWords(t *testing.T) {
 		want         []asr.Sentence
 		requests     [][]string
 	}{
-		"beside the segments": {"/v1/audio/transcriptions", `"segments": [{` + segment + `}], ` + words, divided,
+		"beside the segments": {"/v1/audio/transcriptions",
+			`"duration": "2.5", "segments": [{` + segment + `}], ` + words, divided, // the duration is as from vLLM
 			[][]string{{"segment", "word"}, {"segment", "word"}}},
 		"whisper.cpp, in the segments": {"/inference", `"segments": [{` + segment + `, ` + words + `}]`, divided,
 			[][]string{nil, nil}},
@@ -201,6 +202,7 @@ func TestSegmentsAreRequestedAgainAfterAServerFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var failing bool
+		var duration string
 		var formats []string
 		answer := roundTrip(func(r *http.Request) (*http.Response, error) {
 			w := httptest.NewRecorder()
@@ -213,7 +215,7 @@ func TestSegmentsAreRequestedAgainAfterAServerFailure(t *testing.T) {
 			case failing:
 				http.Error(w, "Internal Server Error", http.StatusInternalServerError)
 			default:
-				io.WriteString(w, `{"text": "a", "segments": [{"start": 0, "end": 1, "text": "good morning"}]}`)
+				io.WriteString(w, `{`+duration+`"text": "a", "segments": [{"end": 1, "text": "good morning"}]}`)
 			}
 			return w.Result(), nil
 		})
@@ -238,6 +240,14 @@ func TestSegmentsAreRequestedAgainAfterAServerFailure(t *testing.T) {
 			require.NotEmpty(t, got.Segments)
 		}
 		require.Equal(t, []string{"verbose_json", "verbose_json"}, formats[4:])
+		duration = `"duration": "1.5", `
+		for range 2 {
+			got, err := recognize(t, rec)
+			require.NoError(t, err)
+			require.Empty(t, got.Segments)
+			time.Sleep(11 * time.Minute)
+		}
+		require.Equal(t, []string{"verbose_json", "json", "json"}, formats[6:], "what answers as vLLM stays so")
 	})
 }
 
