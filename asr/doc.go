@@ -50,7 +50,8 @@
 // # Memory and temporary files
 //
 // A recording is read through [Audio.Open] and streamed. Only a task of asr/cloud, which takes 5 MB
-// at most, holds all of it in memory, several times. While it is converted, it is in a directory
-// below os.TempDir whose name begins with "lessonkit-asr-". On Unix, New and later conversions
-// delete those of processes that were killed.
+// at most, holds all of it in memory, several times. While it is converted, and in asr/command and
+// asr/asrhttp until it is recognised, it is in a directory whose name begins with "lessonkit-asr-",
+// below os.TempDir or their Config.Dir. On Unix, New and later recordings delete those of processes
+// that were killed.
 package asr
