@@ -21,11 +21,15 @@ func TestExchangeErrorTellsKindAndCause(t *testing.T) {
 	require.ErrorIs(t, e, io.ErrUnexpectedEOF)
 	require.NotErrorIs(t, e, auth.ErrBlocked)
 	require.Equal(t, time.Second, e.RetryAfter())
-	require.False(t, e.Permanent())
-	require.True(t, (&auth.ExchangeError{Kind: auth.ErrMisconfigured}).Permanent())
-	blocked := &auth.ExchangeError{Kind: auth.ErrBlocked}
-	require.True(t, blocked.Permanent())
-	require.EqualError(t, blocked, "exchange login code: platform blocks this user")
+	for kind, permanent := range map[error]bool{
+		auth.ErrBlocked: true, auth.ErrMisconfigured: true,
+		auth.ErrCodeRejected: false, auth.ErrPlatform: false, auth.ErrPlatformBusy: false,
+		auth.ErrPlatformTimeout: false, auth.ErrRateLimited: false,
+	} {
+		e := &auth.ExchangeError{Kind: kind}
+		require.Equal(t, permanent, e.Permanent(), kind.Error())
+		require.EqualError(t, e, "exchange login code: "+kind.Error())
+	}
 }
 
 func TestUnavailable(t *testing.T) {

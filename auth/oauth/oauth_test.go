@@ -1,10 +1,11 @@
 package oauth_test
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"testing"
@@ -139,9 +140,10 @@ func TestUsersOfAnotherServerAreOthers(t *testing.T) {
 func TestPrintingOmitsTheSecret(t *testing.T) {
 	t.Parallel()
 	c := oauth.Config{ClientID: "the-client", ClientSecret: "TOPSECRET"}
-	out, err := json.Marshal(c)
-	require.NoError(t, err)
-	for _, text := range []string{string(out), fmt.Sprintf("%v %+v %#v %x", c, &c, c, c)} {
+	var text, out bytes.Buffer
+	slog.New(slog.NewTextHandler(&text, nil)).Info("text", "config", c)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("JSON", "config", c)
+	for _, text := range []string{text.String(), out.String(), fmt.Sprintf("%v %+v %#v %x", c, &c, c, c)} {
 		require.Contains(t, text, "the-client")
 		require.NotContains(t, text, "TOPSECRET")
 	}
