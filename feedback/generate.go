@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -115,7 +116,9 @@ type Generated struct {
 	Lessons   int           // whose text was summarized
 	Segments  SegmentCounts // of all selected lessons
 
-	revision int64 // of the session that was summarized
+	input    SummaryInput
+	sources  []source
+	doubtful bool // whether the sources lack sentences
 }
 
 // generateTimeout is how long one summary may take, its storage included.
@@ -123,25 +126,34 @@ const generateTimeout = 5 * time.Minute
 
 // Generate summarizes the transcribed segments of the session's unapplied lessons, or of the given
 // lessons, in order, and saves the summary as the session's generated text; the teacher's own text
-// is not changed. Concurrent calls of this Service for the same lessons, if nothing changed between
-// them, share one summary, which is completed even if ctx ends. Errors: [ErrNotFound], [ErrInvalid]
-// if a lesson is not the session's, [ErrSessionCompleted], [ErrNothingTranscribed], [ErrLimit],
-// [ErrSummary].
+// is not changed. Concurrent calls of this Service for the same lessons, if nothing of the
+// [SummaryInput] changed between them, share one summary, which is completed even if ctx ends.
+// Errors: [ErrNotFound], [ErrInvalid] if a lesson is not the session's, [ErrSessionCompleted],
+// [ErrNothingTranscribed], [ErrLimit], [ErrSummary].
 func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
 	lessons = slices.Clone(lessons)
 	slices.SortFunc(lessons, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	lessons = slices.Compact(lessons)
-	now, err := s.store.Revisions(ctx, []uuid.UUID{session})
-	for err == nil {
-		var g Generated
+	asked, err := s.toSummarize(ctx, teacher, session, lessons)
+	if err != nil {
+		return Generated{}, err
+	}
+	var g Generated
+	for range 2 { // one that runs may have begun before the last change, but not the next one
+		own := false
 		g, err = share(ctx, s, fmt.Sprint(teacher, session, lessons), func(ctx context.Context) (Generated, error) {
+			own = true
 			return s.generate(ctx, teacher, session, lessons)
 		})
-		if err == nil && g.revision >= now[session] { // else it began before the last change
-			return g, nil
+		if ctx.Err() != nil || own {
+			break
+		}
+		if reflect.DeepEqual(g.input, asked.input) {
+			g.Segments = asked.Segments // also those that have no text yet
+			break
 		}
 	}
-	return Generated{}, err
+	return g, err
 }
 
 // share runs a summary, or waits for a running one with the same key. It goes on if ctx ends.
@@ -168,6 +180,25 @@ func share[T any](
 }
 
 func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
+	g, err := s.toSummarize(ctx, teacher, session, lessons)
+	if err != nil {
+		return Generated{}, err
+	}
+	if g.Summary, err = s.summarize(ctx, teacher, g.input); err != nil {
+		return g, err
+	}
+	g.Sentences = evidenceOf(g.Summary, g.sources, g.input.Student)
+	if g.doubtful {
+		g.Warning = strings.TrimSpace(g.Warning + "\nSome text was left out, because it may not have been said.")
+		g.WarningCodes = append(g.WarningCodes, WarningDoubtfulLeftOut)
+	}
+	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
+}
+
+// toSummarize returns the input of a summary with its lessons and their segments.
+func (s *Service) toSummarize(
+	ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID,
+) (g Generated, err error) {
 	if err := s.checkText(ctx, teacher); err != nil {
 		return Generated{}, err
 	}
@@ -183,18 +214,16 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err != nil {
 		return Generated{}, err
 	}
-	g := Generated{revision: whole.Revision}
-	var in SummaryInput
-	var sources []source
-	left, doubtful := maxSummaryText, false
+	in := &g.input
+	left := maxSummaryText
 	for _, l := range selected {
 		g.Segments.add(l.Counts)
 		said, some, err := s.transcript(ctx, teacher, l, left)
 		if err != nil {
 			return Generated{}, err
 		}
-		doubtful = doubtful || some
-		sources = append(sources, said...)
+		g.doubtful = g.doubtful || some
+		g.sources = append(g.sources, said...)
 		text := strings.Join(textsOf(said), "\n")
 		if left -= len(text); text != "" {
 			in.Lessons = append(in.Lessons, SummaryLesson{Text: text, Date: s.lessonDate(whole, l)})
@@ -202,7 +231,7 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	}
 	g.Lessons = len(in.Lessons)
 	switch {
-	case g.Lessons == 0 && doubtful:
+	case g.Lessons == 0 && g.doubtful:
 		return Generated{}, &Error{Kind: ErrNothingTranscribed,
 			Message: "all that was recognised is doubtful; listen to the recordings"}
 	case len(selected) == 0 && len(whole.Lessons) > 0:
@@ -212,26 +241,15 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 		return Generated{}, &Error{Kind: ErrNothingTranscribed, Message: "no lesson has a transcript yet"}
 	}
 	in.Date = whole.Date
-	if err := s.describe(ctx, teacher, whole.ProfileID, &in); err != nil {
+	if err := s.describe(ctx, teacher, whole.ProfileID, in); err != nil {
 		return Generated{}, err
 	}
 	last, _, err := s.store.Records(ctx, teacher,
 		RecordFilter{ProfileID: uuid.NullUUID{UUID: whole.ProfileID, Valid: true}}, nil, 1)
-	if err != nil {
-		return Generated{}, err
-	}
 	if len(last) > 0 {
 		in.LastRecord = last[0].Content
 	}
-	if g.Summary, err = s.summarize(ctx, teacher, in); err != nil {
-		return Generated{}, err
-	}
-	g.Sentences = evidenceOf(g.Summary, sources, in.Student)
-	if doubtful {
-		g.Warning = strings.TrimSpace(g.Warning + "\nSome text was left out, because it may not have been said.")
-		g.WarningCodes = append(g.WarningCodes, WarningDoubtfulLeftOut)
-	}
-	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
+	return g, err
 }
 
 // describe adds what a summarizer should know of a student and the teacher.

@@ -86,12 +86,55 @@ func TestConcurrentSummariesOfASessionArePaidOnce(t *testing.T) {
 		_, err := e.Generate(t.Context(), uuid.New(), l.SessionID, nil)
 		require.ErrorIs(t, err, feedback.ErrNotFound)
 
-		// What was said before a request is in its summary, if another one is running or not.
-		e.say(l, "more")
-		next := generate(t.Context(), l.SessionID)
+		// Nor is it made again after a change that is no part of it.
+		_, err = e.EditSession(t.Context(), e.teacher, l.SessionID, feedback.SessionEdit{FeedbackText: new("mine")})
+		require.NoError(t, err)
+		e.add(l, "no text yet")
+		next, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, next.Segments.Queued)
 		require.NoError(t, <-running)
-		require.NoError(t, <-next)
-		require.EqualValues(t, 4, p.calls.Load())
+		require.EqualValues(t, 3, p.calls.Load())
+	})
+}
+
+// wishful is a summarizer that takes a minute, and fails without wishes.
+type wishful struct{ calls atomic.Int64 }
+
+func (w *wishful) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
+	w.calls.Add(1)
+	time.Sleep(time.Minute)
+	if in.Instructions == "" {
+		return feedback.Summary{}, errors.New("overloaded")
+	}
+	return feedback.Summary{Text: in.Instructions + ": " + in.Lessons[0].Text}, nil
+}
+
+func TestSummaryHasWhatChangedWhileAnotherWasMade(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &wishful{}
+		e := newEnv(t, func(c *feedback.Config) { c.Summarizer = w })
+		l := e.transcribed()
+		generate := func() <-chan string {
+			text := make(chan string, 1)
+			go func() {
+				g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+				text <- fmt.Sprintf("%s %v", g.Text, errors.Is(err, feedback.ErrSummary))
+			}()
+			synctest.Wait()
+			return text
+		}
+		first := generate()
+		require.NoError(t, e.SaveDefaults(t.Context(), e.teacher,
+			feedback.Defaults{LessonDurationMinutes: 1, SummaryInstructions: "short"}))
+		second := generate()
+		e.say(l, "more")
+		third := generate()
+		require.Equal(t, " true", <-first)
+		require.Equal(t, "short: hello\nmore false", <-second)
+		require.Equal(t, "short: hello\nmore false", <-third)
+		require.EqualValues(t, 2, w.calls.Load())
 	})
 }
 
