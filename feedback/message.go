@@ -220,7 +220,9 @@ const (
 var (
 	// label matches what names the value after it, such as "Term: ", and the mark before that.
 	label = regexp.MustCompile(`(^|[` + marks + `])[^` + marks + `]*[:：]$`)
-	marks = regexp.QuoteMeta(separators + endMarks + opening)
+	// wordLabel matches a label of one word after another value.
+	wordLabel = regexp.MustCompile(`^[` + blanks + `]+[^` + marks + blanks + `]+[:：]$`)
+	marks     = regexp.QuoteMeta(separators + endMarks + opening)
 	// dangling matches a word that needs another one after it: 与 and 致 also end words such as 参与.
 	dangling = regexp.MustCompile(`(?i)(?:\b(?:dear|to|for|of|in|on|from|with|and)|尊敬的|亲爱的|&|和|以及` +
 		`|(^|[` + marks + blanks + `])[与及致给])$`)
@@ -246,14 +248,14 @@ func closeGap(before, after string, first, last bool) string {
 	if i := slices.Index([]rune(opening), left); i >= 0 && []rune(closing)[i] == right {
 		return closeGap(l[:len(l)-leftSize], r[rightSize:], first, last)
 	}
-	startsLabel := first || strings.TrimLeft(l, blanks) != l // not as in "{name}'s grade: {grade}"
+	startsLabel := first || wordLabel.MatchString(l) // not as in "{name}'s grade: {grade}"
 	if at := label.FindStringSubmatchIndex(l); at != nil && (startsLabel || at[3] > 0) {
 		l = l[:at[3]]
 	}
 	l = strings.TrimRight(dangling.ReplaceAllString(l, "$1"), blanks)
 	left, _ = utf8.DecodeLastRuneInString(l)
 	switch {
-	case first && l == "" || strings.ContainsRune(opening, left):
+	case first && l == "", strings.ContainsRune(opening, left) && (first || l != "“"): // closes „{name}“
 		return l + strings.TrimLeft(r, separators+endMarks+blanks)
 	case strings.ContainsRune(endMarks, left) && strings.ContainsRune(endMarks, right):
 		return l + r[rightSize:]

@@ -73,6 +73,8 @@ func TestMessages(t *testing.T) {
 		"labels": {"{name} · 年级：{grade} · 学期：{term}\n课程：{subject}\n{text}", "梓涵", "",
 			zh, "梓涵\n" + zh},
 		"labels after blanks": {"学生:{name} 年级:{grade} 学期:{term}\n致{term}：\n{text}", "梓涵", "", zh, "学生:梓涵\n" + zh},
+		"no label but words":  {"{name} worked on this: {subject} {text}", "Emma", "", "x", "Emma worked on this: x"},
+		"German marks":        {"„{name}“ {grade}: {text}", "Emma", "", "x", "„Emma“: x"},
 		"quotation marks":     {"『{term}』“{grade}”〔{term}〕{name}\n{text}", "梓涵", "", zh, "梓涵\n" + zh},
 		"one space between words": {"The {subject} lesson in {term}: {text}", "Emma", "", "x",
 			"The lesson: x"},
