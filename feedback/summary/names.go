@@ -83,7 +83,6 @@ func newNames(list, transcripts, words []string) *names {
 				}
 			}
 			add(who, f)
-			add(who, withoutAccents(f)) // as it was written: of Bär this is also the bar
 		}
 		for _, right := range soundForms(spellings[0]) {
 			for _, t := range transcripts {
@@ -94,6 +93,9 @@ func newNames(list, transcripts, words []string) *names {
 				}
 			}
 		}
+	}
+	for _, f := range slices.Clone(forms) { // what was not misheard, as it was written: of Bär also the bar
+		add(n.person[letters(f)], withoutAccents(f))
 	}
 	if len(forms) == 0 {
 		return n
@@ -115,7 +117,7 @@ func tokens(word string) *regexp.Regexp {
 }
 
 // misspelt matches what models put in the place of a token: "[姓名_1_1]", "[Student's name]".
-var misspelt = regexp.MustCompile(`(?i)[\[【［〔{]\s*(?:[^\]】］〕}\n]*_\d+` +
+var misspelt = regexp.MustCompile(`(?i)[\[【［〔{]\s*(?:[^\]】］〕}\n]*(?:_|\pL[-‐-―])\d+(?:[-‐-―]\d+)?` +
 	`|(?:the )?(?:(?:student|guardian|child|parent|teacher|your)(?:['’]s)?[ _-]?)?name(?:_\w+)?` +
 	`|(?:the )?(?:student|guardian)` +
 	`|(?:(?:学生|孩子|家长|老师|您|你)的?)?(?:姓名|名字))\s*[\]】］〕}]`)
@@ -145,6 +147,9 @@ func (n *names) hide(s string) string {
 	return b.String() + s[done:]
 }
 
+// undecomposed are letters that Unicode does not divide into a letter and an accent.
+var undecomposed = strings.NewReplacer("đ", "d", "Đ", "D", "ł", "l", "Ł", "L", "ø", "o", "Ø", "O", "ı", "i", "ß", "ss")
+
 // withoutAccents returns a name as recognisers often write it: Jose for José.
 func withoutAccents(name string) string {
 	return norm.NFC.String(strings.Map(func(r rune) rune {
@@ -152,7 +157,7 @@ func withoutAccents(name string) string {
 			return -1
 		}
 		return r
-	}, norm.NFD.String(name)))
+	}, norm.NFD.String(undecomposed.Replace(name))))
 }
 
 // end returns where the name at start ends that is not a part of a word, or start if there is none:
@@ -210,8 +215,8 @@ func wholeWord(s string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	last, _ := utf8.DecodeLastRuneInString(s[:end])
 	rest := s[end:]
-	if end-start > 3 {
-		rest = strings.TrimPrefix(rest, "s") // "Emmas Bogen", but not "this" of Thi
+	if end-start > 3 && unicode.IsUpper(first) {
+		rest = strings.TrimPrefix(rest, "s") // "Emmas Bogen", but not "this" of Thi, nor "songs" of Song
 	}
 	after, _ := utf8.DecodeRuneInString(rest)
 	if script.InWord(before) && script.InWord(first) {
@@ -230,13 +235,17 @@ func pattern(form string) string {
 	} else {
 		b.WriteString("(?i:")
 	}
+	hyphen := `[-‐-―\s]*`
+	if slices.ContainsFunc(strings.Split(form, "-"), func(p string) bool { return utf8.RuneCountInString(p) < 3 }) {
+		hyphen = `[-‐-―]*` // "so young" is not So-Young
+	}
 	var last rune
 	for _, r := range form {
 		switch {
 		case r == ' ':
 			b.WriteString(`\s*`)
 		case r == '-':
-			b.WriteString(`[-‐-―\s]*`)
+			b.WriteString(hyphen)
 		case strings.ContainsRune(apostrophes, r):
 			b.WriteString("[" + apostrophes + "]?")
 		case last != 0 && script.IsUnspaced(r) && script.IsUnspaced(last):
@@ -282,7 +291,9 @@ const everyday = "师師时時于於马馬牛熊石路车車包花米龙龍白" 
 func nameForms(name string) []string {
 	forms := []string{name}
 	for _, part := range strings.Fields(name) {
-		if strings.Contains(part, "-") { // of Anne-Marie Li also Annemarie
+		pieces := strings.Split(strings.ToLower(part), "-")
+		isNoName := func(p string) bool { return slices.Contains(notNames, p) }
+		if len(pieces) > 1 && !slices.ContainsFunc(pieces, isNoName) { // of Anne-Marie Li also Annemarie
 			forms = append(forms, part)
 		}
 	}
