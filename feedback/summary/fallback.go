@@ -90,6 +90,7 @@ func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (fee
 	if err == nil || ctx.Err() != nil {
 		return s, err
 	}
+	f.log.LogAttrs(ctx, slog.LevelWarn, "trying the fallback", slog.String("error", err.Error()))
 	second, err2 := f.secondary.Summarize(ctx, in)
 	switch {
 	case errors.Is(err2, feedback.ErrNothingTranscribed):
@@ -97,7 +98,6 @@ func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (fee
 	case err2 != nil:
 		return feedback.Summary{}, err
 	}
-	f.log.LogAttrs(ctx, slog.LevelWarn, "fallback summary used", slog.String("error", err.Error()))
 	warn(&second, feedback.WarningFallback,
 		"The summary service could not be used; this text consists of the lesson's own sentences.")
 	return second, nil

@@ -42,9 +42,11 @@ func TestFallback(t *testing.T) {
 	_, err = Fallback(fails, fails, nil).Summarize(t.Context(), input)
 	require.EqualError(t, err, "away")
 
-	_, err = Fallback(fails, Local{}, nil).Summarize(t.Context(),
+	logged.Reset()
+	_, err = Fallback(fails, Local{}, log).Summarize(t.Context(),
 		feedback.SummaryInput{Lessons: lessonsOf("Don't write any of this.")})
 	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+	require.Contains(t, logged.String(), "error=away")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

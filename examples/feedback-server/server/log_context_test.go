@@ -81,7 +81,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 				5*time.Millisecond)
 
 			// All of the story is there ...
-			for _, message := range []string{"request", "summary endpoint failed", "fallback summary used"} {
+			for _, message := range []string{"request", "summary endpoint failed", "trying the fallback"} {
 				require.NotEmpty(t, requests.grep(`"msg":"`+message+`"`), message)
 			}
 			for _, message := range []string{"transcription started", "transcription ended", "attempt failed",
