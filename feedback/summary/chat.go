@@ -10,11 +10,13 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/internal/evidence"
+	"lessonkit.example/feedback/internal/script"
 )
 
 // ChatConfig configures a [Chat]. URL and Model are required.
@@ -73,10 +75,12 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // two letters or are also common words (Bo, Will) in another case than given, names in another
 // script than given (Zihan for 梓涵), and names that were misheard in several sounds.
 //
-// Of the answer, reasoning, the fences and the marks of headings and bold words in Markdown, and a
-// first line such as "Here is the feedback:" are left out. Its numbers, weekdays and months that
-// nobody said are named in a warning, and so are those that it lacks, with homework and notices of
-// which it says too little, as far as [Local] finds them in the notes.
+// Of the answer, reasoning, the fences, rules and the marks of headings and bold words in Markdown,
+// tags in a line of their own, and a first line such as "Here is the feedback:" are left out. An
+// answer that the service broke off is asked for again, and one that declines is an error. Its
+// numbers, weekdays and months that nobody said are named in a warning, and so are those that it
+// lacks, with homework and notices of which it says too little, as far as [Local] finds them in the
+// notes.
 type Chat struct {
 	url       string
 	authorize func(*http.Request) // a function, so that printing a Chat does not print the key
@@ -124,8 +128,40 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 	return c, nil
 }
 
-// listMark matches the number of a line in a list, such as a teacher may wish: it tells nothing.
 var listMark = regexp.MustCompile(`(?m)^[ \t]*\d{1,2}(?:[.)] +|[、）] *)`)
+
+// withoutListMarks returns a text without the numbers of lines in a list, such as a teacher may
+// wish: if they count from 1, they tell nothing.
+func withoutListMarks(text string) string {
+	last := 0
+	return listMark.ReplaceAllStringFunc(text, func(mark string) string {
+		n, _ := strconv.Atoi(strings.Trim(mark, " \t.)、）"))
+		if n != 1 && n != last+1 { // "3. November"
+			return mark
+		}
+		last = n
+		return ""
+	})
+}
+
+// declines reports whether the first sentence of a text is a refusal that the lessons do not tell
+// of, or that is all of a short text in another script, which cannot be compared.
+func declines(text string, in feedback.SummaryInput) bool {
+	const short = 200
+	start := refusal.FindString(text)
+	if start == "" {
+		return false
+	}
+	rest := strings.TrimPrefix(text, start)
+	if r, _ := utf8.DecodeRuneInString(rest); rest == "" || script.IsTerminator(r) {
+		return true
+	}
+	said := evidence.Find(rest, textsOf(in.Lessons), in.Student, in.GuardianTitle, "I'm can't cannot help")
+	if len(said) == 0 {
+		return utf8.RuneCountInString(text) <= short
+	}
+	return !said[0].Supported
+}
 
 func stayHere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
@@ -170,8 +206,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		return feedback.Summary{}, err
 	}
 	text, known := n.restore(a.text)
-	isSaid := func(s evidence.Sentence) bool { return s.Supported }
-	if refusal.MatchString(text) && !slices.ContainsFunc(evidence.Find(text, textsOf(in.Lessons)), isSaid) {
+	if declines(text, in) {
 		return feedback.Summary{}, errors.New("summarize: the model declined to write about this content")
 	}
 	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
@@ -182,7 +217,7 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 	if !known || misspelt.MatchString(text) {
 		warn(&out, feedback.WarningUnknownName, "The text mentions a person whose name could not be restored.")
 	}
-	text = listMark.ReplaceAllString(text, "") // in out, they stay
+	text = withoutListMarks(text) // in out, they stay
 	if bad := lacking(text, valuesIn(sources(in))); len(bad) > 0 {
 		var figures []string
 		for _, f := range bad {

@@ -131,6 +131,8 @@ func TestAnswers(t *testing.T) {
 		{"a text in Markdown", fmt.Sprintf(replyFmt,
 			"Here is the feedback text:\n\n```text\n## Today\n**\\[NAME\\_1\\_1\\]** drew.\n\n---\n\nWell!\n```\n"),
 			"Today\nAna drew.\n\nWell!", ""},
+		{"paragraphs, and what is no tag", fmt.Sprintf(replyFmt,
+			"```\nToday: x\n```\n\nHomework:\n<pages>\n<p. a to b>"), "Today: x\n\nHomework:\n<p. a to b>", ""},
 		{"an introduction in Chinese", fmt.Sprintf(replyFmt,
 			"好的，以下是反馈内容：\n\n<lesson number=\"1\">\n画得好：\n很好。\n</lesson>"), "画得好：\n很好。", ""},
 		{"an introduction that names the student", fmt.Sprintf(replyFmt, "以下是[NAME_1_1]的课堂反馈：\n画得好。"), "画得好。", ""},
@@ -149,6 +151,8 @@ func TestAnswers(t *testing.T) {
 		{"no tokens", fmt.Sprintf(replyFmt, "Ana drew 【ornament】, [the tournament], 【学写名字】, [Student progress]."),
 			"Ana drew 【ornament】, [the tournament], 【学写名字】, [Student progress].", ""},
 		{"a numbered list", fmt.Sprintf(replyFmt, "1. Ana drew\n2. a cat"), "1. Ana drew\n2. a cat", ""},
+		{"numbers that are no list", fmt.Sprintf(replyFmt, "12、13页练习\n3. page"), "12、13页练习\n3. page", "\n- 3："},
+		{"a token with other hyphens", fmt.Sprintf(replyFmt, "[姓名‑1‑1]画得好。"), "[姓名‑1‑1]画得好。", "could not be restored"},
 		{"a missing signature", fmt.Sprintf(replyFmt, "Well drawn. [Your Name]"), "Well drawn. [Your Name]",
 			"could not be restored"},
 		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},
@@ -170,15 +174,30 @@ func TestAnswers(t *testing.T) {
 
 func TestRefusalIsNoText(t *testing.T) {
 	t.Parallel()
-	for answer, refused := range map[string]bool{
-		"I'm sorry, but I can't help with that.": true, "很抱歉，我无法处理该请求。": true,
-		"I'm sorry the secret sentence was late.": false,
+	const notes = "Ana said: I'm tired, I can't do bar nine. I cannot write the plan, it will help her."
+	long := strings.Repeat("我们练了节奏，", 30)
+	for _, c := range []struct {
+		said, answer string
+		refused      bool
+	}{
+		{notes, "I'm sorry, but I can't help with that.", true},
+		{notes, "I can't assist with descriptions of [NAME_1_1]. She was tired and can't do bar nine.", true},
+		{notes, "I'm sorry, I cannot write the plan. She was tired.", false},
+		{notes, "I'm sorry, but as an AI model I can't do it.", true},
+		{notes, "I'm sorry she was late.", false},
+		{notes, "很抱歉，我无法处理该请求。", true},
+		{notes, "抱歉，作为一个AI助手，我不能写。", true},
+		{notes, "抱歉，今天安娜没弹第九小节。", false},
+		{notes, "您好！我们还不能完成第九小节。", false},
+		{notes, "抱歉，我不能写计划。" + long, false},
+		{"安娜弹得很好。", "您好，我无法给到相关内容。", true},
+		{"抱歉，我不能提供乐谱。", "抱歉，我不能提供乐谱。", false},
 	} {
-		c, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprintf(w, replyFmt, answer)
+		chat, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, replyFmt, c.answer)
 		})})
-		_, err := c.Summarize(t.Context(), input)
-		require.Equal(t, refused, err != nil, answer)
+		_, err := chat.Summarize(t.Context(), feedback.SummaryInput{Lessons: lessonsOf(c.said), Student: "Ana"})
+		require.Equal(t, c.refused, err != nil, c.answer)
 	}
 }
 
@@ -224,13 +243,20 @@ func TestChatEndsWithTheContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestRefusedConnection(t *testing.T) {
+func TestRealConnections(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, reply)
+	}))
+	defer server.Close()
 	c, logged := newChat(t, ChatConfig{URL: server.URL + "/x?key=" + testKey})
 	c.attempts = 1
-	_, err := c.Summarize(t.Context(), input)
+	s, err := c.Summarize(t.Context(), input)
+	require.NoError(t, err)
+	require.Equal(t, "Well drawn.", s.Text)
+
+	server.Close()
+	_, err = c.Summarize(t.Context(), input)
 	require.ErrorContains(t, err, "connection refused")
 	requireDiscreet(t, err.Error(), logged.String())
 }

@@ -185,8 +185,10 @@ var (
 	// markup matches what models put around the text: fences, tags and rules in a line of their
 	// own, other fences, the marks of headings and bold words, and the backslash before a mark,
 	// which stays.
-	markup = regexp.MustCompile("(?m)^[ \t]*(?:```[\\w-]*|</?[a-z][^<>\n]*>|-{3,})[ \t\r]*(?:\n[\r\n]*|\\z)|```|" +
-		"^#{1,6} +|\\*{2,}|\\\\([][_*#])")
+	markup = regexp.MustCompile("(?m)^[ \t]*(?:```[\\w-]*|</?[a-z_]+(?: [\\w-]+=\"[^\"<>\n]*\")*>|-{3,})" +
+		"[ \t\r]*(?:\n|\\z)|```|^#{1,6} +|\\*{2,}|\\\\([][_*#])")
+	// gap matches more than an empty line, as markup leaves it.
+	gap = regexp.MustCompile(`\n(?:[ \t\r]*\n){2,}`)
 	// preamble matches a first line such as "Here is the feedback for [NAME_1_1]:". A line with
 	// figures or several clauses may say something.
 	preamble = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|好的|当然)[,，!！.。 ]*)?` +
@@ -195,12 +197,18 @@ var (
 		`(?: for \[\w+\](?:['’]s family)?)?[:：]\s*\n`)
 	// refusal matches the start of an answer in which a model declines; a teacher may
 	// write so, too.
-	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am)(?: very| so)? sorry\b|sorry,|` +
-		`i (?:can['’]?t|cannot|am unable)\b|as an ai\b|(?:很|非常)?抱歉|对不起|作为一?[个名]?(?:AI|人工智能))`)
+	refusal = regexp.MustCompile(`(?i)^(?:(?:(?:i['’]m|i am)?(?: very| so)? ?sorry[,.]? (?:but )?)?` +
+		`(?:as an ai\b|(?:i (?:can['’]?t|cannot|am unable to|am not able to)|i['’]m (?:unable|not able) to)` +
+		` (?:help|assist|comply|write|create|generate|provide|process|fulfil+|complete|answer|discuss)\b` +
+		`(?: you)?(?: with)?(?: that| this)?)|` +
+		`(?:(?:[你您]好|(?:很|非常)?抱歉|对不起)[，,。！! ]*)*(?:作为一?[个名]?(?:AI|人工智能)|` +
+		`我[^们，,。！\n]{0,8}(?:无法|無法|不能|没办法|没学会)(?:[为帮给][你您])?` +
+		`(?:帮助|协助|处理|回答|提供|生成|完成|给到|满足|撰?写)))`)
 )
 
 func plainText(text string) string {
 	text = markup.ReplaceAllString(thinking.ReplaceAllString(text, ""), "$1")
+	text = gap.ReplaceAllString(text, "\n\n")
 	return strings.TrimSpace(preamble.ReplaceAllString(strings.TrimSpace(text), ""))
 }
 
