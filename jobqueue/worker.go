@@ -79,7 +79,8 @@ type QueueConfig struct {
 	// dies count until they are rescued.
 	Limit int
 	// Rate limits how many jobs of the queue all processes together start in a time. All workers of
-	// the queue must have the same Rate; one that is deployed anew applies within a minute.
+	// the queue must have the same Rate. A higher one that is deployed applies when the time that
+	// the lower one has set is over.
 	Rate Rate
 	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone
 	// deletes a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are

@@ -336,8 +336,7 @@ func (s *Store) queueClaimLock(b *pgx.Batch) {
 }
 
 // The generic cell rate algorithm: every job moves a time forward by the interval between two, and
-// the time may be at most the burst ahead of now. Where it is a minute more, which no claim has
-// waited for its lock, it is of a lower rate and does not count.
+// the time may be at most the burst ahead of now.
 
 const addRateSQL = `insert into jobqueue_rate (queue, at) values ($1, now()) on conflict do nothing`
 
@@ -345,10 +344,8 @@ const addRateSQL = `insert into jobqueue_rate (queue, at) values ($1, now()) on 
 func rateClaimSQL(with, update string) string {
 	return `
 with rate as (
-  select every, case when at > now() + $8::int * every + interval '1 minute' then now() + ($8::int - 1) * every
-    else greatest(at, now()) end as at
-  from jobqueue_rate r, (select $7::bigint * interval '1 microsecond' as every) e
-  where queue = ($2::text[])[1] for update of r),
+  select greatest(at, now()) as at, $7::bigint * interval '1 microsecond' as every
+  from jobqueue_rate where queue = ($2::text[])[1] for update),
 tokens as (
   select greatest(floor(extract(epoch from now() + $8::int * every - at) / extract(epoch from every)), 0)::int as n
   from rate),

@@ -3,7 +3,6 @@ package sqlitequeue
 import (
 	"database/sql"
 	"errors"
-	"time"
 
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/rules"
@@ -31,11 +30,7 @@ func readRate(tx *sql.Tx, now int64, c driver.ClaimRequest) (r rate, err error) 
 	}
 	r.at = max(r.at, now)
 	every := r.Every.Microseconds()
-	ahead := int64(r.Burst) * every
-	if r.at > now+ahead+time.Minute.Microseconds() { // of a lower rate, or the clock was set back
-		r.at = now + ahead - every
-	}
-	r.free = int(max(0, now+ahead-r.at) / every)
+	r.free = int(max(0, now+int64(r.Burst)*every-r.at) / every)
 	return r, err
 }
 
