@@ -16,8 +16,8 @@ type Schedule struct {
 	// Name identifies the schedule in the database, at most 200 bytes of UTF-8 without NUL.
 	Name string
 	// When returns the times: see [Cron] and [Every]. When another rule is deployed, the schedule
-	// starts anew with the next time of the rule that was started last, or of any other when the
-	// workers of that one have ended: five minutes after they have missed a time.
+	// starts anew with the next time of the rule that was started last, or of any other when no
+	// worker has enqueued what is due by that one for five minutes, as when those have ended.
 	When When
 	// Params of the jobs. RunAt is the time of each; it and UniqueKey must be empty. Params may
 	// differ between workers: the one that is first enqueues its own.
@@ -35,7 +35,7 @@ const (
 	maxCatchUp       = 1000
 	scheduleInterval = 30 * time.Second    // for changes made by other processes
 	scheduleExpiry   = 30 * 24 * time.Hour // overdue for so long, no worker has it any more
-	ruleExpiry       = 5 * time.Minute     // … no worker has its rule any more
+	ruleExpiry       = 5 * time.Minute     // … while it was read, no worker has its rule any more
 )
 
 // checkSchedules returns an error if a schedule cannot work.
@@ -113,7 +113,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 	var refused []error
 	for _, s := range w.cfg.Schedules {
 		row, ok := byName[s.Name]
-		if !ok || row.Spec != s.When.String() && (starting || now.Sub(row.NextAt) > ruleExpiry) {
+		if !ok || row.Spec != s.When.String() && (starting || w.isAbandoned(row, now)) {
 			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: nextTime(s.When, now)}
 			if err := w.store.PutSchedule(ctx, row); err != nil {
 				return 0, err
@@ -144,6 +144,26 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		}
 	}
 	return next.Sub(now) - time.Since(begin), nil
+}
+
+// overdue is a schedule of another rule whose time has passed.
+type overdue struct {
+	spec        string
+	at          time.Time
+	first, last time.Time // when it was read
+}
+
+// isAbandoned reports whether no worker seems to have the rule of row any more. Time in which this
+// one could not read it does not count: the database may have been away for all.
+func (w *Worker) isAbandoned(row driver.Schedule, now time.Time) bool {
+	seen := w.overdue[row.Name]
+	if row.NextAt.After(now) || seen.spec != row.Spec || !seen.at.Equal(row.NextAt) ||
+		time.Since(seen.last) > 2*scheduleInterval {
+		seen = overdue{spec: row.Spec, at: row.NextAt, first: time.Now()}
+	}
+	seen.last = time.Now()
+	w.overdue[row.Name] = seen
+	return seen.last.Sub(seen.first) > ruleExpiry
 }
 
 // tick returns what is due at now.

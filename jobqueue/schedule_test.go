@@ -30,6 +30,60 @@ func (s *scheduleReads) Schedules(ctx context.Context) ([]driver.Schedule, time.
 	return []driver.Schedule{{Name: "yearly", Spec: s.when.String(), NextAt: now.Add(24 * time.Hour)}}, now, nil
 }
 
+// shared is a store with one schedule, which this worker cannot reach until back.
+type shared struct {
+	*model
+	row  *driver.Schedule
+	back time.Time
+}
+
+func (s *shared) Schedules(context.Context) (rows []driver.Schedule, now time.Time, err error) {
+	s.locked(func() { rows, now = []driver.Schedule{*s.row}, time.Now() })
+	if lost := s.back.Add(-10 * time.Minute); now.After(lost) && now.Before(s.back) {
+		err = errAway
+	}
+	return rows, now, err
+}
+
+func (s *shared) PutSchedule(_ context.Context, row driver.Schedule) error {
+	s.locked(func() { s.row.Spec, s.row.NextAt = row.Spec, row.NextAt })
+	return nil
+}
+
+func (s *shared) Tick(_ context.Context, t driver.Tick) error {
+	s.locked(func() { s.row.LastAt, s.row.NextAt = t.Due, t.Next })
+	return nil
+}
+
+// A worker whose rule is older takes the newer one's place when its workers have ended, not when
+// the database was away for all of them.
+func TestRuleOfWorkersThatHaveEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, began := newModel(), time.Now()
+		row := driver.Schedule{Name: "s", NextAt: began}
+		start := func(when When, back time.Duration) (stop func() time.Duration) {
+			s := Schedule{Name: "s", When: when, Params: Params{Kind: "work"}}
+			defer time.Sleep(time.Second)
+			return run(t, &shared{m, &row, began.Add(back)}, WorkerConfig{Schedules: []Schedule{s}}, succeed)
+		}
+		older, newer := Every(2*time.Hour), Every(time.Hour)
+		defer start(older, 66*time.Minute)()
+		stop := start(newer, 68*time.Minute)
+		check := func(after time.Duration, when When, last time.Duration) {
+			time.Sleep(time.Until(began.Add(after)))
+			m.locked(func() {
+				require.Equal(t, when.String(), row.Spec)
+				require.WithinDuration(t, began.Add(last), row.LastAt, 0)
+			})
+		}
+		check(70*time.Minute, newer, time.Hour)
+		stop()
+		check(124*time.Minute, newer, time.Hour)
+		check(127*time.Minute, older, time.Hour)
+	})
+}
+
 // While nothing is due, a worker reads the schedules once in 30 s, and nothing else on their
 // account.
 func TestIdleSchedulesAreReadSeldom(t *testing.T) {

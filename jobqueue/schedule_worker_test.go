@@ -183,12 +183,6 @@ func TestScheduleOfAnotherVersion(t *testing.T) {
 	require.NoError(t, c.RunSchedule(t.Context(), "s")) // makes the older worker look at its schedules
 	old.wait(t, seen+1)
 	require.Equal(t, seldom.String(), stored(t, c).Spec)
-
-	// The newer worker has ended, or this is the rule of one that has.
-	left := driver.Schedule{Name: "s", Spec: "x", NextAt: now().Add(-6 * time.Minute)}
-	require.NoError(t, store.PutSchedule(t.Context(), left))
-	require.NoError(t, c.RunSchedule(t.Context(), "s"))
-	poll(t, "a rule of those that run", func() bool { return stored(t, c).Spec != "x" })
 }
 
 func TestScheduleDisappearsAfterAMonth(t *testing.T) {

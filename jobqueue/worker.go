@@ -186,6 +186,7 @@ type Worker struct {
 	stopping   bool                  // claim no jobs
 	closed     bool                  // executors return once finished is empty
 	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
+	overdue    map[string]overdue    // schedules by name, of scheduleLoop
 	warned     map[string]time.Time  // when by what was tried: see warn
 	// endCallback ends the context of the last callback of a cancelled job; nil: there was none.
 	endCallback context.CancelCauseFunc
@@ -214,7 +215,7 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
 		byName: map[string]*queue{}, maxResults: maxResults, wake: newWakeups(), unsaved: map[*attempt]struct{}{},
-		warned: map[string]time.Time{},
+		warned: map[string]time.Time{}, overdue: map[string]overdue{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {
