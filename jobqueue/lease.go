@@ -105,7 +105,8 @@ func (w *Worker) dropPrefetched() {
 // nearly a whole lease, the worker registers again.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
 	last := time.Now() // start of the last successful heartbeat; monotonic, so clock changes do not matter
-	for wait(ctx, jitter(w.cfg.Lease/3)*9/10, w.wake.heartbeat) {
+	pause := w.cfg.Lease / 3
+	for wait(ctx, jitter(pause)*9/10, w.wake.heartbeat) {
 		w.mu.Lock()
 		l := w.lease
 		w.mu.Unlock()
@@ -113,7 +114,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 		for {
 			start := time.Now()
 			alive, err = w.heartbeat(ctx, l)
-			if err == nil {
+			if err == nil || alive {
 				last = start
 				break
 			}
@@ -128,7 +129,12 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil && alive:
+		case alive:
+			pause = w.cfg.Lease / 3
+			if err != nil { // it does not know which jobs were cancelled
+				w.warn("heartbeat", "", err)
+				pause = w.cfg.Lease / 20
+			}
 			w.failStuck()
 			w.mu.Lock()
 			w.uncertain = w.uncertain || w.recheck
@@ -160,7 +166,7 @@ func (w *Worker) heartbeat(ctx context.Context, l *lease) (alive bool, err error
 	defer cancel()
 	cancelled, alive, err := w.store.Heartbeat(ctx, l.worker, w.cfg.Lease)
 	if err != nil || !alive {
-		return false, err
+		return alive, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

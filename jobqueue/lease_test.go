@@ -240,6 +240,33 @@ func TestCancelSignalTriggersAHeartbeat(t *testing.T) {
 	})
 }
 
+// While heartbeats cannot find cancelled jobs, as in a table that is locked, they keep the lease
+// and try again soon.
+func TestHeartbeatThatFindsNoCancelledJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.blind = true
+		j := m.add(time.Now(), time.Now(), 2)
+		ends := make(chan error, 1)
+		var log strings.Builder
+		cfg := WorkerConfig{Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		stop := run(t, m, cfg, func(ctx context.Context, _ *Job) error {
+			<-ctx.Done()
+			ends <- context.Cause(ctx)
+			return nil
+		})
+		time.Sleep(2 * time.Minute)
+		require.Empty(t, ends)
+		m.locked(func() { j.cancel, m.blind = true, false })
+		time.Sleep(3 * time.Second)
+		require.Len(t, ends, 1)
+		require.ErrorIs(t, <-ends, ErrCancelled)
+		stop()
+		require.Contains(t, log.String(), errAway.Error())
+	})
+}
+
 // During a heartbeat a cancelled job may end and be claimed again: the response does not apply to
 // the new attempt.
 func TestLateHeartbeatDoesNotCancelTheNextAttempt(t *testing.T) {

@@ -31,6 +31,8 @@ type model struct {
 	delay func() time.Duration
 	// slowHeartbeat delays the response to a heartbeat.
 	slowHeartbeat time.Duration
+	// blind makes heartbeats fail to find cancelled jobs.
+	blind bool
 	// refuse, when not nil, makes exchanges with such a result change nothing and fail permanently.
 	refuse func(driver.Result) bool
 
@@ -139,6 +141,9 @@ func (m *model) Heartbeat(
 	m.heartbeats++
 	if _, alive = m.workers[worker]; alive {
 		m.workers[worker] = time.Now().Add(lease)
+	}
+	if m.blind {
+		return nil, alive, errAway
 	}
 	for id, j := range m.jobs {
 		if j.lease == worker && j.cancel {

@@ -41,7 +41,7 @@ type Store interface {
 	Register(ctx context.Context, name string, queues []string, lease time.Duration) (worker int64, err error)
 	// Heartbeat extends the worker's lease and returns the ids of its jobs that are to be
 	// cancelled. alive is false when the worker no longer exists: another process has rescued its
-	// jobs.
+	// jobs. With an error, alive means that the lease was extended, and no more.
 	Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
 	// Listen tells a worker about new jobs sooner than its next poll: it calls f from its own
 	// goroutine until ctx ends or an error makes it return. The first call has the zero Signal and

@@ -45,8 +45,8 @@ func (s *Store) Heartbeat(
 		cancelled, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	_ = s.pool.SendBatch(ctx, &b).Close() // the next heartbeat tries again
-	return cancelled, true, nil
+	err = s.pool.SendBatch(ctx, &b).Close()
+	return cancelled, true, err
 }
 
 const releaseSQL = `

@@ -42,7 +42,7 @@ func (s *Store) Heartbeat(
 		cancelled, err = column[int64](tx.Query(cancelledSQL, worker))
 		return err
 	})
-	return cancelled, alive, err
+	return cancelled, alive && err == nil, err
 }
 
 const unregisterSQL = `delete from jobqueue_worker where id = ?`
