@@ -46,8 +46,10 @@ type WorkerInfo struct {
 	ID        int64
 	Name      string // host name and process id
 	StartedAt time.Time
-	ExpiresAt time.Time // when its lease ends unless it is renewed
-	Queues    []string  // that it serves
+	// ExpiresAt is when its lease ends unless it is renewed, or StartedAt if it has ended and a job
+	// could not be rescued yet.
+	ExpiresAt time.Time
+	Queues    []string // that it serves
 }
 
 // GroupStats counts the jobs of a group, each count up to StatsLimit+1: see [Client.GroupStats].

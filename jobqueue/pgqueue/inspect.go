@@ -182,7 +182,7 @@ group by queue, state`
 const pausesSQL = `select queue, until from jobqueue_pause where until > now()`
 
 const workersSQL = `
-select id, name, started_at, expires_at, queues from jobqueue_worker where expires_at > '-infinity' order by id`
+select id, name, started_at, greatest(expires_at, started_at), queues from jobqueue_worker order by id`
 
 func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 	defer rules.Classify(&err)

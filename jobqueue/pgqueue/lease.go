@@ -91,7 +91,9 @@ func (s *Store) Release(
 const (
 	markDeadSQL = `
 update jobqueue_worker set expires_at = '-infinity'
-where id = any (array(select id from jobqueue_worker where expires_at < now() for update skip locked))`
+where id = any (array(
+  select id from jobqueue_worker where expires_at < now() and expires_at > '-infinity' for update skip locked))`
+	ofDead           = `worker = any (array(select id from jobqueue_worker where expires_at = '-infinity'))`
 	removeWorkersSQL = `
 delete from jobqueue_worker w where expires_at = '-infinity'
   and not exists (select from jobqueue_job where worker <> 0 and worker = w.id)`
@@ -104,10 +106,12 @@ update jobqueue_job j set worker = null, fence = fence + 1,
 where ctid = any (array(select ctid from jobqueue_job j where worker <> 0 and `
 
 const (
-	rescueJobsSQL = rescueSQL + `worker = any (array(select id from jobqueue_worker where expires_at = '-infinity'))
-  for update skip locked))`
-	rescueOrphansSQL = rescueSQL + `not exists (select from jobqueue_worker w where w.id = j.worker)
-  for update skip locked))`
+	rescueJobsSQL    = rescueSQL + ofDead + rescueLimit
+	rescueOrphansSQL = rescueSQL + `not exists (select from jobqueue_worker w where w.id = j.worker)` + rescueLimit
+
+	// Of a million jobs some are rescued even if the time for all does not suffice.
+	rescueLimit = ` limit 10000 for update skip locked))`
+	rescueMost  = 10_000
 )
 
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
@@ -125,20 +129,29 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 const rescueWaitSQL = `select set_config('lock_timeout', '1s', true)`
 
 func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {
-	count := func(tag pgconn.CommandTag) error {
-		rescued += int(tag.RowsAffected())
-		return nil
+	var moreJobs, moreOrphans bool
+	count := func(more *bool) func(pgconn.CommandTag) error {
+		return func(tag pgconn.CommandTag) error {
+			n := int(tag.RowsAffected())
+			rescued += n
+			*more = n == rescueMost
+			return nil
+		}
 	}
 	var b pgx.Batch
 	b.Queue(rescueWaitSQL)
 	b.Queue(planSQL)
 	b.Queue(s.sql(markDeadSQL))
-	b.Queue(s.sql(rescueJobsSQL)).Exec(count)
+	b.Queue(s.sql(rescueJobsSQL)).Exec(count(&moreJobs))
 	b.Queue(s.sql(removeWorkersSQL))
 	if orphans {
-		b.Queue(s.sql(rescueOrphansSQL)).Exec(count)
+		b.Queue(s.sql(rescueOrphansSQL)).Exec(count(&moreOrphans))
 	}
 	b.Queue(s.sql(freeSlotsSQL))
 	err = s.pool.SendBatch(ctx, &b).Close()
+	if err == nil && (moreJobs || moreOrphans) {
+		n, err := s.rescue(ctx, moreOrphans)
+		return rescued + n, err
+	}
 	return rescued, err
 }

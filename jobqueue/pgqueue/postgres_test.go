@@ -100,6 +100,9 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	require.True(t, alive, "the lease waits neither for claims nor for somebody who alters the table")
 	require.ErrorContains(t, err, "lock timeout")
 	require.NoError(t, altering.Rollback(t.Context()))
+	held, err := store.Slots(t.Context(), worker, "default", 1, 1)
+	require.NoError(t, err)
+	require.Equal(t, 1, held)
 	_, _, err = store.Heartbeat(t.Context(), worker, 0)
 	require.NoError(t, err)
 	n, err := store.Rescue(t.Context(), true)
@@ -111,15 +114,42 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	defer handlers.Rollback(t.Context())
 	_, err = handlers.Exec(t.Context(), "select from jobqueue_job limit 1 for update")
 	require.NoError(t, err)
-	for range 2 {
+	var places [3]string
+	for i := range places {
 		n, err = store.Rescue(t.Context(), false)
 		require.NoError(t, err)
-		require.Equal(t, 1, n)
+		require.Equal(t, []int{1, 0, 1}[i], n)
 		_, alive, err = store.Heartbeat(t.Context(), worker, time.Minute)
 		require.NoError(t, err)
 		require.False(t, alive)
-		_ = handlers.Rollback(t.Context()) // without effect the second time
+		stats, err := store.Stats(t.Context())
+		require.NoError(t, err)
+		require.Len(t, stats.Workers, []int{1, 1, 0}[i], "while a job runs, its worker is there")
+		require.Equal(t, []int{1, 1, 0}[i], number(t, pool, "select count(worker) from jobqueue_slot"))
+		err = pool.QueryRow(t.Context(), "select coalesce(max(ctid::text), '') from jobqueue_worker").Scan(&places[i])
+		require.NoError(t, err)
+		if i == 1 {
+			require.NoError(t, handlers.Rollback(t.Context()))
+		}
 	}
+	require.Equal(t, places[0], places[1], "no process writes it again and again")
+}
+
+// Very many jobs are rescued in transactions of 10,000, so that some are even if not all can be.
+func TestManyJobsAreRescuedInParts(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	worker, err := store.Register(t.Context(), "w", nil, 0)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `
+insert into jobqueue_job (queue, kind, priority, max_attempts, args, worker)
+select 'default', 'work', 2, 10, 'null', case when n % 2 = 0 then $1 else -1 end from generate_series(1, 21000) n`,
+		worker)
+	require.NoError(t, err)
+	n, err := store.Rescue(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, 21_000, n)
+	require.Equal(t, 2, number(t, pool, "select count(distinct xmin::text) from jobqueue_job"))
 	require.Zero(t, number(t, pool, "select count(*) from jobqueue_worker"))
 }
 

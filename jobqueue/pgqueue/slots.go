@@ -21,11 +21,12 @@ update jobqueue_slot set worker = null where ctid = any (array(
   select ctid from jobqueue_slot where queue = $1 and worker = $2 order by n desc
   limit greatest(0, (select count(*) from jobqueue_slot where queue = $1 and worker = $2) - $3::bigint)))`
 	countSlotsSQL = `select count(*) from jobqueue_slot where queue = $1 and worker = $2`
-	// freeSlotsSQL frees what workers have left behind.
+	// freeSlotsSQL frees what workers have left behind, except where a job waits for its rescue.
 	freeSlotsSQL = `
 update jobqueue_slot s set worker = null
 where worker is not null
-  and not exists (select from jobqueue_worker w where w.id = s.worker and w.expires_at > '-infinity')`
+  and not exists (select from jobqueue_worker w where w.id = s.worker and w.expires_at > '-infinity')
+  and (worker, queue) not in (select worker, queue from jobqueue_job where worker <> 0 and ` + ofDead + `)`
 )
 
 func (s *Store) Slots(ctx context.Context, worker int64, queue string, limit, target int) (held int, err error) {
