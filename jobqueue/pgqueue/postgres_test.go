@@ -237,7 +237,8 @@ func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 		t.Run("schema "+schema, func(t *testing.T) {
 			t.Parallel()
 			base := pgtest.Pool(t)
-			role := "role_" + schema // which may create no schema
+			// It may create no schema. Roles belong to the server: it is named after the database.
+			role := base.Config().ConnConfig.Database
 			for _, s := range []string{
 				"role " + role + " login", "schema tenant authorization " + role, "schema jobs authorization " + role,
 			} {

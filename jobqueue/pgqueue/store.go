@@ -59,8 +59,8 @@ import (
 // Config configures a [Store]. The zero value works.
 type Config struct {
 	// Schema holds the tables; Migrate creates it. Defaults to the first schema of the search path.
-	// Roles other than the one that migrates need the rights to select, insert, update and delete
-	// in its tables, and to use its sequences.
+	// Roles other than the one that migrates need the rights to use it and its sequences, and to
+	// select, insert, update and delete in its tables.
 	Schema string
 	// ListenConn configures the connection that listens for notifications. Defaults to the pool's
 	// configuration with its BeforeConnect; the connection is not taken from the pool.
