@@ -92,6 +92,24 @@ func TestWaitReturnsHowAJobHasEnded(t *testing.T) {
 	require.Equal(t, "7", string(job.Saved))
 }
 
+func TestManyCallsWaitTogether(t *testing.T) {
+	t.Parallel()
+	store, c := newQueue(t, nil)
+	var all sync.WaitGroup
+	for _, id := range enqueueMany(t, c, 100) {
+		all.Go(func() {
+			job, err := c.Wait(t.Context(), id)
+			if err != nil || string(job.Args) != string(job.Saved) {
+				t.Errorf("job %d: %+v, %v", id, job, err)
+			}
+		})
+	}
+	runWorker(t, store, jobqueue.WorkerConfig{}, work(func(_ context.Context, job *jobqueue.Job, n int) error {
+		return job.Save(n)
+	}))
+	all.Wait()
+}
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	_, c := newQueue(t, nil)

@@ -63,6 +63,7 @@ func defaultBackoff(attempt int) time.Duration {
 
 // Handle makes h the handler of all jobs of one kind; their arguments are decoded from JSON into a
 // T. An attempt whose arguments cannot be decoded has failed; a newer worker may make another.
+// Until the last one the job keeps its UniqueKey and its turn of its LimitKey.
 //
 // A worker claims only jobs of kinds that it has a handler for. Others wait for a worker that has
 // one, and no attempt of theirs is lost: while a new version of a program replaces the old one,

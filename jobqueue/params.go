@@ -18,7 +18,8 @@ import (
 // DefaultQueue is the queue of a job whose Params have no Queue.
 const DefaultQueue = "default"
 
-// Unlimited as Params.MaxAttempts repeats a failing job forever.
+// Unlimited as Params.MaxAttempts repeats a failing job forever, also one whose arguments cannot be
+// decoded, which keeps its UniqueKey and its turn of its LimitKey.
 const Unlimited = -1
 
 const (

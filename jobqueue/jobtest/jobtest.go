@@ -33,7 +33,7 @@ const maxAttempts = 1000
 //
 // The worker has the configuration cfg, except for its queues and schedules, and the handlers that
 // register adds, one of which must be for the kind of p. Run waits neither for RunAt nor between
-// attempts. The test fails if p is invalid, if it has no handler, if it is held for other jobs, or
+// attempts. The test fails if p is invalid, if it has no handler, if its AfterGroup has members, or
 // if the job does not end after a thousand attempts.
 func Run(
 	t testing.TB, store jobqueue.Store, p jobqueue.Params, cfg jobqueue.WorkerConfig,
@@ -53,7 +53,7 @@ func Run(
 		t.Fatal(err)
 	}
 	if job, err := client.Get(t.Context(), enqueued.ID); err == nil && job.State == jobqueue.StateHeld {
-		t.Fatalf("jobtest: job of kind %q waits for jobs that do not run here: see its AfterGroup or LimitKey", p.Kind)
+		t.Fatalf("jobtest: job of kind %q is held for jobs that do not run here: see its AfterGroup", p.Kind)
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer cancel(nil)
@@ -76,7 +76,7 @@ func Run(
 		switch {
 		case e.Type != jobqueue.EventRetried && e.Type != jobqueue.EventSnoozed:
 		case e.Job.Fence >= maxAttempts: // which counts snoozed ones, too
-			cancel(fmt.Errorf("it has not ended after %d attempts", maxAttempts))
+			cancel(fmt.Errorf("it has not ended after %d attempts, the last with: %v", maxAttempts, e.Err))
 		default:
 			again.Go(func() { _ = client.Retry(ctx, enqueued.ID) }) // an error: it starts by itself already
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,20 @@ func TestRunDecodesAndCallsTheMiddleware(t *testing.T) {
 	require.Equal(t, []string{"outer", "inner", "ann@mail.example", "inner end", "outer end"}, calls)
 	require.Equal(t, jobqueue.StateSucceeded, job.State)
 	require.Equal(t, 1, job.Attempt)
+}
+
+func TestRunInABubble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		job := jobtest.Run(t, open(t), jobqueue.Params{Kind: "welcome", Args: welcome{}}, jobqueue.WorkerConfig{},
+			handler(func(context.Context, *jobqueue.Job, welcome) error {
+				time.Sleep(30 * time.Minute)
+				return nil
+			}))
+		require.Equal(t, jobqueue.StateSucceeded, job.State)
+		require.WithinDuration(t, began.Add(30*time.Minute), time.Now(), time.Minute)
+	})
 }
 
 func TestRunRunsNoOtherJob(t *testing.T) {
@@ -170,7 +185,7 @@ func TestRunFailsTheTest(t *testing.T) {
 			jobqueue.WorkerConfig{},
 			handler(func(context.Context, *jobqueue.Job, welcome) error { return errMail }))
 	})
-	require.Contains(t, f.message, "1000 attempts")
+	require.Contains(t, f.message, "1000 attempts, the last with: "+errMail.Error())
 	member := jobqueue.Params{Kind: "farewell", Group: "g"}
 	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), member)
 	require.NoError(t, err)
