@@ -24,10 +24,9 @@ type WorkerConfig struct {
 	Schedules []Schedule
 	// Lease is how long the jobs of a process that died or lost the database remain its own. One
 	// heartbeat for the whole process renews the lease three times in this time; another process
-	// rescues the jobs of an expired one within half a Lease. It does not limit how long a job may
-	// run: see Timeout. All workers of a database should have the same Lease: on PostgreSQL one
-	// that rescues ends exchanges of any worker that have waited for their process for longer than
-	// its own Lease. Defaults to 30 s.
+	// rescues the jobs of an expired one within half a Lease, its own: all workers of a database
+	// should have the same. It does not limit how long a job may run: see Timeout. Defaults to
+	// 30 s.
 	Lease time.Duration
 	// Timeout is how long one attempt may run before its context ends with cause ErrTimeout;
 	// [WithTimeout] sets it for one kind. When a handler still runs a minute later, the attempt
@@ -186,8 +185,8 @@ type Worker struct {
 	stopping   bool                  // claim no jobs
 	closed     bool                  // executors return once finished is empty
 	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
-	overdue    map[string]overdue    // schedules by name, of scheduleLoop
 	warned     map[string]time.Time  // when by what was tried: see warn
+	overdue    map[string]overdue    // schedules by name, of scheduleLoop
 	// endCallback ends the context of the last callback of a cancelled job; nil: there was none.
 	endCallback context.CancelCauseFunc
 	polling     polling
