@@ -86,7 +86,7 @@ func TestWhatWasSaidIsHeardCorrectedAndRecognisedAgain(t *testing.T) {
 	require.Equal(t, []string{"false " + invented, "true He mixed three greens for the water."}, result.Evidence)
 	require.Equal(t, 1, result.ToCheck)
 	require.Equal(t, []float64{0.5, 0, 0.5}, result.Played, "from the sentence")
-	const unplayed = "手机无法播放这段录音，请在网页上听。"
+	const unplayed = "手机无法播放这段录音，请再试一次，或在网页上听。"
 	require.Equal(t, []string{"He mixed three greens for the water.", "Heard in .", "", unplayed}, result.Marks)
 
 	require.Equal(t, []bool{true, true, true, true, true, true}, result.Same)

@@ -11,8 +11,8 @@ export interface Open {
   sent?: Sent | undefined; // early
 }
 
-/** What was sent as a record, of which there is no answer. Early: its lessons, if not all was text. */
-export interface Sent { record: RecordFields; key: string; early: string[] | undefined }
+/** What was sent as a record, on a day, of which there is no answer. Early: its lessons, if not all was text. */
+export interface Sent { record: RecordFields; key: string; day: string; early: string[] | undefined }
 
 export const openOf = (student: string): Open | undefined => wx.getStorageSync(openKey(student)) || undefined;
 

@@ -48,7 +48,7 @@ const zh = {
   report: "学期小结", make: "生成", reportMade: "根据 {n} 条反馈记录生成。", replaceReport: "要替换您改过的小结吗？",
   now: "正在上课", doneToday: "今天已完成", last: "上次", noneLately: "四周内没有记录",
   records: "反馈记录", search: "在正文中搜索", noRecords: "没有记录。", delete: "删除", deleted: "已删除：", bringBack: "撤销",
-  listen: "播放", cannotPlay: "录音已不存在。", notPlayed: "手机无法播放这段录音，请在网页上听。",
+  listen: "播放", cannotPlay: "录音已不存在。", notPlayed: "手机无法播放这段录音，请再试一次，或在网页上听。",
   failed: "操作未成功：",
   languages: ["默认语言", "中文", "粤语", "英语", "日语", "韩语", "法语", "德语", "西班牙语", "俄语"],
   /** By the codes of the server: what went wrong, and what is doubtful. */
@@ -143,7 +143,8 @@ const en: typeof zh = {
   records: "Records", search: "Search in the texts", noRecords: "There are no records.", delete: "Delete",
   deleted: "Deleted:", bringBack: "Undo", listen: "Listen",
   cannotPlay: "The recording no longer exists.",
-  notPlayed: "The phone cannot play this recording. Listen to it on the web page.", failed: "It did not succeed: ",
+  notPlayed: "The phone cannot play this recording. Try again, or listen to it on the web page.",
+  failed: "It did not succeed: ",
   languages: [
     "Usual language", "Chinese", "Cantonese", "English", "Japanese", "Korean", "French", "German", "Spanish", "Russian",
   ],

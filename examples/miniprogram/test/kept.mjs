@@ -332,6 +332,20 @@ export default async function kept(phone, _, recordings) {
   await lesson((data) => data.text === "He knitted.\n\nHe read. He knitted.");
   await saved();
 
+  // Once all is text it is sent again, and what became text later begins the next.
+  await phone.tap("again", { lesson: poem }, "3");
+  meets(/^POST .feedback-records/, { lost: true });
+  await phone.tap("save");
+  lost.push(phone.toasts.pop());
+  await leave();
+  await recognise("He wrote.");
+  await open();
+  await lesson((data) => data.saved !== "");
+  await leave();
+  await open();
+  await lesson((data) => data.text === "He wrote.");
+  await saved();
+
   // It is saved elsewhere, as the page finds out while it records: what is said becomes a text.
   const savedElsewhere = async () => {
     const { session_id: feedback_session_id, feedback_text: content, feedback_date } = await session();

@@ -87,11 +87,11 @@ export default async function offline(phone, _, recordings) {
   await lesson((data) => data.state === "Saved." && phone.outbox().length === 0); // it is sent twice
   const nextText = phone.page.data.text;
 
-  // A proxy refuses a recording, which is sent again. What the server refuses is told, after a restart too.
+  // Proxies answer for the server: a recording is sent again. What the server refuses is told, after a restart too.
   const refused = [];
   phone.sounds = [recordings[1], recordings[2]];
   for (const what of ["resend", "discard"]) {
-    phone.answers = [{ statusCode: 404, data: "<html>" }, { statusCode: 415, data: '{"code":"not_audio"}' }];
+    phone.answers = [{ statusCode: 200, data: "{}" }, { statusCode: 404, data: "<html>" }, { statusCode: 415, data: '{"code":"not_audio"}' }];
     phone.tap("record");
     await lesson((data) => data.recording);
     phone.tap("stop");

@@ -148,12 +148,14 @@ export class Client {
 
   /** Uploads a recording. The same one may be uploaded again: there is one segment of it. */
   async upload(lessonID: string, path: string, sequence: number, durationMS: number): Promise<AudioSegment> {
-    return parse(await this.answered(this.transport.upload({
+    const segment = parse<AudioSegment | null>(await this.answered(this.transport.upload({
       url: this.server + `/api/v1/feedback-lessons/${lessonID}/segments`,
       header: this.header(),
       path,
       fields: { sequence: String(sequence), duration_ms: String(durationMS) },
     })));
+    if (!segment?.segment_id) throw new Problem(0, "no_answer", "A proxy has answered.");
+    return segment;
   }
 
   /** Returns a segment with the times of its sentences. */

@@ -40,6 +40,7 @@ Page({
   marks: [] as string[], // of what it was made of
   pause: retryMS, // before it is asked again
   sent: undefined as Sent | undefined,
+  wasSent: false, // before the page was opened
   draft: undefined as unknown as Draft,
 
   onLoad(query: Record<string, string | undefined>) {
@@ -59,7 +60,8 @@ Page({
     }, tell);
     this.made = "";
     const { day: date = "", sent } = openOf(this.data.student) ?? {}; // the day of what the server does not have yet
-    this.sent = sent;
+    this.sent = sent?.day === today() ? sent : undefined; // the server knows its key for a day
+    this.wasSent = !!this.sent;
     this.asked++;
     this.setData({ ...empty, date, text: this.draft.open({ text: "", etag: "" }) });
   },
@@ -154,6 +156,7 @@ Page({
     if (asked !== this.asked || this.data.saved) return; // a later answer counts
     if (session?.state === "completed") return this.completed();
     if (session) this.take(session, version);
+    else if (!this.data.session) this.keepSent(undefined); // it was saved elsewhere
     const isHeard = lessons.some((lesson) => !lesson.applied && lesson.parts.some((part) => part.text));
     this.setData({ lessons, isHeard, offline: false });
     if (isBusy(lessons) || wasUnsaved || isUnsaved(lessons)) this.poll();
@@ -227,12 +230,23 @@ Page({
     return !text.trim() && (!session || !isSaid);
   },
 
+  /** Sends an early record of this text once more, if it had no answer when the page was left: it is the same. */
+  async sendAgain(sent: Sent) {
+    const { saving, other, text, date } = this.data;
+    const { content, feedback_date } = sent.record;
+    if (!this.wasSent || saving || other || content !== text || feedback_date !== date) return;
+    this.wasSent = false;
+    this.setData({ saving: true }); // what is typed now would be in no record
+    await this.send(sent.early, sent).finally(() => this.setData({ saving: false }));
+  },
+
   /** Makes a text once all that was said here is text and all corrections are saved. */
   async generateByItself() {
     const { draft } = this;
     const { student, session, lessons, text, seconds } = this.data;
     const open = openOf(student);
-    if (!open || this.sent?.early || !this.visible || this.data.recording || this.adding > 0) return;
+    if (!open || !this.visible || this.data.recording || this.adding > 0) return;
+    if (open.sent) return this.sendAgain(open.sent);
     const marks = marksOf(lessons);
     if (this.data.offered && marks.join() === this.marks.join()) return; // the teacher chooses first
     if (this.isEmpty()) return setOpen(student, undefined);
@@ -287,6 +301,7 @@ Page({
 
   async generateAnew() {
     const { draft } = this;
+    if (openOf(this.data.student)?.sent) return report(new Error(texts.unsaved)); // its lessons would be in two records
     await this.generate().catch((error) => draft.isClosed || report(error)); // nobody waits in a page that was left
   },
 
@@ -327,7 +342,7 @@ Page({
     this.setData({ text: event.detail.value, mended: false, refusedCopy: "" });
     this.draft.type(event.detail.value);
     const open = openOf(this.data.student);
-    if (this.isEmpty() && !open?.said) setOpen(this.data.student, undefined);
+    if (this.isEmpty() && !open?.said && !open?.sent) setOpen(this.data.student, undefined);
     else if (!open) setOpen(this.data.student, {});
   },
 
@@ -410,7 +425,7 @@ Page({
       if (offered) throw new Error(texts.chooseFirst);
       await this.saveText();
       const isFailed = this.data.refused.length > 0 || lessons.some((l) => l.parts.some((part) => part.failed));
-      const before = this.sent?.early && this.sent; // another has not arrived: its session is open
+      const before = openOf(student)?.sent; // there is no answer to: its session is open
       let early = before?.early;
       if (!early && isBusy(lessons)) {
         if (!(await ask(texts.lessonNotText, texts.wait))) return;
@@ -443,13 +458,13 @@ Page({
       record: {
         profile_id: student, feedback_session_id: isEarly ? null : session, feedback_date: date, content: text,
       },
-      key: [...this.draft.version.split(" "), date, isEarly].join(), early,
+      key: [...this.draft.version.split(" "), date, isEarly].join(), day: today(), early,
     };
     this.keepSent(sent);
     const { record, key } = sent;
     const { record_id } = await client.createRecord(record, key).catch((error) => {
       const isCompleted = error instanceof Problem && error.code === "session_completed"; // by the one sent before
-      if (!isTemporary(error)) this.keepSent(isCompleted && !before ? last : undefined);
+      if (!isTemporary(error) && error.status !== 401) this.keepSent(isCompleted && !before ? last : undefined);
       throw error;
     });
     if (record.content !== text || record.feedback_date !== date) {

@@ -2,7 +2,7 @@ import type { StudentProfile } from "../../api/types.js";
 import { today } from "../../api/client.js";
 import { openOf, saveTyped } from "../../open.js";
 import {
-  client, deleteRecord, draftKey, go, isOffline, keptStudents, namesOf, outbox, readStudents, removedRecords, report,
+  client, deleteRecord, draftKey, go, isTemporary, keptStudents, namesOf, outbox, readStudents, removedRecords, report,
   signOut,
 } from "../../service.js";
 import { texts } from "../../texts.js";
@@ -67,7 +67,7 @@ Page({
       this.days = { ...this.before, ...(await client.lastDays(today(changing))) };
       this.draw();
     } catch (error) {
-      if (!isOffline(error)) return report(error);
+      if (!isTemporary(error)) return report(error);
       this.setData({ offline: true });
       if (this.visible) this.timer = setTimeout(() => void this.read(), retryMS);
     }
@@ -106,6 +106,7 @@ Page({
   },
 
   openRecords() {
+    this.day = ""; // an older one may be moved or deleted there
     go("records/records");
   },
 
