@@ -164,7 +164,7 @@ func decoded(t *testing.T, file string) []int16 {
 }
 
 // The server is away in the middle of a lesson, then the sign-in page of a network answers an
-// upload, and the next answer is lost: everything arrives, once.
+// upload, a filter does, and the next answer is lost: everything arrives, once.
 func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
@@ -186,11 +186,12 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	b.waitText("not sent yet: 1")
 	var count atomic.Int32
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
-		if !isUpload(r) || count.Add(1) > 2 {
+		if !isUpload(r) || count.Add(1) > 4 {
 			return false
 		}
-		if count.Load() == 1 {
-			fmt.Fprint(w, "<!doctype html>")
+		if n := count.Load(); n < 4 {
+			w.WriteHeader([]int{0, http.StatusOK, http.StatusForbidden, http.StatusOK}[n])
+			fmt.Fprint(w, []string{"", "<!doctype html>", "<!doctype html>", "Blocked"}[n])
 			return true
 		}
 		r.URL.Scheme, r.URL.Host, r.RequestURI = "http", strings.TrimPrefix(n.url, "http://"), ""
@@ -200,9 +201,11 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	sendNow(b)
-	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
-	require.Equal(t, int32(4), count.Load())
+	b.until(`() => {
+		[...document.querySelectorAll("#banner button")].find((b) => b.innerText === "Send now")?.click();
+		return !document.body.innerText.includes("not sent yet");
+	}`, "")
+	require.Equal(t, int32(6), count.Load())
 	_, durations := storedParts(t, c, p.ID, 1)
 	requireRecorded(t, 6, took, durations[0])
 	b.reload()

@@ -33,7 +33,10 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	})
 	b.reload()
 	b.waitText("The server's database does not answer.")
-	b.waitText("Ming")
+	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
+	b.waitText("Recording starts lesson 1")
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("All students")
 	n.recover()
 	n.away.Store(true)
 	b.reload()
@@ -73,6 +76,35 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	b.waitText("Sign in with this name")
 	require.NotContains(t, b.eval(`JSON.stringify(localStorage)`), "Ming")
 	b.requireOnly(n.url)
+}
+
+// The session is opened while it is still being asked whether there is one.
+func TestLateAnswerEndsNoSession(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	b.visit(n.url + "/#sign-in=anna")
+	b.waitText("Ming")
+	held := make(chan struct{})
+	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if !r.URL.Query().Has("optional") { // of the page
+			return false
+		}
+		<-held
+		w.WriteHeader(http.StatusNoContent)
+		return true
+	})
+	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
+	b.enter("textarea", "Mine.")
+	b.waitText("Saved.")
+	close(held)
+	b.enter("textarea", " More.")
+	require.Eventually(t, func() bool {
+		s, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		return s.FeedbackText == "Mine. More."
+	}, timeout, 100*time.Millisecond)
 }
 
 // A text that was begun while the server was away does not replace one that was there, and is still

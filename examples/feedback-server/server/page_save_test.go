@@ -280,6 +280,10 @@ func TestNothingIsNotSaidToBeUnsaved(t *testing.T) {
 	b.clickButton("Done")
 	b.until(`() => !document.querySelector(".segments textarea")`, "")
 	isUnsaved("false") // it was of another student
+	b.click(".segments li:last-child .quiet:last-child")
+	b.clickButton("As recognised")
+	b.until(`() => !document.querySelector(".segments textarea")`, "")
+	isUnsaved("true")
 }
 
 // More is said while a text is being made: it is made into a text though the first one fails.

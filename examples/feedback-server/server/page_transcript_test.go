@@ -139,8 +139,12 @@ func TestTranscriptIsMendedAndRecognisedAgain(t *testing.T) {
 	b.until(`() => !document.querySelector("textarea").value.includes("painted")`, "")
 	b.enter(".feedback textarea", " And mine.")
 	edit()
+	b.eval(`set = Storage.prototype.setItem; // it is full
+		Storage.prototype.setItem = () => { throw new DOMException(""); }; ""`)
 	typed(" Corrected.")
 	b.clickButton("Done")
+	edited("Heard in . Corrected.")
+	b.eval(`Storage.prototype.setItem = set; ""`)
 	b.waitText("What changed in the text of the lessons is not in here.")
 	b.screenshot("not mended")
 	require.Contains(t, b.eval(`document.querySelector(".feedback textarea").value`), " And mine.")

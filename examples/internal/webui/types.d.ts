@@ -266,6 +266,8 @@ type Stored = (key: string) => any;
 
 /** Returns a text; {name} is replaced by values.name. */
 type Translate = (key: Key, values?: Props) => string;
+/** Whether there is such a part that is in no record. */
+type HasPart = (is: (s: Segment) => unknown) => boolean | undefined;
 type Offer = (question: string, text: string, ...buttons: HTMLElement[]) => void;
 
 /** Returns a text whose key is made of a code, or else the other. */

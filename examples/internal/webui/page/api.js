@@ -11,6 +11,7 @@ export class Problem extends Error {
 		this.status = status;
 		/** Whether the same request may succeed later. */
 		this.temporary = [0, 401, 408, 425, 429].includes(status) || status >= 500;
+		this.refused = status > 0 && status < 500; // by the server
 		this.code = body.code ?? "";
 		this.retryAfter = retryAfter || body.retry_after_seconds || 0;
 	}
@@ -127,7 +128,7 @@ export async function all(path, query, seconds) {
 export const keptStudents = () => stored(studentsKey) ?? [];
 
 export async function students() {
-	const kept = localStorage.getItem(studentsKey) !== null;
+	const kept = studentsKey in localStorage;
 	const { teacher } = account;
 	try {
 		const found = (await all("profiles", {}, kept ? 5 : 30)).sort((a, b) => collator.compare(a.name, b.name));
@@ -138,7 +139,7 @@ export async function students() {
 		}
 		return found;
 	} catch (/** @type {any} */ error) {
-		if (!kept || error.status && error.status < 500) throw error;
+		if (!kept || error.refused) throw error;
 		return keptStudents();
 	}
 }
@@ -146,6 +147,4 @@ export async function students() {
 /** @param {string} path */
 export const messageOf = async (path) => (await request("GET", path + "/message")).body.text;
 
-export function requestKey() {
-	return crypto.getRandomValues(new Uint32Array(4)).join("-");
-}
+export const requestKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");

@@ -1,7 +1,7 @@
-// Recordings wait in IndexedDB until the server has confirmed that it stored them. A recording is
-// written while it is made, so that a reload or a crash loses less than a second.
+// Recordings wait in IndexedDB until the server has stored them. They are written while they are
+// made, so that a reload or a crash loses less than a second.
 
-import { account, all, request } from "./api.js";
+import { account, all, Problem, request } from "./api.js";
 import { t, tell } from "./dom.js";
 
 /** @type {Promise<IDBDatabase> | undefined} */
@@ -82,7 +82,7 @@ export const nameOf = (r) => r.name || t("part", { n: r.sequence + 1 });
 /** The key of a student's text that the server does not have yet. @param {string} student */
 export const draftKey = (student) => `lessonkit-draft-${account.teacher}-${student}`;
 
-/** The key of a student's work that is in no record yet: "said" until a text is made of what was recorded here. @param {string} student */
+/** The key of a student's work that is in no record yet: "said" until there is a text of it. @param {string} student */
 export const openKey = (student) => `lessonkit-open-${account.teacher}-${student}`;
 
 export const draftKeys = () => Object.keys(localStorage).filter((key) => key.startsWith(draftKey("")));
@@ -90,7 +90,7 @@ export const draftKeys = () => Object.keys(localStorage).filter((key) => key.sta
 /** @returns {Promise<Recording[]>} */
 export const list = () => transact("readonly", (recordings) => recordings.getAll());
 
-/** The lesson of a student's recordings, until they have a place at the server. @param {string} student @param {string} day */
+/** The lesson of recordings that have no place at the server yet. @param {string} student @param {string} day */
 export const newLesson = (student, day) => `new ${student} ${day}`;
 
 export const own = async () => (await list()).filter((r) => r.teacher === account.teacher);
@@ -197,7 +197,8 @@ async function drain() {
 				await put({ ...next, to: undefined });
 				continue;
 			}
-			if (!temporary && code !== "lesson_in_progress") { // by another device, just now
+			// A proxy has no code. Another device begins a lesson just now.
+			if (!temporary && (code || status === 413) && code !== "lesson_in_progress") {
 				await put({ ...next, refused: { code: fields.profile_id ? "not_found" : code, status, message, fields } });
 				continue;
 			}
@@ -211,7 +212,7 @@ async function drain() {
 
 /**
  * Finds the place of a recording that began without a lesson: in the open one, or a new one. It is
- * kept, so that the recording is sent once; a full device is no reason not to send it.
+ * kept, so that the recording is sent once, unless the device is full.
  * @param {Recording} recording
  */
 async function place(recording) {
@@ -231,6 +232,7 @@ async function place(recording) {
 async function send(recording, { lesson, sequence }) {
 	const query = new URLSearchParams({ sequence: String(sequence) });
 	if (recording.duration > 0) query.set("duration_ms", String(Math.round(recording.duration)));
-	const body = await audio(recording);
-	await request("POST", `feedback-lessons/${lesson}/segments?${query}`, { body, seconds: 600 });
+	const { body } = await request("POST", `feedback-lessons/${lesson}/segments?${query}`,
+		{ body: await audio(recording), seconds: 600 });
+	if (!body?.segment_id) throw new Problem(0, { code: "offline" }); // a proxy has answered
 }

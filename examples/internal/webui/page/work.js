@@ -39,7 +39,7 @@ export class Work extends EventTarget {
 
 	/** @param {string} path @param {object} [body] of a POST @returns {Promise<void>} */
 	async read(path, body) {
-		const { changes, end } = this;
+		const { changes, end, session: before } = this;
 		const answer = await request(body ? "POST" : "GET", path, { body });
 		/** @type {Session | null} */
 		const session = answer.body;
@@ -54,7 +54,8 @@ export class Work extends EventTarget {
 			this.completed();
 			return this.refresh();
 		}
-		if (changes !== this.changes) return this.refresh(); // the answer may be older than an event
+		// The answer may be older than an event, or than a session that was opened meanwhile.
+		if (changes !== this.changes || !session && before !== this.session) return this.refresh();
 		const isNew = !this.session;
 		this.session = session;
 		this.etag ||= answer.etag;

@@ -9,12 +9,12 @@ const byName = (name) => account.signIn({ "X-Development-User": name });
 
 /** Tells the server of a sign-out that it does not know of. Later that would end another session. */
 async function tellSignOut() {
-	const problem = localStorage.getItem(signOutKey) && await account.logout();
+	const problem = localStorage[signOutKey] && await account.logout();
 	if (problem) throw problem;
 	localStorage.removeItem(signOutKey);
 }
 
-/** Signs in as the address says: by a name, or by the cookie that an OAuth 2 server's answer has set. Returns why not. */
+/** Signs in as the address says: by a name, or by the cookie of an OAuth 2 server's answer. Returns why not. */
 export async function signInByAddress() {
 	const [wanted, code, name, path = "/"] = /^#sign-in(?:-failed=(\w+)|=([\w.@+-]+))?(\/.*)?$/.exec(location.hash) ?? [];
 	if (!wanted) return;
@@ -41,8 +41,7 @@ export async function signInWays(root) {
 	if (!name && !development_auth_enabled) root.append(h("p", {}, t("noSignIn")));
 }
 
-/** The last code, until its end by this device's clock: the server's may be another. While it has a minute left it stays
- * when the view is drawn anew: somebody may be about to confirm it. @type {any} */
+/** The last code, with its end by this device's clock. It is shown again: somebody may be about to confirm it. @type {any} */
 let code = { end: 0 };
 
 /** @type {View} */
@@ -200,6 +199,6 @@ export async function signOut(leave) {
 	while (problem && !await ask(t("notTold", { reason: explain(problem) }), t("signOutHere"), t("tryAgain"))) {
 		problem = await account.logout();
 	}
-	if (problem) localStorage.setItem(signOutKey, "later");
+	if (problem) localStorage[signOutKey] = "later";
 	await forget();
 }

@@ -71,10 +71,13 @@ export function feedbackSection(work, saved) {
 		note();
 	}
 
-	/** Notes whether there is a text that is in no record. */
+	/** @type {HasPart} */
+	const hasPart = (is) => work.session?.lessons.some((l) => !l.applied && l.segments.some(is));
+
+	/** Notes whether something is in no record. */
 	function note() {
-		if (editor.value.trim()) localStorage[open] ??= "text";
-		else if (localStorage[open] === "text" && work.isKnown && generate.hidden) localStorage.removeItem(open);
+		if (editor.value.trim() || hasPart(textOf)) localStorage[open] ??= "text";
+		else if (localStorage[open] === "text" && work.isKnown && !hasPart((s) => s.state === "failed")) localStorage.removeItem(open);
 	}
 
 	/** Gives what was recorded today the date of today, also in a session of before. */
@@ -268,7 +271,7 @@ export function feedbackSection(work, saved) {
 		localStorage.removeItem(early);
 		if (isEarly) {
 			tell(work, "replaced");
-			localStorage.setItem(open, "said");
+			localStorage[open] = "said";
 			edited();
 		} else work.completed();
 		quiet(state); // it was saved here
@@ -321,7 +324,7 @@ export function feedbackSection(work, saved) {
 		redate();
 	});
 	work.addEventListener("session", () => {
-		generate.hidden = !work.session?.lessons.some((l) => !l.applied && l.segments.some(textOf));
+		generate.hidden = !hasPart(textOf);
 	});
 	work.addEventListener("heard", hear);
 	work.addEventListener("silent", () => {

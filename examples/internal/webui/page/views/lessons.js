@@ -32,17 +32,17 @@ export function lessonsSection(work) {
 	let isWaited = false; // for text
 	/** @type {Recording[]} */
 	let unsent = [];
-	/** The last sequence of each lesson that was given to a recording here.
-	 * @type {Map<string, number>} */
+	/** The last sequence of each lesson that was given to a recording. @type {Map<string, number>} */
 	const last = new Map();
 	/** What was recorded here and is no text yet, as lesson and sequence. @type {Set<string>} */
 	const awaited = new Set();
-	/** What an earlier visit left open. @type {string | null} */
+	/** What an earlier visit left open. @type {string | null | undefined} */
 	let left = null;
 
 	const student = work.profile.profile_id;
+	const mark = openKey(student);
 
-	/** Where the next recording belongs, if that is known: it waits for no answer, and follows those that have no place yet. */
+	/** Where the next recording belongs, if that is known: it waits for no answer, and follows those that have none. */
 	const place = () => unsent.some((r) => work.has(r) && !r.to) ? undefined : work.openLesson();
 
 	async function start() {
@@ -106,7 +106,7 @@ export function lessonsSection(work) {
 		last.set(open?.lesson_id ?? lesson, created.sequence);
 		awaited.add(lesson + " " + created.sequence);
 		localStorage.removeItem(openKey("sent-" + student)); // this is not in it
-		try { localStorage.setItem(openKey(student), "said"); } catch {} // no space
+		try { localStorage[mark] = "said"; } catch {} // no space
 		void changed();
 		return created;
 	});
@@ -200,8 +200,8 @@ export function lessonsSection(work) {
 
 	/** @param {Lesson[]} lessons */
 	function hear(lessons) {
-		if (left && work.isKnown && !work.session && !awaited.size && !localStorage.getItem(draftKey(student))) { // saved elsewhere
-			localStorage.removeItem(openKey(student));
+		if (left && work.isKnown && !work.session && !awaited.size && !(draftKey(student) in localStorage)) { // saved elsewhere
+			localStorage.removeItem(mark);
 			left = null;
 		}
 		if (recorder || !awaited.size && !(left === "said" && work.session && !isWaited)) return;
@@ -225,7 +225,7 @@ export function lessonsSection(work) {
 	};
 	on(work, "session", draw);
 	on(work, "chosen", () => { // until then it is offered again
-		if (!recorder && !awaited.size && left !== "said") localStorage.setItem(openKey(student), "text");
+		if (!recorder && !awaited.size && left !== "said") localStorage[mark] = "text";
 	});
 	on(work, "segment", ({ detail: { state, sequence, text } }) => {
 		const news = state === "transcribed" ? text : state === "failed" ? t("failed") : "";
@@ -246,7 +246,7 @@ export function lessonsSection(work) {
 	});
 	on(files, "change", addFiles);
 	void readOutbox().then(() => {
-		left = localStorage.getItem(openKey(student));
+		left = localStorage[mark];
 		for (const r of unsent) if (left === "said" && work.has(r)) awaited.add(r.lesson + " " + r.sequence);
 		draw();
 	});

@@ -108,7 +108,7 @@ export function recordList(query, name, heading) {
 		const path = pathOf(r);
 		const item = h("li.entry", {});
 		item.append(h("details", { open }, h("summary", {}, h("span.title", {}, title),
-			localStorage.getItem(draftKey(r.record_id)) && h("span.hint", {}, t("unsaved")), h("span.text", {}, r.content))),
+			draftKey(r.record_id) in localStorage && h("span.hint", {}, t("unsaved")), h("span.text", {}, r.content))),
 			h("div.row", {}, sendButton(() => messageOf(path), title),
 				button(t("edit"), () => edit(item, path), { of: title }),
 				button(t("print"), () => {

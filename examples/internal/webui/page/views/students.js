@@ -45,7 +45,7 @@ export async function todayView(root) {
 	function row(p, ofToday) {
 		const state = h("span.hint.state", {});
 		const draw = () => {
-			const isOpen = localStorage.getItem(openKey(p.profile_id)) !== null;
+			const isOpen = openKey(p.profile_id) in localStorage;
 			state.classList.toggle("open", isOpen);
 			if (isOpen) return write(state, t("draft"));
 			if (!last) return;
@@ -134,7 +134,7 @@ export async function studentView(root, id = "") {
 	const name = h("h1", {}, known?.name);
 	root.append(name);
 	const profile = begins || await request("GET", "profiles/" + id, { seconds: known ? 3 : 30 }).then(({ body }) => body, (error) => {
-		if (error.code !== "offline" || !known) throw error;
+		if (!known || error.refused) throw error;
 		return known;
 	});
 	write(name, profile.name);
@@ -154,7 +154,7 @@ export async function studentView(root, id = "") {
 	};
 	let drawn = false;
 	const reading = work.refresh().then(records.draw).catch(async (error) => {
-		if (!drawn && error.code !== "offline") {
+		if (!drawn && (!known || error.refused)) {
 			await end();
 			throw error;
 		}
@@ -162,6 +162,7 @@ export async function studentView(root, id = "") {
 		work.addEventListener("session", () => once(records.element, records.draw), { once: true });
 	});
 	if (!begins) await Promise.race(known ? [reading, delay(3000)] : [reading]);
+	if (work.end.signal.aborted) await reading; // it is failing
 	drawn = true;
 	root.append(
 		h("div.row", {},
@@ -179,13 +180,13 @@ export async function studentView(root, id = "") {
 function termReport({ profile_id, academic_year, term }) {
 	const text = h("textarea", { rows: 10, lang: "", "aria-label": t("report") });
 	const draft = draftKey("report-" + profile_id); // what was rewritten
-	text.value = localStorage.getItem(draft) ?? "";
-	text.addEventListener("input", () => localStorage.setItem(draft, text.value));
+	text.value = localStorage[draft] ?? "";
+	text.addEventListener("input", () => { localStorage[draft] = text.value; });
 	const unsaid = h("p.text.error", {});
 	const result = h("div.feedback", { hidden: !text.value }, text, unsaid,
 		h("div.row", {}, sendButton(async () => text.value, t("report"))));
 	return h("div", {}, button(t("report"), async () => {
-		if (localStorage.getItem(draft) && !await ask(t("replaceQuestion"), t("replace"))) return;
+		if (localStorage[draft] && !await ask(t("replaceQuestion"), t("replace"))) return;
 		const { body } = await request("POST", `profiles/${profile_id}/report`,
 			{ body: { academic_year, ...(term && { term }) }, seconds: 180 });
 		text.value = body.text;

@@ -103,7 +103,7 @@ export function transcript(work) {
 			listen.hidden = !!audio_deleted_at;
 			mend.hidden = state !== "transcribed";
 			retry.hidden = state !== "failed";
-			const shownText = state === "transcribed" ? said || t("warning_no_speech")
+			const shownText = state === "transcribed" ? said || (edited_text ?? t("warning_no_speech"))
 				: t(state) + (wrong ? " – " + wrong : "");
 			if (shownText === drawn) return row;
 			write(text, drawn = shownText);
@@ -165,7 +165,11 @@ export function transcript(work) {
 		const before = textOf(body);
 		const kept = { etag, text: before, ...stored(key) };
 		etag = kept.etag;
-		const keep = () => store(key, { etag, text: editor.value });
+		let unsaved = key in localStorage;
+		const keep = () => {
+			unsaved = true;
+			try { store(key, { etag, text: editor.value }); } catch {} // no space
+		};
 		const editor = h("textarea", { rows: 4, maxlength: 100000, lang: "", "aria-label": label });
 		editor.value = kept.text;
 		const state = h("p.hint", { role: "status" });
@@ -177,6 +181,7 @@ export function transcript(work) {
 				({ etag, body } = await request("PUT", path + "/text", { body: { text }, headers: { "If-Match": etag } }));
 				work.replace(body);
 				if (text !== null && editor.value !== text) return keep();
+				unsaved = false;
 				localStorage.removeItem(key);
 				write(state, t("saved"));
 			} catch (/** @type {any} */ error) {
@@ -196,8 +201,8 @@ export function transcript(work) {
 		return new Promise((/** @type {(value: void) => void} */ resolve) => {
 			const done = async (/** @type {string | null} */ text) => {
 				clearTimeout(timer);
-				if (text === null || localStorage.getItem(key) !== null) await save(text);
-				if (localStorage.getItem(key) !== null) return;
+				if (text === null || unsaved) await save(text);
+				if (unsaved) return;
 				box.remove();
 				resolve();
 				if (textOf(body) !== before) tell(work, "mended");
