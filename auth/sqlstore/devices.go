@@ -58,20 +58,16 @@ func (s *Store) CreateDevice(ctx context.Context, n auth.NewDevice, limit int) e
 		}
 		result, err := tx.ExecContext(ctx, insert,
 			n.SecretHash[:], n.Code, n.Name, n.Address, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
-		return oneRow(result, err, auth.ErrCodeTaken)
+		if err != nil {
+			return err
+		}
+		inserted, err := result.RowsAffected()
+		if err == nil && inserted == 0 {
+			err = auth.ErrCodeTaken
+		}
+		return err
 	})
 	return wrap("create device", err)
-}
-
-// oneRow returns none if a statement has changed no row.
-func oneRow(result sql.Result, err, none error) error {
-	if err != nil {
-		return err
-	}
-	if changed, err := result.RowsAffected(); err != nil || changed > 0 {
-		return err
-	}
-	return none
 }
 
 // Device implements [auth.Store].
@@ -92,10 +88,10 @@ func (s *Store) Device(ctx context.Context, code string, now time.Time) (auth.De
 func (s *Store) ConfirmDevice(ctx context.Context, code string, userID uuid.UUID, now time.Time) error {
 	const confirm = `
 		update auth_devices set user_id = $2 where code = $1 and user_id is null and expires_at > $3`
-	err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, confirm, code, userID, db.Time(now))
-		return oneRow(result, err, auth.ErrDeviceCode)
-	})
+	confirmed, err := s.exec(ctx, confirm, code, userID, db.Time(now))
+	if err == nil && confirmed == 0 {
+		err = auth.ErrDeviceCode
+	}
 	return wrap("confirm device", err)
 }
 
