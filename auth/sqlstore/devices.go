@@ -127,8 +127,5 @@ func (s *Store) CreateDeviceSession(
 		user = owner.UUID
 		return insertSession(ctx, tx, user, n)
 	})
-	if err != nil {
-		return uuid.Nil, wrap("create session of a device", err)
-	}
-	return user, nil
+	return user, wrap("create session of a device", err)
 }

@@ -28,10 +28,7 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 		}
 		return insertSession(ctx, tx, user, n)
 	})
-	if err != nil {
-		return uuid.Nil, wrap("create session", err)
-	}
-	return user, nil
+	return user, wrap("create session", err)
 }
 
 // insertSession stores a session and deletes the user's oldest beyond the limit.
@@ -64,10 +61,7 @@ func (s *Store) Session(ctx context.Context, hash auth.TokenHash) (auth.Session,
 	if errors.Is(err, sql.ErrNoRows) {
 		return auth.Session{}, auth.ErrNoSession
 	}
-	if err != nil {
-		return auth.Session{}, wrap("find session", err)
-	}
-	return session, nil
+	return session, wrap("find session", err)
 }
 
 // DeleteSession implements [auth.Store].

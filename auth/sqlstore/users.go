@@ -24,10 +24,7 @@ func (s *Store) User(ctx context.Context, id auth.Identity, now time.Time) (uuid
 			return err
 		})
 	}
-	if err != nil {
-		return uuid.Nil, wrap("find or create user", err)
-	}
-	return user, nil
+	return user, wrap("find or create user", err)
 }
 
 // Identity implements [auth.Store].
@@ -39,10 +36,7 @@ func (s *Store) Identity(ctx context.Context, userID uuid.UUID) (auth.Identity, 
 	if errors.Is(err, sql.ErrNoRows) {
 		return auth.Identity{}, auth.ErrNoUser
 	}
-	if err != nil {
-		return auth.Identity{}, wrap("find identity", err)
-	}
-	return id, nil
+	return id, wrap("find identity", err)
 }
 
 // DeleteUser implements [auth.Store]. The sessions go with the user, by the foreign key.
