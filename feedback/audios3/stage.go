@@ -50,8 +50,15 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 			return feedback.KeptAudio{}, err
 		}
 	}
-	if err := a.store.put(ctx, kept, content, sum); err != nil {
-		return feedback.KeptAudio{}, err
+	// The client can repeat the request because the content can be read again, and because the key
+	// is new: an object that a lost answer was about has the same content. Without the first option
+	// it ignores the sum and divides the body into chunks that it hashes itself.
+	options := minio.PutObjectOptions{DisableContentSha256: true, ContentType: kept.ContentType,
+		UserMetadata: map[string]string{sumMetadata: sum}}
+	_, err = a.store.client.PutObject(
+		ctx, a.store.bucket, a.store.prefix+kept.Key, content, content.Size(), "", sum, options)
+	if err != nil {
+		return feedback.KeptAudio{}, storageError("keep", err)
 	}
 	if err := a.Discard(); err != nil {
 		return feedback.KeptAudio{}, errors.Join(err, a.store.Delete(ctx, kept.Key))
@@ -69,17 +76,4 @@ func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error)
 		return nil, "", storageError("read", err)
 	}
 	return content, hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// put stores an object. The client can repeat the request because the content can be read again,
-// and because the key is new: an object that a lost answer was about has the same content.
-func (s *Store) put(ctx context.Context, a feedback.KeptAudio, content *io.SectionReader, sum string) error {
-	// Otherwise the client ignores the sum and divides the body into chunks that it hashes itself.
-	options := minio.PutObjectOptions{ContentType: a.ContentType, DisableContentSha256: true,
-		UserMetadata: map[string]string{sumMetadata: sum}}
-	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+a.Key, content, content.Size(), "", sum, options)
-	if err != nil {
-		return storageError("keep", err)
-	}
-	return nil
 }
