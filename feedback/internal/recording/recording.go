@@ -38,20 +38,13 @@ type Received struct {
 
 // Receive copies r to w and hashes it, in constant memory. Its errors are those of
 // [feedback.AudioStore], as w may return them itself.
-func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
+func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (got Received, err error) {
 	h := newHasher()
-	got, err := receive(ctx, w, r, maxBytes, h)
-	sum := h.sum()
-	if err != nil {
-		return Received{}, err
-	}
-	got.SHA256 = hex.EncodeToString(sum)
-	return got, nil
-}
-
-// receive copies r to w in parts and hashes them.
-func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *hasher) (Received, error) {
-	var got Received
+	defer func() {
+		if sum := h.sum(); err == nil {
+			got.SHA256 = hex.EncodeToString(sum)
+		}
+	}()
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return Received{}, err
