@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
-	"lessonkit.example/auth"
 	"lessonkit.example/auth/sqlstore"
 	"lessonkit.example/internal/pgtest"
 )
@@ -27,17 +26,3 @@ func openPostgres(t *testing.T) *sqlstore.Store {
 }
 
 var engines = map[string]func(*testing.T) *sqlstore.Store{"sqlite": openSQLite, "postgres": openPostgres}
-
-func TestStoreKeepsTheContract(t *testing.T) {
-	t.Parallel()
-	for name, open := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storeSuite(t, func(t *testing.T) auth.Store {
-				s := open(t)
-				require.NoError(t, s.Migrate(t.Context()))
-				return s
-			})
-		})
-	}
-}

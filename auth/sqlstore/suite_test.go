@@ -13,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth"
+	"lessonkit.example/auth/sqlstore"
 )
 
-// storeSuite tests that a store implements [auth.Store]. open returns a new, empty, migrated store
-// on each call, and closes it by t.Cleanup.
-func storeSuite(t *testing.T, open func(t *testing.T) auth.Store) {
-	t.Helper()
+func TestStoreKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]func(*testing.T, *bench){
 		"a session is returned as it was stored":     roundTrip,
 		"a hash is stored once":                      hashIsUnique,
@@ -39,14 +38,17 @@ func storeSuite(t *testing.T, open func(t *testing.T) auth.Store) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, &bench{Store: open(t), now: time.Date(2026, 3, 4, 5, 6, 7, 89_000, time.UTC)})
+			eachEngine(t, func(t *testing.T, s *sqlstore.Store) {
+				require.NoError(t, s.Migrate(t.Context()))
+				test(t, &bench{Store: s, now: time.Date(2026, 3, 4, 5, 6, 7, 89_000, time.UTC)})
+			})
 		})
 	}
 }
 
 // bench is a store under test, with the time of its sign-ins.
 type bench struct {
-	auth.Store
+	*sqlstore.Store
 	now time.Time
 }
 
