@@ -260,12 +260,14 @@ func TestUploads(t *testing.T) {
 			}
 		},
 		"no such lesson is 404, before the body is read": func(t *testing.T, e *env) {
-			unread := &counter{}
-			r := httptest.NewRequest("POST", "/api/v1/feedback-lessons/"+uuid.NewString()+"/segments", unread)
-			r.Header.Set("Content-Type", "audio/mpeg")
-			r.ContentLength = -1
-			e.send(r).want(404, "not_found")
-			require.Zero(t, unread.n)
+			for _, contentType := range []string{"audio/mpeg", "multipart/form-data; boundary=b"} {
+				unread := &counter{}
+				r := httptest.NewRequest("POST", "/api/v1/feedback-lessons/"+uuid.NewString()+"/segments", unread)
+				r.Header.Set("Content-Type", contentType)
+				r.ContentLength = -1
+				e.send(r).want(404, "not_found")
+				require.Zero(t, unread.n, contentType)
+			}
 		},
 	}.check(t)
 }
