@@ -31,7 +31,9 @@ func openSQLite(t *testing.T) *fixture {
 func openPostgres(t *testing.T) *fixture {
 	db := stdlib.OpenDBFromPool(pgtest.Pool(t))
 	t.Cleanup(func() { db.Close() })
-	return newFixture(t, db, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(db, o) })
+	f := newFixture(t, db, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(db, o) })
+	f.postgres = true
+	return f
 }
 
 // newFixture returns an empty store whose tasks are stored in a table of the same database, as a

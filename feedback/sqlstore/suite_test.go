@@ -82,6 +82,8 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"text is counted by its growth":                            textCounted,
 		"usage is of one day":                                      usageOfADay,
 		"rows of another teacher are absent":                       otherTeacher,
+		"columns have types":                                       columnsTyped,
+		"references have an index":                                 referencesIndexed,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,11 +94,12 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 
 // fixture is a store with helpers that fill it.
 type fixture struct {
-	Store   *sqlstore.Store
-	t       *testing.T
-	db      *sql.DB // with the table jobs, into which the outbox inserts
-	teacher uuid.UUID
-	outbox  atomic.Pointer[error] // fails with this error unless it is nil
+	Store    *sqlstore.Store
+	t        *testing.T
+	db       *sql.DB // with the table jobs, into which the outbox inserts
+	postgres bool
+	teacher  uuid.UUID
+	outbox   atomic.Pointer[error] // fails with this error unless it is nil
 
 	mu  sync.Mutex
 	now time.Time
