@@ -159,7 +159,8 @@ func (c Client) checkBase() error {
 	if u, err := url.Parse(c.Base); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
 		return nil
 	}
-	return fmt.Errorf("feedbackclient: the base URL %q must begin with http:// or https:// and a host", c.Base)
+	return permanent{fmt.Errorf(
+		"feedbackclient: the base URL %q must begin with http:// or https:// and a host", c.Base)}
 }
 
 // sleep reports false if ctx ends first.

@@ -42,10 +42,6 @@ type Event struct {
 // events, so that a change between it and a Follow from "" would be missed.
 func (c Client) Follow(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if err := c.checkBase(); err != nil {
-			yield(Event{}, err)
-			return
-		}
 		s := stream{lastID: lastEventID, retry: 2 * time.Second}
 		for {
 			wait := s.retry
