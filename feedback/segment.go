@@ -81,12 +81,7 @@ const (
 )
 
 // said returns what was said: EditedText, or else Text.
-func (s Segment) said() string {
-	if s.EditedText != nil {
-		return *s.EditedText
-	}
-	return s.Text
-}
+func (s Segment) said() string { return orDefault(s.EditedText, s.Text) }
 
 // WarningCode tells programs what is doubtful about the text. It is "" for nothing. An edited text
 // is not doubtful.

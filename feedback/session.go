@@ -114,9 +114,7 @@ type SessionEdit struct {
 
 func (e SessionEdit) validate() error {
 	var v validator
-	if e.FeedbackText != nil {
-		v.text("feedback_text", *e.FeedbackText, 0, maxContentLength)
-	}
+	v.text("feedback_text", orDefault(e.FeedbackText, ""), 0, maxContentLength)
 	if e.Date != nil {
 		v.date("feedback_date", *e.Date)
 	}
