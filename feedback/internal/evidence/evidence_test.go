@@ -72,10 +72,10 @@ func TestInventedSentencesAreFound(t *testing.T) {
 	require.LessOrEqual(t, 100*marked, 2*all)
 
 	// The twenty as lessons of one text: a sentence still comes from its own note.
-	right := 0
+	right, ix := 0, newIndex(together, nil)
 	for _, n := range notes {
-		for _, s := range newIndex(together, nil).all(n.true) {
-			for _, i := range s.Sources {
+		for _, text := range n.true {
+			for _, i := range ix.find(text).Sources {
 				if strings.Contains(strings.Join(n.sources, "\n"), together[i]) {
 					right++
 					break
@@ -85,13 +85,6 @@ func TestInventedSentencesAreFound(t *testing.T) {
 	}
 	t.Logf("%d of %d sentences found in their own note of 20", right, all)
 	require.GreaterOrEqual(t, 100*right, 95*all)
-}
-
-func (ix *index) all(sentences []string) (out []Sentence) {
-	for _, s := range sentences {
-		out = append(out, ix.find(s))
-	}
-	return out
 }
 
 func TestSourcesOfSentences(t *testing.T) {
