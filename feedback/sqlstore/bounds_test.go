@@ -15,9 +15,7 @@ func (f *fixture) lessonWithTexts(s feedback.Session, texts ...string) feedback.
 	f.t.Helper()
 	l := f.lesson(s)
 	for i, text := range texts {
-		g := f.begin(f.segment(l, i), "token")
-		f.end(g, "token",
-			feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: text, Attempts: 1})
+		f.transcribed(l, i, text)
 	}
 	l, err := f.Store.EditLesson(f.t.Context(), f.teacher, l.ID, feedback.LessonEdit{Finish: true}, f.tick())
 	require.NoError(f.t, err)

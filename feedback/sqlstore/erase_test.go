@@ -89,18 +89,18 @@ func TestWhatIsDeletedLeavesTheFiles(t *testing.T) {
 }
 
 // transcribed returns a segment with a text.
-func (f *fixture) transcribed(l feedback.Lesson, sequence int) feedback.Segment {
+func (f *fixture) transcribed(l feedback.Lesson, sequence int, text string) feedback.Segment {
 	f.t.Helper()
 	g := f.begin(f.segment(l, sequence), "token")
 	return f.end(g, "token",
-		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1})
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: text, Attempts: 1})
 }
 
 func audioExpired(t *testing.T, f *fixture) {
 	l := f.lessonOf("Ming")
 	var transcribed []feedback.Segment
 	for i := range 3 {
-		transcribed = append(transcribed, f.transcribed(l, i))
+		transcribed = append(transcribed, f.transcribed(l, i, "heard"))
 	}
 	waiting := f.segment(l, 3)
 	f.Tasks(t)
@@ -150,7 +150,7 @@ func audioExpired(t *testing.T, f *fixture) {
 func audioExpiredConcurrently(t *testing.T, f *fixture) {
 	l := f.lessonOf("Ming")
 	for i := range 20 {
-		f.transcribed(l, i)
+		f.transcribed(l, i, "heard")
 	}
 	f.Tasks(t)
 	expired := make([][]feedback.Segment, 4)
