@@ -26,8 +26,9 @@ type Type struct {
 	Extension   string // as in ".mp3"
 }
 
-// supported maps the types of package mimetype to types of recordings that transcribers decode.
-var supported = map[string]Type{
+// types maps the types of package mimetype to types of recordings that transcribers, or at least
+// ffmpeg, decode.
+var types = map[string]Type{
 	"audio/mpeg":      {"audio/mpeg", ".mp3"},
 	"audio/aac":       {"audio/aac", ".aac"},
 	"audio/x-m4a":     {"audio/mp4", ".m4a"},
@@ -42,6 +43,10 @@ var supported = map[string]Type{
 	"audio/webm":      {"audio/webm", ".webm"},
 	"audio/flac":      {"audio/flac", ".flac"},
 	"audio/amr":       {"audio/amr", ".amr"},
+	"video/quicktime": mov,
+	"video/x-m4v":     mov,
+	"video/matroska":  mka,
+	"audio/aiff":      aiff,
 }
 
 // Types that are not supported, or only if recordings are converted.
@@ -52,12 +57,6 @@ var (
 	aiff = Type{"audio/aiff", ".aiff"}
 	silk = Type{"audio/silk", ".silk"}
 )
-
-// convertible maps the types of package mimetype to types of recordings that few transcribers
-// decode, but ffmpeg does.
-var convertible = map[string]Type{
-	"video/quicktime": mov, "video/x-m4v": mov, "video/matroska": mka, "audio/aiff": aiff,
-}
 
 // advice tells, for the types that are not supported, what they are and what to change.
 var advice = map[Type]string{
@@ -90,7 +89,7 @@ func (t Type) Check(converted bool) error {
 }
 
 // WAV is the type of audio that starts with a [WAVHeader].
-func WAV() Type { return supported["audio/wav"] }
+func WAV() Type { return types["audio/wav"] }
 
 // Detect returns the type of a recording from its first bytes, and whether it is known. Not every
 // known type is accepted: see [Type.Check].
@@ -108,11 +107,7 @@ func Detect(head []byte) (Type, bool) {
 	case is("#!SILK_V3"), is("\x02#!SILK_V3"):
 		return silk, true
 	}
-	kind := mimetype.Detect(head).String()
-	if t, ok := supported[kind]; ok {
-		return t, true
-	}
-	t, ok := convertible[kind]
+	t, ok := types[mimetype.Detect(head).String()]
 	return t, ok
 }
 
@@ -120,7 +115,7 @@ func Detect(head []byte) (Type, bool) {
 // the value of the sync word of mp3 and AAC, it detects these types by their tag only.
 func DetectInSamples(head []byte) (Type, bool) {
 	t, ok := Detect(head)
-	if (t == supported["audio/mpeg"] || t == supported["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
+	if (t == types["audio/mpeg"] || t == types["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
 		return Type{}, false
 	}
 	return t, ok
