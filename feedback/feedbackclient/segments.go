@@ -80,31 +80,25 @@ type Recording struct {
 }
 
 // form returns the fields of a form around the recording, and its content type.
-func (r Recording) form() (before, after []byte, contentType string, err error) {
-	var out bytes.Buffer
+func (r Recording) form() (before, after []byte, contentType string) {
+	var out bytes.Buffer // writing to it does not fail
 	form := multipart.NewWriter(&out)
-	fields := [][2]string{}
+	field := func(name string, n int64) { _ = form.WriteField(name, strconv.FormatInt(n, 10)) }
 	if r.Sequence != nil {
-		fields = append(fields, [2]string{"sequence", strconv.Itoa(*r.Sequence)})
+		field("sequence", int64(*r.Sequence))
 	}
 	if r.Duration > 0 {
-		fields = append(fields, [2]string{"duration_ms", strconv.FormatInt(r.Duration.Milliseconds(), 10)})
+		field("duration_ms", r.Duration.Milliseconds())
 	}
 	if r.SampleRate != 0 || r.Channels != 0 {
-		fields = append(fields, [2]string{"format", "pcm"},
-			[2]string{"sample_rate", strconv.Itoa(r.SampleRate)}, [2]string{"channels", strconv.Itoa(r.Channels)})
+		_ = form.WriteField("format", "pcm")
+		field("sample_rate", int64(r.SampleRate))
+		field("channels", int64(r.Channels))
 	}
-	for _, f := range fields {
-		if err := form.WriteField(f[0], f[1]); err != nil {
-			return nil, nil, "", err
-		}
-	}
-	if _, err := form.CreateFormFile("file", cmp.Or(r.Name, "recording")); err != nil {
-		return nil, nil, "", err
-	}
+	_, _ = form.CreateFormFile("file", cmp.Or(r.Name, "recording"))
 	n := out.Len()
-	err = form.Close()
-	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType(), err
+	_ = form.Close()
+	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType()
 }
 
 // UploadRecording uploads one segment of a lesson, streaming it. The same recording again is
@@ -113,10 +107,7 @@ func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recordi
 	if in.Audio == nil {
 		return s, errors.New("feedbackclient: Recording.Audio is nil")
 	}
-	before, after, contentType, err := in.form()
-	if err != nil {
-		return s, err
-	}
+	before, after, contentType := in.form()
 	r := request{
 		method: http.MethodPost, path: path("/feedback-lessons/%s/segments", lessonID),
 		header: http.Header{"Content-Type": {contentType}},
