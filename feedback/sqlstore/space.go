@@ -46,13 +46,10 @@ func (s *Store) checkFree(ctx context.Context) error {
 	if needed == 0 {
 		needed = max(min(total/20, 1<<30), min(total/3, 64<<20))
 	}
-	log, err := os.Stat(path + "-wal")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	default:
+	if log, err := os.Stat(path + "-wal"); err == nil {
 		needed += log.Size()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if total == 0 || free+unused >= needed {
 		return nil
