@@ -64,20 +64,14 @@ func New(dir string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-func (s *Store) path(key string) (string, error) {
-	if !recording.IsKey(key) {
-		return "", feedback.NotFound("recording")
-	}
-	return filepath.Join(s.dir, filepath.FromSlash(key)), nil
-}
+func (s *Store) path(key string) string { return filepath.Join(s.dir, filepath.FromSlash(key)) }
 
 // Open implements [feedback.AudioStore].
 func (s *Store) Open(_ context.Context, key string) (feedback.AudioFile, error) {
-	path, err := s.path(key)
-	if err != nil {
-		return nil, err
+	if !recording.IsKey(key) {
+		return nil, feedback.NotFound("recording")
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(s.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, feedback.NotFound("recording")
 	}
@@ -101,11 +95,10 @@ func (f file) Size() int64 { return f.size }
 
 // Delete implements [feedback.AudioStore].
 func (s *Store) Delete(_ context.Context, key string) error {
-	path, err := s.path(key)
-	if err != nil {
+	if !recording.IsKey(key) {
 		return nil // not a key of this store
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return storageError("delete", err)
 	}
 	return nil

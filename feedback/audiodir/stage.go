@@ -60,7 +60,7 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 			return feedback.KeptAudio{}, storageError("write", err)
 		}
 	}
-	if err := a.moveTo(filepath.Join(a.store.dir, filepath.FromSlash(kept.Key))); err != nil {
+	if err := a.moveTo(a.store.path(kept.Key)); err != nil {
 		return feedback.KeptAudio{}, storageError("keep", err)
 	}
 	return kept, nil
