@@ -16,6 +16,7 @@ package feedbackclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -194,11 +195,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	}
 	maps.Copy(req.Header, c.Header)
 	maps.Copy(req.Header, r.header)
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil {
 		return nil, err
 	}
