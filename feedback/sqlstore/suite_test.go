@@ -15,18 +15,11 @@ import (
 	"lessonkit.example/feedback/sqlstore"
 )
 
+var engines = map[string]func(*testing.T) *fixture{"sqlite": openSQLite, "postgres": openPostgres}
+
 // TestStore tests the store on each engine.
 func TestStore(t *testing.T) {
 	t.Parallel()
-	for engine, open := range map[string]func(*testing.T) *fixture{"sqlite": openSQLite, "postgres": openPostgres} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			testStore(t, open)
-		})
-	}
-}
-
-func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 	for name, rule := range map[string]func(*testing.T, *fixture){
 		"profiles round trip":                                      profilesRoundTrip,
 		"profiles are found ignoring case":                         profilesSearch,
@@ -85,10 +78,12 @@ func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 		"columns have types":                                       columnsTyped,
 		"references have an index":                                 referencesIndexed,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rule(t, open(t))
-		})
+		for engine, open := range engines {
+			t.Run(engine+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				rule(t, open(t))
+			})
+		}
 	}
 }
 
