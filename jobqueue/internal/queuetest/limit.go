@@ -14,28 +14,6 @@ func queueConfig(q jobqueue.QueueConfig) jobqueue.WorkerConfig {
 	return jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": q}}
 }
 
-func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
-	dead := register(t, h.Store, never)
-	slots := func(want int) {
-		t.Helper()
-		held, err := h.Store.Slots(t.Context(), dead, "default", 2, 2)
-		require.NoError(t, err)
-		require.Equal(t, want, held)
-	}
-	slots(2)
-	fill(t, h.Store, 1)
-	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.Queue = "free" })
-	cfg := queueConfig(jobqueue.QueueConfig{Limit: 2, MaxWorkers: 5})
-	cfg.Queues["free"] = jobqueue.QueueConfig{}
-	r := start(t, h.Again(), cfg, handle(nothing))
-	require.Equal(t, "free", r.next(jobqueue.EventSucceeded).Job.Queue)
-	die(t, h.Store, dead)
-	_, err := h.Store.Rescue(t.Context(), false)
-	require.NoError(t, err)
-	require.Equal(t, "default", r.next(jobqueue.EventSucceeded).Job.Queue)
-	slots(0) // of a dead worker
-}
-
 func slotsAreSharedAndReturned(t *testing.T, h Harness) {
 	a, b := register(t, h.Store, never), register(t, h.Store, never)
 	slots := func(worker int64, queue string, limit, target, want int) {
@@ -55,6 +33,14 @@ func slotsAreSharedAndReturned(t *testing.T, h Harness) {
 	slots(b, "q", 5, 5, 5)
 	slots(b, "q", 5, 0, 0)
 	slots(b, "q", 2, 5, 2) // the limit is lower now
+
+	c := register(t, h.Store, never)
+	slots(c, "q", 2, 2, 0)
+	die(t, h.Store, b)
+	_, err = h.Store.Rescue(t.Context(), false)
+	require.NoError(t, err)
+	slots(c, "q", 2, 2, 2)
+	slots(b, "q", 2, 2, 0) // it is dead
 }
 
 // After a burst, the next job waits until the time that its rate has set, even if another is

@@ -132,7 +132,6 @@ var tests = map[string]func(*testing.T, Harness){
 	"RetryManyByFilter":                retryManyByFilter,
 	"CancelManyByFilter":               cancelManyByFilter,
 	"CancelManyWhileWorkersClaim":      cancelManyWhileWorkersClaim,
-	"LimitOfADeadWorkerIsFreed":        limitOfADeadWorkerIsFreed,
 	"SlotsAreSharedAndReturned":        slotsAreSharedAndReturned,
 	"RateAllowsABurst":                 rateAllowsABurst,
 	"RateKeepsNoOtherQueue":            rateKeepsNoOtherQueue,
