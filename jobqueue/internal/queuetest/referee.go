@@ -27,7 +27,6 @@ type attempt struct {
 // referee counts exactly what runs at the same time. Worker processes report to it when handlers
 // begin and end and wait for its answer, and the connection of a process that is killed breaks.
 type referee struct {
-	t      *testing.T
 	listen net.Listener
 	group  sync.WaitGroup
 
@@ -44,7 +43,7 @@ func newReferee(t *testing.T) *referee {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "") // the path of a socket must be short
 	require.NoError(t, err)
-	r := &referee{t: t, begun: map[int64]int{}, ended: map[int64]int{}}
+	r := &referee{begun: map[int64]int{}, ended: map[int64]int{}}
 	r.listen, err = net.Listen("unix", filepath.Join(dir, "s"))
 	require.NoError(t, err)
 	r.group.Go(func() {
