@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -111,7 +112,7 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 	for {
 		lesson, err := p.readLesson(context.WithoutCancel(ctx))
 		if err != nil {
-			if pause(ctx, time.Second) {
+			if program.Pause(ctx, time.Second) {
 				continue // the service may be catching up
 			}
 			return lesson, err
@@ -120,7 +121,7 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 			// The event can arrive while an older state is being read.
 			return s.State != "failed" && (s.State != "transcribed" || !p.hasText(s.ID))
 		})
-		if !waiting || !pause(ctx, 300*time.Millisecond) {
+		if !waiting || !program.Pause(ctx, 300*time.Millisecond) {
 			return lesson, nil
 		}
 	}

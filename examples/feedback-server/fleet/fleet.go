@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -163,7 +164,7 @@ func (p *phone) startLesson(ctx context.Context) error {
 
 // run uploads until the end of ctx, and finishes the last upload unless working ends, too.
 func (p *phone) run(ctx, working context.Context) {
-	for n := 0; pause(ctx, rand.N(2*p.fleet.config.Pace)); n++ {
+	for n := 0; program.Pause(ctx, rand.N(2*p.fleet.config.Pace)); n++ {
 		u := &upload{sequence: n, audio: NewRecording(), segments: map[string]bool{}}
 		u.hash = hashOf(u.audio)
 		p.uploads = append(p.uploads, u)
@@ -210,14 +211,4 @@ func (p *phone) hasText(segment string) bool {
 	defer p.mu.Unlock()
 	_, told := p.told[segment]
 	return told
-}
-
-// pause reports false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/feedback/audiotype"
 	"lessonkit.example/feedback/feedbackclient"
 )
@@ -110,7 +111,7 @@ func (p *phone) deliver(ctx context.Context, u *upload) (acknowledged bool) {
 			}
 			wait += min(problem.RetryAfter(), time.Second) // phones are impatient
 		}
-		if !pause(ctx, wait) {
+		if !program.Pause(ctx, wait) {
 			return false
 		}
 	}

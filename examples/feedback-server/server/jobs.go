@@ -11,6 +11,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/auth"
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/jobqueue"
@@ -72,12 +73,8 @@ func eraseData(lessons *feedback.Service, db *database) func(context.Context, uu
 // holdTurn waits after a recording that has found the recogniser unavailable: during an outage
 // thousands may wait, each of which asks it.
 func holdTurn(ctx context.Context, t feedback.Task, err error, wait time.Duration) {
-	if t.Kind != feedback.TaskTranscribe || !errors.Is(err, asr.ErrUnavailable) {
-		return
-	}
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
+	if t.Kind == feedback.TaskTranscribe && errors.Is(err, asr.ErrUnavailable) {
+		program.Pause(ctx, wait)
 	}
 }
 

@@ -337,10 +337,8 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 			told, toldAt = message, time.Now() // again, because the reason may be another one by now
 			s.log.Warn(message, attrs...)
 		}
-		select {
-		case <-ctx.Done():
+		if !program.Pause(ctx, pause) {
 			return false
-		case <-time.After(pause):
 		}
 	}
 }

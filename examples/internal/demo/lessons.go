@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -166,10 +167,8 @@ func (d *demo) waitForText(
 				return fmt.Errorf("%w (%s)", errNoRecognizer, h.Speech.Detail)
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !program.Pause(ctx, pollInterval) {
 			return ctx.Err()
-		case <-time.After(pollInterval):
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // Context returns a context that is canceled by the first SIGINT or SIGTERM.
@@ -20,6 +21,16 @@ func Context() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // so the second signal ends the process
 	return ctx
+}
+
+// Pause waits, and reports false if ctx ends first.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // Usage is an error in the arguments of a program.

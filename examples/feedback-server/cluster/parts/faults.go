@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/examples/internal/program"
 )
 
 // Fault is what can happen to a cluster.
@@ -93,8 +95,8 @@ func (c *Cluster) killStandby(ctx context.Context, _ *process) error {
 // restart kills a process, if it runs, and starts it after a while.
 func (c *Cluster) restart(ctx context.Context, p *process) error {
 	p.kill()
-	if err := Sleep(ctx, 500*time.Millisecond); err != nil {
-		return err
+	if !program.Pause(ctx, 500*time.Millisecond) {
+		return ctx.Err()
 	}
 	return startAll(ctx, p)
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"lessonkit.example/examples/internal/program"
 )
 
 // process is a program that can be killed and started again with the same arguments.
@@ -110,18 +112,9 @@ func await(ctx context.Context, check func(context.Context) error) error {
 		if err == nil {
 			return nil
 		}
-		if Sleep(ctx, 50*time.Millisecond) != nil {
+		if !program.Pause(ctx, 50*time.Millisecond) {
 			return err
 		}
-	}
-}
-
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }
 

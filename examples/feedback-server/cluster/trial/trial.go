@@ -16,6 +16,7 @@ import (
 
 	"lessonkit.example/examples/feedback-server/cluster/parts"
 	"lessonkit.example/examples/feedback-server/fleet"
+	"lessonkit.example/examples/internal/program"
 )
 
 // Options configures [Run].
@@ -87,8 +88,8 @@ func causeEach(
 	count := o.Kills * len(outages)
 	for i := range count {
 		due := began.Add(o.Length * time.Duration(i) / time.Duration(count))
-		if err := parts.Sleep(ctx, max(calm, time.Until(due))); err != nil {
-			return nil, err
+		if !program.Pause(ctx, max(calm, time.Until(due))) {
+			return nil, ctx.Err()
 		}
 		phones.Gap()
 		fault := &outages[i%len(outages)]
@@ -102,7 +103,8 @@ func causeEach(
 		fmt.Fprintf(out, "%2d of %d  %s: whole again after %.1f s, at most %.1f s without an upload\n",
 			i+1, count, fault.Name, whole.Seconds(), idle.Seconds())
 	}
-	return outages, parts.Sleep(ctx, max(calm, time.Until(began.Add(o.Length))))
+	program.Pause(ctx, max(calm, time.Until(began.Add(o.Length))))
+	return outages, ctx.Err()
 }
 
 // failures lists the reasons of failed attempts, the most frequent first.
