@@ -51,13 +51,6 @@ func fetchedInto(
 func TestFetchingResults(t *testing.T) {
 	t.Parallel()
 	body := func(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
-	synctestRun(t, "the API key is sent to the service's own origin only", func(t *testing.T) {
-		_, err := fetched(t, "http://cdn.example/x.png?sig=secret", func(r *http.Request) *http.Response {
-			require.Empty(t, r.Header.Get("Authorization"))
-			return &http.Response{StatusCode: 200, Body: body(string(pngHead))}
-		})
-		require.NoError(t, err)
-	})
 	synctestRun(t, "HTML instead of the image", func(t *testing.T) {
 		_, err := fetched(t, "http://cdn.example/x.png?sig=secret", func(*http.Request) *http.Response {
 			return &http.Response{StatusCode: 200, Body: body("<html>expired</html>")}
