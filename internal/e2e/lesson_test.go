@@ -85,50 +85,44 @@ func spokenLesson(t *testing.T, s *service) {
 	require.NoError(t, s.process.stop(t), "SIGTERM ends the server in order")
 }
 
+// endedDuringTranscription ends a server while it transcribes, starts it again, and returns the
+// segment when it has its text.
+func endedDuringTranscription(t *testing.T, url string, end func(s *service)) feedbackclient.Segment {
+	t.Helper()
+	speech := newSlowSpeech(t)
+	s := newService(t, url, speech.URL)
+	s.start(t)
+	_, session, lesson := openLesson(t, s.client)
+	_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
+	require.NoError(t, err)
+	<-speech.started
+	require.Equal(t, "transcribing", s.lesson(t, session.ID).Segments[0].State)
+	end(s)
+
+	close(speech.release)
+	began := time.Now()
+	s.start(t)
+	eventually(t, "the text arrives", func() bool {
+		return s.lesson(t, session.ID).Segments[0].State == "transcribed"
+	})
+	require.Less(t, time.Since(began), time.Minute, "a dead worker is noticed within a minute, whatever the lease")
+	return s.lesson(t, session.ID).Segments[0]
+}
+
 func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {
-		speech := newSlowSpeech(t)
-		s := newService(t, url, speech.URL)
-		s.start(t)
-		_, session, lesson := openLesson(t, s.client)
-		_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
-		require.NoError(t, err)
-		<-speech.started
-		require.Equal(t, "transcribing", s.lesson(t, session.ID).Segments[0].State)
-		s.process.kill()
-
-		close(speech.release)
-		began := time.Now()
-		s.start(t)
-		eventually(t, "the text arrives", func() bool {
-			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
-		})
-		require.Less(t, time.Since(began), time.Minute, "a dead worker is noticed within a minute, whatever the lease")
-		require.Equal(t, "Heard.", s.lesson(t, session.ID).Segments[0].Text)
-		require.Equal(t, 2, s.lesson(t, session.ID).Segments[0].Attempts)
+		segment := endedDuringTranscription(t, url, func(s *service) { s.process.kill() })
+		require.Equal(t, "Heard.", segment.Text)
+		require.Equal(t, 2, segment.Attempts)
 	})
 }
 
 func TestStopDuringTranscriptionGivesTheJobBack(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {
-		speech := newSlowSpeech(t)
-		s := newService(t, url, speech.URL)
-		s.start(t)
-		_, session, lesson := openLesson(t, s.client)
-		_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
-		require.NoError(t, err)
-		<-speech.started
-		require.NoError(t, s.process.stop(t))
-
-		close(speech.release)
-		s.start(t)
-		eventually(t, "the text arrives", func() bool {
-			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
-		})
-		require.Equal(t, 1, s.lesson(t, session.ID).Segments[0].Attempts,
-			"given back: the end of the lease would have cost an attempt")
+		segment := endedDuringTranscription(t, url, func(s *service) { require.NoError(t, s.process.stop(t)) })
+		require.Equal(t, 1, segment.Attempts, "given back: the end of the lease would have cost an attempt")
 	})
 }
 
