@@ -49,11 +49,8 @@ func TestServerIsReadyWhileTheBucketHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	h := newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"AUDIO_STORAGE_URL": s3test.URL("http://"+l.Addr().String(), "audio"),
-		"AWS_ACCESS_KEY_ID": s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY": s3test.SecretAccessKey,
-	}).Handler()
+	h := onSQLite(t, server.RoleAll, "AUDIO_STORAGE_URL", s3test.URL("http://"+l.Addr().String(), "audio"),
+		"AWS_ACCESS_KEY_ID", s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY", s3test.SecretAccessKey).Handler()
 	require.JSONEq(t, `{"ready":true,"storage_available":false}`, get(h, "/readyz").Body.String())
 	report := health(t, h)
 	require.True(t, report.Database.Reachable)
@@ -73,11 +70,8 @@ func TestSlowBucketIsAvailable(t *testing.T) {
 		}
 	}))
 	defer bucket.Close()
-	h := newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL":      "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"AUDIO_STORAGE_URL": s3test.URL(bucket.URL, "audio"),
-		"AWS_ACCESS_KEY_ID": s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY": s3test.SecretAccessKey,
-	}).Handler()
+	h := onSQLite(t, server.RoleAll, "AUDIO_STORAGE_URL", s3test.URL(bucket.URL, "audio"),
+		"AWS_ACCESS_KEY_ID", s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY", s3test.SecretAccessKey).Handler()
 	require.Eventually(t, func() bool {
 		available := health(t, h).StorageAvailable
 		select {

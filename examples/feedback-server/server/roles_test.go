@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"log/slog"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -68,10 +67,8 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 			and conrelid in ('feedback_profiles'::regclass, 'feedback_defaults'::regclass));
 	end $$`)
 
-	speech := httptest.NewServer(saying("heard"))
-	defer speech.Close()
 	server, _ := newUnmigrated(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
+		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": hearing(t),
 	})
 	c := feedbackclient.Development("http://"+serve(t, server), "someone")
 	segment := uploadSegment(t, c)
