@@ -245,8 +245,8 @@ func TestWorkerServesNoAPI(t *testing.T) {
 func TestStateEndpointsIgnoreUnknownParameters(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, server.RoleAll).Handler()
-	require.Equal(t, http.StatusOK, get(h, "/health?_=1").Code)
-	require.Equal(t, http.StatusOK, get(h, "/readyz?_=1").Code)
+	require.Equal(t, http.StatusOK, get(h, "/health?probe=1").Code)
+	require.Equal(t, http.StatusOK, get(h, "/readyz?probe=1").Code)
 }
 
 func TestMetricsAreLabeledByRouteNotByResource(t *testing.T) {
