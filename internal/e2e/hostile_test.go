@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -112,10 +113,7 @@ func TestHostileBodies(t *testing.T) {
 					values = append(values, v)
 				}
 				for _, v := range values {
-					changed := map[string]any{}
-					for k, v := range fields {
-						changed[k] = v
-					}
+					changed := maps.Clone(fields)
 					changed[name] = v
 					body, err := json.Marshal(changed)
 					require.NoError(t, err)

@@ -99,11 +99,10 @@ func (s *secured) fill(t *testing.T) {
 	profile, session, lesson := openLesson(t, s.client)
 	segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.wav", s.audio)
 	require.NoError(t, err)
-	var record feedbackclient.Record
-	require.NoError(t, c.Call(t.Context(), "POST", "/api/v1/feedback-records", map[string]any{
-		"profile_id": s.spareProfile(t), "feedback_date": "2026-03-01", "content": "kept between the two of us",
-		"feedback_session_id": nil,
-	}, &record))
+	spare, err := c.EnsureProfile(t.Context(), "Someone else")
+	require.NoError(t, err)
+	record, err := c.SaveRecord(t.Context(), spare.ID, "", "2026-03-01", "kept between the two of us")
+	require.NoError(t, err)
 	s.ids = map[string]string{
 		"profile_id": profile.ID, "session_id": session.ID, "lesson_id": lesson.ID, "segment_id": segment.ID,
 		"record_id": record.ID,
@@ -111,13 +110,6 @@ func (s *secured) fill(t *testing.T) {
 	eventually(t, "the segment has text", func() bool {
 		return s.lesson(t, session.ID).Segments[0].State == "transcribed"
 	})
-}
-
-func (s *secured) spareProfile(t *testing.T) string {
-	t.Helper()
-	p, err := s.client.EnsureProfile(t.Context(), "Someone else")
-	require.NoError(t, err)
-	return p.ID
 }
 
 // expire sets the end of a token's session into the past.
