@@ -82,7 +82,6 @@ func TestDemoEndsWithTheAddressOfThePage(t *testing.T) {
 	t.Fatal("the student has no record")
 }
 
-// demo.sh passes its arguments on.
 func TestDemoScriptPassesArguments(t *testing.T) {
 	slow(t)
 	needSpeech(t)

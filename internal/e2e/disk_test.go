@@ -85,7 +85,6 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
-// The audio directory becomes read-only.
 func TestAudioDirectoryReadOnly(t *testing.T) {
 	slow(t)
 	databases(t, func(t *testing.T, url string) {

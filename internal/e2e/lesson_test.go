@@ -14,7 +14,6 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// openLesson makes a profile, a session and a lesson.
 func openLesson(t *testing.T, c feedbackclient.Client) (
 	feedbackclient.Profile, feedbackclient.Session, feedbackclient.Lesson,
 ) {

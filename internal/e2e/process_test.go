@@ -129,7 +129,6 @@ func (p *process) stop(t *testing.T) error {
 	}
 }
 
-// eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	within(t, waitLimit, what, condition)

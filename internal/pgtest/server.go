@@ -260,7 +260,6 @@ func version(bin string) int {
 	return n
 }
 
-// credential is the user that runs a server.
 type credential struct{ uid, gid int }
 
 // serverUser returns the user for the server if we are root, as which PostgreSQL does not run.

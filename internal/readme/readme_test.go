@@ -25,7 +25,6 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// blocks returns the README's code blocks of a language.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
 	var found []string

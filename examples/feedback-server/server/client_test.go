@@ -33,7 +33,6 @@ type clientCall struct {
 // forPages are the operations of a page, whose session is a cookie.
 var forPages = map[string]bool{"start-device": true, "device-login": true}
 
-// returning is a call that returns a T.
 func returning[T any](method func(c feedbackclient.Client, ctx context.Context) (T, error)) clientCall {
 	return clientCall{func(ctx context.Context, c feedbackclient.Client) error {
 		_, err := method(c, ctx)
@@ -56,7 +55,6 @@ func ending(method func(c feedbackclient.Client, ctx context.Context, id string)
 	return clientCall{call: func(ctx context.Context, c feedbackclient.Client) error { return method(c, ctx, "id") }}
 }
 
-// listing is a call that reads a list.
 func listing[In, T any](
 	method func(c feedbackclient.Client, ctx context.Context, in In) iter.Seq2[T, error], in In,
 ) clientCall {
@@ -217,7 +215,6 @@ type openAPISchema struct {
 	OneOf      []openAPISchema
 }
 
-// TestClientHasEveryOperationAndField walks the OpenAPI document.
 func TestClientHasEveryOperationAndField(t *testing.T) {
 	t.Parallel()
 	var doc openAPI

@@ -19,7 +19,6 @@ import (
 // logBuffer is a log of lines of JSON.
 type logBuffer struct{ logtest.Buffer }
 
-// grep returns the lines that contain the text.
 func (b *logBuffer) grep(text string) (lines []map[string]any) {
 	for line := range strings.Lines(b.String()) {
 		if strings.Contains(line, text) {
@@ -53,7 +52,6 @@ func uploadSegment(t *testing.T, c feedbackclient.Client) feedbackclient.Segment
 	return segment
 }
 
-// waitState waits until a segment has the state, and returns it.
 func waitState(t *testing.T, c feedbackclient.Client, id, state string) (segment feedbackclient.Segment) {
 	t.Helper()
 	require.EventuallyWithT(t, func(now *assert.CollectT) {

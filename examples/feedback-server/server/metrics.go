@@ -15,7 +15,6 @@ import (
 	"lessonkit.example/jobqueue"
 )
 
-// metrics is the registry of GET /metrics.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec

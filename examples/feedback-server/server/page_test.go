@@ -66,7 +66,6 @@ func development(t *testing.T, recognizer http.Handler, more ...string) string {
 	return "http://" + serve(t, onSQLite(t, server.RoleAll, more...))
 }
 
-// withStudent creates a student of a development teacher and returns the client and the student.
 func withStudent(t *testing.T, url, teacher string) (feedbackclient.Client, feedbackclient.Profile) {
 	t.Helper()
 	c := feedbackclient.Development(url, teacher)

@@ -83,7 +83,6 @@ func TestWaitIsToldInWords(t *testing.T) {
 		.test(document.body.innerText)`, "")
 }
 
-// showStudent shows a student of anna's.
 func (b *browser) showStudent(url, profile string) {
 	b.t.Helper()
 	b.visit(url + "/#sign-in=anna/student/" + profile)

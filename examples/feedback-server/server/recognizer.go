@@ -11,7 +11,6 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// newRecognizer returns the configured recognizer.
 func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer, error) {
 	if c.ASRProvider == "cloud" {
 		return cloud.New(cloud.Config{

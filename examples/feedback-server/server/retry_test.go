@@ -70,7 +70,6 @@ func (f *retried) waitJob(state jobqueue.State, n int) *jobqueue.Job {
 	return job
 }
 
-// retryJob retries a job in the operator's page.
 func (f *retried) retryJob(id int64) {
 	f.t.Helper()
 	w := request(f.server, http.MethodPost, fmt.Sprintf("/jobs/%d/retry", id), basic("operator", operatorPassword))

@@ -67,7 +67,6 @@ func endHTTP(span trace.Span, reason string, status, failed int) {
 	span.End()
 }
 
-// fail marks a span as failed.
 func fail(span trace.Span, errorType string) {
 	span.SetAttributes(attribute.String("error.type", errorType))
 	span.SetStatus(codes.Error, "")

@@ -88,7 +88,6 @@ func (c *collected) wait(t *testing.T, name string) *otlp.Span {
 	return found
 }
 
-// below returns the spans whose parent is span.
 func (c *collected) below(span *otlp.Span) (children []*otlp.Span) {
 	for _, child := range c.all() {
 		if string(child.ParentSpanId) == string(span.SpanId) {
@@ -98,7 +97,6 @@ func (c *collected) below(span *otlp.Span) (children []*otlp.Span) {
 	return children
 }
 
-// statements returns the texts of the statements below a span.
 func (c *collected) statements(span *otlp.Span) string {
 	var texts []string
 	for _, child := range c.below(span) {
@@ -107,7 +105,6 @@ func (c *collected) statements(span *otlp.Span) string {
 	return strings.Join(texts, "\n")
 }
 
-// attributeOf returns an attribute of a span as text.
 func attributeOf(span *otlp.Span, key string) string {
 	for _, a := range span.Attributes {
 		if a.Key == key {
@@ -146,7 +143,6 @@ const (
 	secretText    = "heliotropes"
 )
 
-// tracedServer starts a server, and returns a client of it.
 func tracedServer(
 	t *testing.T, environment map[string]string,
 ) (s *server.Server, c feedbackclient.Client, address string) {

@@ -131,7 +131,6 @@ func (e *entry) check() error {
 	return nil
 }
 
-// batch is a run of a batch file.
 type batch struct {
 	*options
 	fresh, resumed *imagegen.Client // for new requests, and for tasks of an earlier run

@@ -147,7 +147,6 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	return o, err
 }
 
-// reference returns a reference, and whether it is a file.
 func reference(s string) (ref imagegen.Reference, isFile bool) {
 	switch {
 	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"):

@@ -122,7 +122,6 @@ func TreeTime(pid int) time.Duration {
 	return total
 }
 
-// endedChildren returns the time of a process's children that have ended.
 func endedChildren(pid int) time.Duration {
 	text := Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))
 	_, after, _ := strings.Cut(string(text), ") ")

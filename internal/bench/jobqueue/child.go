@@ -12,7 +12,6 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// childSpec is the spec of a worker process.
 type childSpec struct {
 	System     string
 	URL        string

@@ -52,7 +52,6 @@ func child(s spec) {
 	}
 }
 
-// process is a child process with a server.
 type process struct {
 	*harness.Child
 	world

@@ -110,7 +110,6 @@ func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now db.Tim
 	return profiles
 }
 
-// seedLesson inserts a lesson for uploads.
 func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile string, now db.Time) string {
 	session, lesson := newID(), newID()
 	harness.Must(tx.ExecContext(ctx, `

@@ -50,7 +50,6 @@ type installation struct {
 	idle                 [3]float64 // milliseconds a second of API, worker and PostgreSQL
 }
 
-// teacher is a teacher with a lesson.
 type teacher struct {
 	feedbackclient.Client
 	name, profile, session, lesson string
@@ -188,7 +187,6 @@ func (in *installation) upload(ctx context.Context, size int) []float64 {
 	})
 }
 
-// size returns the bytes of the database.
 func (in *installation) size(ctx context.Context) (bytes float64) {
 	harness.Check(in.db.QueryRow(ctx, "select pg_database_size(current_database())").Scan(&bytes))
 	return bytes

@@ -198,7 +198,6 @@ func exchange(t *testing.T, s driver.Store, x driver.ExchangeRequest) driver.Exc
 
 var kinds = []string{"work", "other"}
 
-// claim claims up to n jobs of a queue directly from the store.
 func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*driver.Job {
 	t.Helper()
 	claims := []driver.ClaimRequest{{Queue: queue, Limit: n}}

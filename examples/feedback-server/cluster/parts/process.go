@@ -145,7 +145,6 @@ func (p *process) signalFirstChild(s syscall.Signal) error {
 
 func (p *process) logFile() string { return filepath.Join(p.dir, p.name+".log") }
 
-// logEnd returns the last lines of the log.
 func (p *process) logEnd() string {
 	text, _ := os.ReadFile(p.logFile())
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
