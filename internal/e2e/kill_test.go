@@ -66,14 +66,7 @@ func TestKilledProcessesKeepTextsThatAreTranscribedAgain(t *testing.T) {
 			require.NoError(t, err)
 		}
 		segments := func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
-		settled := func() bool {
-			for _, g := range segments() {
-				if g.State != "transcribed" {
-					return false
-				}
-			}
-			return true
-		}
+		settled := func() bool { return s.settled(t, session.ID, "transcribed") }
 		eventually(t, "all are transcribed", settled)
 		mended := "as the teacher heard it"
 		_, err := s.client.EditSegment(t.Context(), segments()[0].ID, feedbackclient.SegmentEdit{Text: &mended})

@@ -161,14 +161,7 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 			require.NoError(t, err)
 		}
 		segments := func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
-		settled := func() bool {
-			for _, seg := range segments() {
-				if seg.State != "transcribed" && seg.State != "failed" {
-					return false
-				}
-			}
-			return true
-		}
+		settled := func() bool { return s.settled(t, session.ID, "transcribed", "failed") }
 		eventually(t, "all segments are settled", settled)
 		for i, seg := range segments() {
 			bad := i == refused || i == choked
