@@ -110,8 +110,7 @@ func TestEverySecondArrivesOnceWithoutTheNetwork(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, microphone(risingSound(t, 21.5, 43))...)
 	n := newFaultyNetwork(t, "http://"+serve(t, onSQLite(t, server.RoleAPI)))
-	c, p := withStudent(t, n.url, "anna")
-	b.openStudent(n.url, p.ID)
+	c, p := b.openStudent(n.url)
 	const away, back, parts = 4, 64, 3
 	b.clickButton("Record")
 	b.waitRecorded(away)
@@ -131,9 +130,7 @@ func TestEverySecondArrivesOnceWithoutTheNetwork(t *testing.T) {
 func TestMissingSoundIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
-	url := development(t, saying("Heard."))
-	_, p := withStudent(t, url, "anna")
-	b.openStudent(url, p.ID)
+	b.openStudent(development(t, saying("Heard.")))
 	b.eval(`stats = Object.getOwnPropertyDescriptor(MediaStreamTrack.prototype, "stats").get;
 		lost = 0; Object.defineProperty(MediaStreamTrack.prototype, "stats", { get() {
 			return { deliveredFramesDuration: stats.call(this).deliveredFramesDuration - lost };

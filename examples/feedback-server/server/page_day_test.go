@@ -80,7 +80,8 @@ func TestDayIsThatOfTheTeacher(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, day, session.FeedbackDate)
 			}
-			b.openStudent(c.Base, p.ID)
+			b.showStudent(c.Base, p.ID)
+			b.waitText("Recording starts lesson 1")
 			b.addFiles(sample(t, "lesson1-segment0.mp3")) // opens the session
 			b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
 			b.waitText("Saved.")

@@ -25,8 +25,7 @@ func TestRecordingEndsWhenItsNextPartCannotStart(t *testing.T) {
 			t.Parallel()
 			b := newBrowser(t, listening(t)...)
 			url := development(t, saying("Heard."))
-			c, p := withStudent(t, url, "anna")
-			b.openStudent(url, p.ID)
+			c, p := b.openStudent(url)
 			b.eval(`getUserMedia = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
 				navigator.mediaDevices.getUserMedia = async (wanted) => stream = await getUserMedia(wanted); ""`)
 			b.clickButton("Record")
@@ -106,8 +105,7 @@ func TestTeacherWhoLeavesWhileARecordingStartsIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
 	url := development(t, saying("Heard."))
-	c, p := withStudent(t, url, "anna")
-	b.openStudent(url, p.ID)
+	c, p := b.openStudent(url)
 	b.eval(`reach = async (name) => {
 			if (name === step) await new Promise((resolve) => { proceed = resolve; });
 		};

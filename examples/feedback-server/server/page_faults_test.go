@@ -112,10 +112,13 @@ func (b *browser) addFiles(paths ...string) {
 	b.do(chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), paths))
 }
 
-func (b *browser) openStudent(url, profile string) {
+// openStudent shows a new student, for whom one can record.
+func (b *browser) openStudent(url string) (feedbackclient.Client, feedbackclient.Profile) {
 	b.t.Helper()
-	b.showStudent(url, profile)
+	c, p := withStudent(b.t, url, "anna")
+	b.showStudent(url, p.ID)
 	b.waitText("Recording starts lesson 1")
+	return c, p
 }
 
 // storedParts returns the recordings of the student's session once there are n, and checks that
@@ -169,9 +172,8 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
 	n := newFaultyNetwork(t, recognizing(t))
-	c, p := withStudent(t, n.url, "anna")
 	b.acceptDialogs()
-	b.openStudent(n.url, p.ID)
+	c, p := b.openStudent(n.url)
 	began := time.Now()
 	b.clickButton("Record")
 	b.waitRecorded(2)
@@ -261,8 +263,7 @@ func TestSavingWaitsForRecordings(t *testing.T) {
 	b := newBrowser(t, listening(t)...)
 	b.acceptDialogs()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
-	c, p := withStudent(t, n.url, "anna")
-	b.openStudent(n.url, p.ID)
+	c, p := b.openStudent(n.url)
 	var count atomic.Int32
 	refuse := func() {
 		b.clickButton("Save")
@@ -294,9 +295,8 @@ func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
 	url := recognizing(t)
-	c, p := withStudent(t, url, "anna")
 	b.acceptDialogs()
-	b.openStudent(url, p.ID)
+	c, p := b.openStudent(url)
 	began := time.Now()
 	b.eval(`Storage.prototype.setItem = () => { throw new DOMException("", "QuotaExceededError"); }; // it is full
 		record = document.querySelector(".record"); // is tapped twice
@@ -317,9 +317,8 @@ func TestSlowDeviceStoresTogetherWhatWaits(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
 	url := recognizing(t)
-	c, p := withStudent(t, url, "anna")
 	b.acceptDialogs()
-	b.openStudent(url, p.ID)
+	c, p := b.openStudent(url)
 	b.eval(`(() => { // the first step of writing a chunk
 		const fast = Blob.prototype.arrayBuffer;
 		Blob.prototype.arrayBuffer = async function () {
@@ -341,8 +340,7 @@ func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
 	url := recognizing(t)
-	c, p := withStudent(t, url, "anna")
-	b.openStudent(url, p.ID)
+	c, p := b.openStudent(url)
 	quota := func(bytes *float64) {
 		b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 			_, err := cdp.Call(ctx, t, storage.OverrideQuotaForOrigin,

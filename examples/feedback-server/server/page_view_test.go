@@ -46,8 +46,7 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	n := newFaultyNetwork(t, recognizing(t, "ASR_WORKER_CONCURRENCY", "1"))
-	_, p := withStudent(t, n.url, "anna")
-	b.openStudent(n.url, p.ID)
+	b.openStudent(n.url)
 	// The teacher's own action may move things: the lesson that it begins takes room.
 	b.addFiles(sample(t, "lesson1-segment0.mp3"), sample(t, "lesson1-segment1.mp3"), sample(t, "lesson1-segment2.mp3"))
 	b.waitText("Files added: 3.")
@@ -73,11 +72,9 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 func TestSlowStudentIsShownAtOnceAndPausedRecognitionIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
-	file := filepath.Join(t.TempDir(), "x.db")
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-	})
-	require.NoError(t, jobqueue.NewClient(queueIn(t, "sqlite:"+file)).Pause(t.Context(), "speech", time.Time{}))
+	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	s := onSQLite(t, server.RoleAPI, "DATABASE_URL", database)
+	require.NoError(t, jobqueue.NewClient(queueIn(t, database)).Pause(t.Context(), "speech", time.Time{}))
 	n := newFaultyNetwork(t, "http://"+serve(t, s))
 	c, p := withStudent(t, n.url, "anna")
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
@@ -103,9 +100,7 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-	})
+	s := onSQLite(t, server.RoleAPI, "DATABASE_URL", database)
 	url := "http://" + serve(t, s)
 	c, p := withStudent(t, url, "anna")
 	session := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
