@@ -85,15 +85,9 @@ func TestSlowBucketIsAvailable(t *testing.T) {
 // A paused queue is not "everything works", and the teacher is promised no time.
 func TestPausedQueueIsTold(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "x.db")
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"OPERATOR_PASSWORD": operatorPassword,
-	})
-	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-	require.NoError(t, err)
-	defer queue.Close()
-	require.NoError(t, jobqueue.NewClient(queue).Pause(t.Context(), "speech", time.Time{}))
+	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	s := onSQLite(t, server.RoleAPI, "DATABASE_URL", database, "OPERATOR_PASSWORD", operatorPassword)
+	require.NoError(t, jobqueue.NewClient(queueIn(t, database)).Pause(t.Context(), "speech", time.Time{}))
 	require.Equal(t, []string{"speech"}, health(t, s.Handler()).Queue.Paused)
 	page := get(s.Handler(), "/admin/health", basic("operator", operatorPassword)).Body.String()
 	require.Contains(t, page, "Does not work: recognition, jobs")
@@ -118,9 +112,7 @@ func TestOperatorsPagesOfAServerWithoutDatabase(t *testing.T) {
 func TestCountsOfJobsTellTheirAge(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.db")
-	s := newServer(t, server.RoleAPI, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-	})
+	s := onSQLite(t, server.RoleAPI, "DATABASE_URL", "sqlite:"+file)
 	queue, err := sqlitequeue.Open(file, sqlitequeue.Config{})
 	require.NoError(t, err)
 	defer queue.Close()

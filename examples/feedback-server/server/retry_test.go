@@ -41,12 +41,10 @@ func withFailedSegment(t *testing.T) *retried {
 		return refused
 	}))
 	t.Cleanup(speech.Close)
-	file := filepath.Join(t.TempDir(), "x.db")
-	f.server = newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": speech.URL,
-	})
-	f.jobs = jobqueue.NewClient(queueIn(t, "sqlite:"+file))
+	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	f.server = onSQLite(t, server.RoleAll, "DATABASE_URL", database, "OPERATOR_PASSWORD", operatorPassword,
+		"LOCAL_ASR_URL", speech.URL)
+	f.jobs = jobqueue.NewClient(queueIn(t, database))
 	f.address = serve(t, f.server)
 	f.client = feedbackclient.Development("http://"+f.address, "someone")
 
