@@ -105,8 +105,8 @@ func complete(p *project, platform capability.Platform) error {
 // loadSide is loadOne for a side of a diff. The working directory may have no application.
 func (c *command) loadSide(name string) (*project, error) {
 	if name == "." {
-		if has, err := hasApp(&c.disk, nameOnDisk(name)); err != nil || !has {
-			return c.noApplication(err)
+		if none, err := c.noApplication(&c.disk, nameOnDisk(name)); none != nil || err != nil {
+			return none, err
 		}
 	}
 	return c.loadOne([]string{name})
@@ -114,12 +114,12 @@ func (c *command) loadSide(name string) (*project, error) {
 
 // loadRevision is loadOne for a folder of a revision, which may have no application.
 func (c *command) loadRevision(r *revision, folder string) (*project, error) {
-	has, err := hasApp(r, folder)
+	none, err := c.noApplication(r, folder)
 	if err != nil {
 		return nil, fmt.Errorf("in the revision %s: %w", r.name, err)
 	}
-	if !has {
-		return c.noApplication(nil)
+	if none != nil {
+		return none, nil
 	}
 	places, err := placesIn(r, folder, r.shownName)
 	if err != nil {
@@ -132,18 +132,11 @@ func (c *command) loadRevision(r *revision, folder string) (*project, error) {
 	return only(projects)
 }
 
-// hasApp reports whether a folder is in an application or contains one.
-func hasApp(fsys fs.FS, folder string) (bool, error) {
+// noApplication returns a side that grants nothing, nil for a folder that is in an application or
+// contains one.
+func (c *command) noApplication(fsys fs.FS, folder string) (*project, error) {
 	apps, err := capability.FindApps(fsys, folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return len(apps) > 0 || appAbove(folder) != "", err
-}
-
-// noApplication returns a side that grants nothing.
-func (c *command) noApplication(err error) (*project, error) {
-	if err != nil {
+	if exists := !errors.Is(err, fs.ErrNotExist); exists && (err != nil || len(apps) > 0 || appAbove(folder) != "") {
 		return nil, err
 	}
 	app, err := capability.LoadApp(&c.disk, capability.AppOptions{Files: []string{}})
