@@ -28,7 +28,7 @@ func serveEditor(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	w := &workspace{command: c, options: o, projects: make(map[string]*project), texts: make(map[string]parsed),
+	w := &workspace{command: c, options: o, projects: make(map[string]*project),
 		frontends: make(map[string]*calls.Frontend)}
 	editor := struct {
 		io.ReadCloser
@@ -42,14 +42,7 @@ type workspace struct {
 	*command
 	options   lint.Options
 	projects  map[string]*project        // by folder
-	texts     map[string]parsed          // by absolute name
 	frontends map[string]*calls.Frontend // by folder, as they were saved
-}
-
-// parsed is the document of a text, so that only what has changed is read again.
-type parsed struct {
-	text string
-	doc  *capability.Document
 }
 
 // Check implements [lsp.Workspace].
@@ -79,18 +72,18 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 	saved := false
 	for i, d := range now.Documents {
 		saved = saved || absolute(d.Name()) == file
-		now.Documents[i] = w.current(d, open, capability.Parse)
+		now.Documents[i] = current(d, open, capability.Parse)
 	}
 	isCapability := slices.Contains([]string{".json", ".json5", ".toml"}, filepath.Ext(file))
 	if text, ok := open[file]; ok && !saved && isCapability && appAbove(nameOnDisk(file)) != "" { // a new file
-		now.Documents = append(now.Documents, w.parse(file, text, 0, capability.Parse))
+		now.Documents = append(now.Documents, capability.Parse([]byte(text), capability.Options{Name: file}))
 	}
 	if p.Config != nil {
-		now.Config = w.current(p.Config, open, capability.ParseValue)
+		now.Config = current(p.Config, open, capability.ParseValue)
 	}
 	now.PlatformConfigs = make(map[capability.Platform]*capability.Document)
 	for platform, d := range p.PlatformConfigs {
-		now.PlatformConfigs[platform] = w.current(d, open, capability.ParseValue)
+		now.PlatformConfigs[platform] = current(d, open, capability.ParseValue)
 	}
 	r, err := w.rulesOf(p)
 	if err != nil {
@@ -108,22 +101,12 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 func (w *workspace) App(file string) string { return appOf(file) }
 
 // current returns the document of the text that an editor has of a file, if it has one.
-func (w *workspace) current(d *capability.Document, open map[string]string,
+func current(d *capability.Document, open map[string]string,
 	parse func([]byte, capability.Options) *capability.Document) *capability.Document {
 	if text, ok := open[absolute(d.Name())]; ok {
-		return w.parse(d.Name(), text, d.Format(), parse)
+		return parse([]byte(text), capability.Options{Name: d.Name(), Format: d.Format()})
 	}
 	return d
-}
-
-func (w *workspace) parse(name, text string, format capability.Format,
-	parse func([]byte, capability.Options) *capability.Document) *capability.Document {
-	known := w.texts[name]
-	if known.doc == nil || known.text != text || format != 0 && known.doc.Format() != format {
-		known = parsed{text, parse([]byte(text), capability.Options{Name: name, Format: format})}
-		w.texts[name] = known
-	}
-	return known.doc
 }
 
 // appOf returns the folder of the application that a file belongs to as a capability, a
