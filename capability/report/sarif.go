@@ -66,17 +66,13 @@ func sarifLevel(s capability.Severity) string {
 func (o SARIFOptions) place(file string, start, end capability.Position) object {
 	place := object{"artifactLocation": o.file(file)}
 	if start.IsValid() {
-		place["region"] = region(start, end)
+		region := object{"startLine": start.Line, "startColumn": start.Column}
+		if end.IsValid() {
+			region["endLine"], region["endColumn"] = end.Line, end.Column
+		}
+		place["region"] = region
 	}
 	return place
-}
-
-func region(start, end capability.Position) object {
-	r := object{"startLine": start.Line, "startColumn": start.Column}
-	if end.IsValid() {
-		r["endLine"], r["endColumn"] = end.Line, end.Column
-	}
-	return r
 }
 
 // drive matches the beginning of an absolute name on Windows.
