@@ -1,6 +1,12 @@
 // Command image-gateway serves the image-generation interface. By default it draws its pictures
 // itself, without a model; with -upstream it stands in front of another service with the same
-// interface, and makes its paid tasks durable. See its README and image-gateway -h.
+// interface, and makes its paid tasks durable.
+//
+//	image-gateway                                                  serve on 127.0.0.1:8085
+//	IMAGE_GATEWAY_KEYS=alice:s3cret image-gateway -data ./images   keep tasks
+//	IMAGE_API_KEY=KEY image-gateway -upstream https://images.example
+//
+// Then: imagegen -size 16:9 "a red fox". The interface is described at /openapi.json.
 package main
 
 import (

@@ -1,5 +1,10 @@
 // Command imagegen turns a prompt into image files.
-// See its README and imagegen -h.
+//
+//	export IMAGE_BASE_URL=https://images.example IMAGE_API_KEY=…
+//	imagegen -size 16:9 -n 4 -o 'fox-{i}{ext}' "a red fox"
+//
+// Without IMAGE_BASE_URL it connects to examples/image-gateway on this machine. imagegen -h lists
+// the flags and exit statuses.
 package main
 
 import (
