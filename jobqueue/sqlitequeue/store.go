@@ -22,10 +22,6 @@
 // A write that has begun to wait for another process does not stop when its context ends. So while
 // that holds the lock of the file, calls return only after the busy timeout of 10 s, and Run of a
 // stopping worker may return later than its ShutdownTimeout and 5 s.
-//
-// All SQLite of a program with this package syncs by fdatasync where there is such a call, as
-// SQLite built by its own scripts does: a commit is as durable and takes about half the time. A
-// seccomp filter must allow fdatasync, or the program call Fdatasync(false) of modernc.org/sqlite.
 package sqlitequeue
 
 import (
@@ -71,9 +67,6 @@ type Store struct {
 }
 
 var _ jobqueue.TxStore = (*Store)(nil)
-
-// Before main, so that what a program chooses stands. It fails where there is no such call.
-var _, _ = sqlite.Fdatasync(true)
 
 // Open opens the file at path, which it creates, readable by its owner only, if it does not exist.
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
