@@ -59,7 +59,8 @@ type exchange struct {
 	driver.ExchangeRequest
 	lease *lease
 	done  []*attempt // those of Results
-	wakes []uint64   // queue.wakes of each queue in Claims when it was requested
+	begun time.Time
+	wakes []uint64 // queue.wakes of each queue in Claims when it was requested
 }
 
 // next waits until there is something to exchange. It returns false when the worker is closed and
@@ -80,7 +81,10 @@ func (w *Worker) next(results []driver.Result) (exchange, bool) {
 				return exchange{}, true
 			}
 		default:
-			x := exchange{lease: l, ExchangeRequest: driver.ExchangeRequest{Worker: l.worker, Kinds: w.kinds}}
+			x := exchange{
+				lease: l, begun: time.Now(),
+				ExchangeRequest: driver.ExchangeRequest{Worker: l.worker, Kinds: w.kinds},
+			}
 			w.addClaims(&x)
 			if len(x.Claims) == 0 && len(w.finished) == 0 {
 				break
@@ -118,9 +122,10 @@ func (w *Worker) recordable() int {
 }
 
 // addClaims requests jobs for free workers, unless a claim is in progress: a second one would only
-// step over the rows that the first one has locked.
+// step over the rows that the first one has locked. Large claims take turns instead, so the next
+// one may begin while the jobs of the last are on their way from the database.
 func (w *Worker) addClaims(x *exchange) {
-	if w.stopping || w.claims > 0 {
+	if w.stopping || w.claims > 1 || w.claims > 0 && !w.overlap {
 		return
 	}
 	now := time.Now()
@@ -155,6 +160,14 @@ func (w *Worker) addClaims(x *exchange) {
 	x.LookAhead, w.polling.lookAhead = x.LookAhead || w.polling.lookAhead, false
 	// The queue served first changes, so that a full one does not keep the others waiting.
 	w.queues = append(w.queues[1:], w.queues[0])
+}
+
+// mayOverlap reports whether two claims may be in progress, judging by one that took so long and
+// returned these jobs. Those of jobs with limit keys wait for each other's commit, and where one
+// takes long because other processes claim too, there is no gap to fill.
+func mayOverlap(jobs []*driver.Job, took time.Duration) bool {
+	return len(jobs) >= overlapFrom && took < overlapWithin &&
+		!slices.ContainsFunc(jobs, func(j *driver.Job) bool { return j.LimitKey != "" })
 }
 
 // newAttempts reports the jobs that an exchange has claimed, and returns their attempts.
@@ -202,6 +215,9 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		w.alarm(res.Next)
 	}
 	w.uncertain = w.uncertain || w.lease == x.lease && res.Excess > 0
+	if len(x.Claims) > 0 {
+		w.overlap = mayOverlap(res.Jobs, now.Sub(x.begun))
+	}
 	got := map[string]int{}
 	if w.lease != x.lease || w.stopping {
 		claimed = nil // they are released with the lease

@@ -126,6 +126,8 @@ const (
 	maxClaim       = 3000        // jobs claimed by one exchange; fewer wait for the disk more often
 	smallClaim     = 400         // … as long as there are fewer: an engine may let large claims take turns
 	executors      = 2           // so that a claim need not wait for the commit of results
+	overlapFrom    = 1000        // jobs of a claim, for two at the same time
+	overlapWithin  = 50 * time.Millisecond
 	orphansEvery   = 5 * time.Minute
 	stuckThreshold = time.Minute // how long a handler may run after its timeout
 	minPurgePause  = time.Minute
@@ -179,6 +181,7 @@ type Worker struct {
 	maxResults int                   // of one exchange
 	exchanges  int                   // in progress
 	claims     int                   // those of them that claim jobs
+	overlap    bool                  // two of them may be in progress
 	uncertain  bool                  // the database may hold jobs for us that we do not know of
 	recheck    bool                  // … and may still commit some until the next heartbeat
 	running    int                   // handlers running, and callbacks of cancelled jobs

@@ -405,6 +405,51 @@ func TestClaimsAreLargeOnlyWhileThereAreManyJobs(t *testing.T) {
 	})
 }
 
+// claimsAtOnce is a model that counts the claims in progress.
+type claimsAtOnce struct {
+	*model
+	now, most int
+}
+
+func (m *claimsAtOnce) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+	n := min(len(x.Claims), 1)
+	m.locked(func() { m.now += n; m.most = max(m.most, m.now) })
+	defer m.locked(func() { m.now -= n })
+	return m.model.Exchange(ctx, x)
+}
+
+func TestTwoClaimsAreInProgressOnlyWhereThatIsFaster(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		jobs int
+		key  string
+		took time.Duration
+		most int
+	}{
+		"many jobs":            {20_000, "", 10 * time.Millisecond, 2},
+		"few jobs":             {900, "", 10 * time.Millisecond, 1},
+		"jobs with limit keys": {20_000, "k", 10 * time.Millisecond, 1},
+		"others claim too":     {20_000, "", overlapWithin, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := &claimsAtOnce{model: newModel()}
+				m.delay = func() time.Duration { return c.took }
+				for range c.jobs {
+					m.add(time.Now(), time.Now(), 2).LimitKey = c.key
+				}
+				cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {MaxWorkers: 3000}}, Prefetch: 3000}
+				stop := run(t, m, cfg, succeed)
+				time.Sleep(time.Minute)
+				stop()
+				require.Equal(t, c.most, m.most)
+				require.Len(t, m.done, c.jobs)
+			})
+		})
+	}
+}
+
 // A wait for more jobs that is as long as the timeout leaves time for the call.
 func TestHandleManyWaitsLessThanTheTimeout(t *testing.T) {
 	t.Parallel()
