@@ -111,7 +111,8 @@ returning ` + claimedColumns + `, (select cardinality(jobs) from found) as found
 }
 
 // keyedClaim is plainClaim for an exclusive claim that gives turns to jobs with limit keys. Those
-// that get none become held; with far, also those of them that follow.
+// that get none become held; with far, also those of them that follow. Keys are looked at in the
+// order of their index, in which neighbours share pages.
 func keyedClaim(queues string, kinds int, far bool) (with, update string) {
 	limit, beyond := "q.n", "false"
 	if far {
@@ -123,7 +124,8 @@ func keyedClaim(queues string, kinds int, far bool) (with, update string) {
 	return `
 found as materialized (` + due + `),
 keys as materialized (
-  select key, max(id) as last, max(coalesce(key_limit, 1)) as most from found where key is not null group by key),
+  select key, max(id) as last, max(coalesce(key_limit, 1)) as most from found where key is not null
+  group by key order by key),
 full_keys as materialized (select k.* from keys k,` + fullOfKey + `),
 turns as materialized (select t.id from full_keys k,` + turnsOfKey + `),
 held as materialized (
