@@ -61,7 +61,7 @@ type Params struct {
 	// jobs of a key run in order. The others are held; on PostgreSQL they are waiting until a claim
 	// finds that they have no turn. At most 200 bytes of UTF-8 without NUL.
 	//
-	// Turns cost time: a queue full of short jobs with keys runs at about 0.7 of the rate of one
+	// Turns cost time: a queue full of short jobs with keys runs at about 0.6 of the rate of one
 	// without, and more slowly where its keys are at their limits.
 	LimitKey string
 	// KeyLimit is how many jobs with the LimitKey may have a turn at a time: 1 to 1000; 0 means 1.
