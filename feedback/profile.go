@@ -24,6 +24,7 @@ type Profile struct {
 	StartTime     string // time of day, HH:MM, or ""
 	EndTime       string // time of day, HH:MM, or ""; after StartTime where both are set
 
+	LastDate  string // of the newest record, YYYY-MM-DD, or ""; only in lists
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -21,8 +21,9 @@ type Profile struct {
 	AcademicYear  int       `json:"academic_year"`
 	Term          string    `json:"term"`
 	GuardianTitle string    `json:"guardian_title"`
-	StartTime     string    `json:"start_time"` // HH:MM or ""
-	EndTime       string    `json:"end_time"`   // HH:MM or ""
+	StartTime     string    `json:"start_time"`         // HH:MM or ""
+	EndTime       string    `json:"end_time"`           // HH:MM or ""
+	LastDate      string    `json:"last_feedback_date"` // YYYY-MM-DD of the newest record, or ""; only in lists
 	CreatedAt     time.Time `json:"created_at"`
 	UpdatedAt     time.Time `json:"updated_at"`
 }

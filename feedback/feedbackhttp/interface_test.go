@@ -81,6 +81,11 @@ func TestConventions(t *testing.T) {
 			read := e.do("GET", "/profiles/"+id, nil).json
 			read["term"] = "spring"
 			e.now.Add(time.Minute)
+			dated := object{"profile_id": id, "feedback_date": "2026-05-31", "content": "x"}
+			e.do("POST", "/feedback-records", dated).want(201)
+			listed := e.do("GET", "/profiles", nil).json["items"].([]any)[0].(map[string]any)
+			require.Equal(t, "2026-05-31", listed["last_feedback_date"])
+			read["last_feedback_date"] = "2026-05-30" // another phone has saved a record since
 			saved := e.do("PUT", "/profiles/"+id, read).want(200).json
 			require.Equal(t, "spring", saved["term"])
 			require.Equal(t, []string{"body.updated_at"}, locations(e.do("PUT", "/profiles/"+id, read).want(422)))

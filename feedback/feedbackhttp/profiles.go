@@ -24,6 +24,7 @@ type studentProfile struct {
 	GuardianTitle string    `json:"guardian_title" example:"Ming's mother"`
 	StartTime     string    `json:"start_time" example:"09:00"`
 	EndTime       string    `json:"end_time" example:"10:30"`
+	LastDate      string    `json:"last_feedback_date,omitempty" example:"2026-05-31" doc:"In lists; none: absent."`
 	CreatedAt     time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
 	UpdatedAt     time.Time `json:"updated_at" example:"2026-05-31T09:00:00Z"`
 }
@@ -33,7 +34,7 @@ func profileOut(p feedback.Profile) studentProfile {
 		ProfileID: wire.ID{UUID: p.ID}, Name: p.Name, Grade: p.Grade, Subject: p.Subject,
 		AcademicYear: p.AcademicYear, Term: p.Term,
 		GuardianTitle: p.GuardianTitle, StartTime: p.StartTime, EndTime: p.EndTime,
-		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		LastDate: p.LastDate, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 }
 
@@ -41,6 +42,7 @@ func profileOut(p feedback.Profile) studentProfile {
 type profileReplacement struct {
 	wire.ProfileFields
 	ProfileID *string `json:"profile_id,omitempty" readOnly:"true" doc:"Read-only."`
+	LastDate  *string `json:"last_feedback_date,omitempty" readOnly:"true" doc:"Read-only; any value is accepted."`
 	CreatedAt *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
 	UpdatedAt *string `json:"updated_at,omitempty" readOnly:"true" doc:"Read-only."`
 }

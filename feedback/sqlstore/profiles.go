@@ -18,11 +18,14 @@ const profileColumns = `profile_id, name, grade, subject, academic_year, term, g
 func scanProfile(teacher uuid.UUID) func(row) (feedback.Profile, error) {
 	return func(r row) (feedback.Profile, error) {
 		p := feedback.Profile{TeacherID: teacher}
-		err := r.Scan(&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
-			(*db.TimeOfDay)(&p.StartTime), (*db.TimeOfDay)(&p.EndTime),
-			(*db.Time)(&p.CreatedAt), (*db.Time)(&p.UpdatedAt))
+		err := r.Scan(profileFields(&p)...)
 		return p, err
 	}
+}
+
+func profileFields(p *feedback.Profile) []any {
+	return []any{&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
+		(*db.TimeOfDay)(&p.StartTime), (*db.TimeOfDay)(&p.EndTime), (*db.Time)(&p.CreatedAt), (*db.Time)(&p.UpdatedAt)}
 }
 
 var (
@@ -131,7 +134,10 @@ func (s *Store) Profiles(
 	ctx context.Context, teacher uuid.UUID, f feedback.ProfileFilter, after *feedback.ProfileKey, limit int,
 ) (_ []feedback.Profile, more bool, err error) {
 	var a args
-	query := `select ` + profileColumns + ` from feedback_profiles where teacher_id = ` + a.add(teacher)
+	query := `
+		select ` + profileColumns + `, (
+			select max(r.feedback_date) from feedback_records r where r.profile_id = feedback_profiles.profile_id)
+		from feedback_profiles where teacher_id = ` + a.add(teacher)
 	if f.Query != "" {
 		query += ` and ` + contains(&a, "name_folded", f.Query)
 	}
@@ -145,7 +151,12 @@ func (s *Store) Profiles(
 		query += ` and (name, profile_id) > (` + a.add(after.Name) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by name, profile_id limit ` + a.add(limit+1)
-	items, more, err := upTo(ctx, s.db, limit, scanProfile(teacher), textOfProfile, query, a...)
+	scan := func(r row) (feedback.Profile, error) {
+		p := feedback.Profile{TeacherID: teacher}
+		err := r.Scan(append(profileFields(&p), (*db.Date)(&p.LastDate))...)
+		return p, err
+	}
+	items, more, err := upTo(ctx, s.db, limit, scan, textOfProfile, query, a...)
 	return items, more, wrap("list profiles", err)
 }
 

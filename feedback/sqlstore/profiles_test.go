@@ -27,6 +27,16 @@ func profilesRoundTrip(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Equal(t, next, got)
 
+	for _, date := range []string{"2026-05-30", "2026-06-01", "2026-05-31"} {
+		r := f.newRecord(next, "well done", uuid.Nil)
+		r.Date = date
+		require.NoError(t, f.insert(r))
+	}
+	next.LastDate = "2026-06-01"
+	list, _, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{}, nil, 10)
+	require.NoError(t, err)
+	require.Equal(t, []feedback.Profile{next}, list)
+
 	next.ID = newID()
 	require.ErrorIs(t, errorOf(f.Store.ReplaceProfile(t.Context(), next)), feedback.ErrNotFound)
 	require.ErrorIs(t, errorOf(f.Store.Profile(t.Context(), f.teacher, next.ID)), feedback.ErrNotFound)

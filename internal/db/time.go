@@ -50,6 +50,8 @@ func (d *Date) Scan(src any) error {
 		*d = Date(v.Format(time.DateOnly))
 	case string:
 		*d = Date(v)
+	case nil:
+		*d = ""
 	default:
 		return fmt.Errorf("date in the database: unexpected %T", src)
 	}

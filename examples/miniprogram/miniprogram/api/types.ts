@@ -57,6 +57,10 @@ export type StudentProfile = {
     end_time: string;
     grade: string;
     guardian_title: string;
+    /**
+     * In lists; none: absent.
+     */
+    last_feedback_date?: string;
     name: string;
     profile_id: string;
     start_time: string;
@@ -560,6 +564,10 @@ export type ProfileReplacement = {
      * How the guardian is addressed.
      */
     guardian_title?: string;
+    /**
+     * Read-only; any value is accepted.
+     */
+    readonly last_feedback_date?: string;
     /**
      * 1 to 100 characters after trimming.
      */

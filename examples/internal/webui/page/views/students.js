@@ -36,25 +36,15 @@ export async function todayView(root) {
 	const timed = profiles.filter((p) => p.start_time);
 	/** @param {Profile} p */
 	const isNow = (p) => p.start_time <= now && !isOver(p);
-	/** The day of the last record, by student. @type {Map<string, string> | null} */
-	let last = null;
-	/** What is written when the days are known. @type {(() => void)[]} */
-	const states = [];
 
 	/** @param {Profile} p @param {boolean} ofToday */
 	function row(p, ofToday) {
-		const state = h("span.hint.state", {});
-		const draw = () => {
-			const isOpen = openKey(p.profile_id) in localStorage;
-			state.classList.toggle("open", isOpen);
-			if (isOpen) return write(state, t("draft"));
-			if (!last) return;
-			const day = last.get(p.profile_id);
-			state.classList.toggle("done", day === today());
-			write(state, day === today() ? t("doneToday") : day ? t("lastRecord", { date: dayName(day, { month: "short", day: "numeric" }) }) : t("noneLately"));
-		};
-		states.push(draw);
-		draw();
+		const day = p.last_feedback_date ?? "";
+		const state = openKey(p.profile_id) in localStorage ? h("span.hint.state.open", {}, t("draft"))
+			: account.offline ? h("span.hint.state", {}) // the kept day may be an older one
+				: day === today() ? h("span.hint.state.done", {}, t("doneToday"))
+					: h("span.hint.state", {}, day < today(lately) ? t("noneLately")
+						: t("lastRecord", { date: dayName(day, { month: "short", day: "numeric" }) }));
 		return h(ofToday && isNow(p) ? "li.now" : "li", {},
 			ofToday && h("span.when", {}, p.start_time, isNow(p) && h("span.badge", {}, t("now"))),
 			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
@@ -87,6 +77,7 @@ export async function todayView(root) {
 		now = new Date().toTimeString().slice(0, 5);
 		const wanted = [today(), ...timed.map((p) => Number(isNow(p)) + order(p)).sort()].join();
 		if (drawn === wanted) return;
+		if (!drawn.startsWith(today())) draw();
 		drawn = wanted;
 		timed.sort((a, b) => order(a) < order(b) ? -1 : 1);
 		write(day, dayName(today()));
@@ -95,7 +86,6 @@ export async function todayView(root) {
 			...timed.length <= shownAtOnce ? [] : [h("details", {},
 				h("summary", {}, t("otherTimes", { n: timed.length - shownAtOnce })),
 				h("ul.list.times", {}, ...timed.slice(shownAtOnce).map((p) => row(p, true))))]);
-		for (const state of states) state();
 	}
 
 	root.append(
@@ -106,13 +96,7 @@ export async function todayView(root) {
 			h(timed.length > 0 ? "h2" : "h2.hidden", { id: "all" }, t("allStudents")),
 			profiles.length > 0 && field(t("search"), search), count, found));
 	drawTimes();
-	draw();
 	if (profiles.length === 0) return;
-	if (!account.offline) void once(count, async () => {
-		const records = await all("feedback-records", { from: today(lately) });
-		last = new Map(records.reverse().map((r) => [r.profile_id, r.feedback_date])); // the newest are first
-		for (const state of states) state();
-	});
 	const clock = setInterval(drawTimes, 5000); // the page may stay open for days
 	return async () => clearInterval(clock);
 }
