@@ -77,28 +77,23 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 	open := func(id, path, summary, about string) huma.Operation {
 		op := operation(id, http.MethodPost, path, summary, about)
 		op.Security = []map[string][]string{}
-		op.MaxBodyBytes = maxLoginBody
-		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnprocessableEntity,
-			http.StatusTooManyRequests)
-		op.Middlewares = huma.Middlewares{o.requireService, o.limited(o.limit)}
+		op.Middlewares = huma.Middlewares{o.requireService}
 		return op
 	}
 	start := open("start-device", "/device", "Start the sign-in of a page",
 		"Returns a code to show, for two minutes, and a secret with which the page then asks for its session. "+
 			"Whoever confirms the code signs the page in.")
-	start.Middlewares[1] = o.limited(o.starts) // used or not
+	start.Errors = append(start.Errors, http.StatusTooManyRequests)
+	start.Middlewares = append(start.Middlewares, o.limited(o.starts)) // used or not
 	huma.Register(o.api, start, o.startDevice)
-	session := open("device-login", "/device/session", "Sign in a page whose code was confirmed",
-		"Sets the session cookie. Answers 202 with null while nobody has confirmed the code.")
+	session := o.withCode(open("device-login", "/device/session", "Sign in a page whose code was confirmed",
+		"Sets the session cookie. Answers 202 with null while nobody has confirmed the code."))
 	session.Responses = map[string]*huma.Response{"202": {Description: "Nobody has confirmed the code yet."}}
 	huma.Register(o.api, session, o.deviceLogin)
 
 	guarded := func(id, path, summary, about string) huma.Operation {
-		op := operation(id, http.MethodPost, path, summary, about)
-		op.MaxBodyBytes = maxLoginBody
-		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity,
-			http.StatusTooManyRequests)
-		op.Middlewares = append(op.Middlewares, o.limited(o.limit))
+		op := o.withCode(operation(id, http.MethodPost, path, summary, about))
+		op.Errors = append(op.Errors, http.StatusNotFound)
 		return op
 	}
 	huma.Register(o.api, guarded("find-device", "/device/find", "What a code would sign in",

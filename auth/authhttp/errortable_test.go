@@ -83,12 +83,14 @@ func TestInvalidCodesLookTheSame(t *testing.T) {
 
 func TestLoginBody(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{})
+	b := setup(t, options{http: withDevices})
 	for body, status := range map[string]int{
 		`{"code":""}`: 422, `{"code":"a","nick":"x"}`: 422, `{"code":"` + strings.Repeat("a", 9<<10) + `"}`: 413,
 	} {
-		do(t, b.handler, http.MethodPost, loginPath, body).problem(t, status,
-			map[int]string{422: "invalid_fields", 413: "too_large"}[status])
+		for _, path := range []string{loginPath, devicePath + "/session"} {
+			do(t, b.handler, http.MethodPost, path, body).problem(t, status,
+				map[int]string{422: "invalid_fields", 413: "too_large"}[status])
+		}
 	}
 	require.Zero(t, b.platform.Exchanges())
 }

@@ -96,24 +96,31 @@ func Register(api huma.API, c Config) {
 }
 
 func (o *operations) registerLogin() {
-	huma.Register(o.api, huma.Operation{
+	huma.Register(o.api, o.withCode(huma.Operation{
 		OperationID: "login",
 		Method:      http.MethodPost,
 		Path:        "/auth/miniapp/login",
 		Summary:     "Sign in with a login code",
 		Description: "Exchanges the one-time code of a mini program for a session. " +
 			"If a session of the same user is sent, it ends.",
-		Tags:         []string{tag},
-		Security:     []map[string][]string{}, // none is required
-		MaxBodyBytes: maxLoginBody,
+		Tags:     []string{tag},
+		Security: []map[string][]string{}, // none is required
 		Errors: []int{
-			http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout,
-			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
-			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
-		Middlewares: huma.Middlewares{o.requireService, o.limited(o.limit)},
-	}, o.login)
+		Middlewares: huma.Middlewares{o.requireService},
+	}), o.login)
+}
+
+// withCode limits an operation whose body has a code.
+func (o *operations) withCode(op huma.Operation) huma.Operation {
+	op.MaxBodyBytes = maxLoginBody
+	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusRequestTimeout,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity, http.StatusTooManyRequests)
+	op.Middlewares = append(op.Middlewares, o.limited(o.limit))
+	return op
 }
 
 // registerSession adds the operations of a user who is signed in.

@@ -88,7 +88,8 @@ func do(t *testing.T, h http.Handler, method, path, body string, header ...strin
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	out := reply{Response: w.Result(), text: w.Body.String()}
-	apitest.Parse(t, document(t)).Check(t, r, out.StatusCode, out.Header)
+	documented := authhttp.Config{Cookie: &authhttp.Cookie{}, Devices: true}
+	apitest.Parse(t, document(t, documented)).Check(t, r, out.StatusCode, out.Header)
 	if strings.Contains(out.Header.Get("Content-Type"), "json") {
 		require.NoError(t, json.Unmarshal([]byte(out.text), &out.json), out.text)
 	}

@@ -66,7 +66,7 @@ func (d *Document) Check(t testing.TB, r *http.Request, status int, header http.
 	}
 	for name := range header {
 		switch name {
-		case "Content-Type", "Content-Length", "Date", "Connection": // of HTTP, not of the operation
+		case "Content-Type", "Content-Length", "Date", "Connection", "Vary": // of HTTP, not of the operation
 			continue
 		}
 		known := slices.ContainsFunc(slices.Collect(maps.Keys(documented.Headers)), func(documented string) bool {
