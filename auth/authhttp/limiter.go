@@ -142,9 +142,6 @@ func networkOf(addr netip.Addr, bits int) netip.Prefix {
 	if !addr.Is6() {
 		bits = addr.BitLen()
 	}
-	p, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
+	p, _ := addr.Prefix(bits) // zero for an unknown address
 	return p
 }
