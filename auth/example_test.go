@@ -89,17 +89,3 @@ func ExampleExchanger() {
 	// exchange login code: login code is not valid
 	// campus anna <nil>
 }
-
-// During development, a plain name identifies a user.
-func ExampleService_AuthenticateDevelopment() {
-	store, remove := exampleStore()
-	defer remove()
-	service, err := auth.New(auth.Config{Store: store, AllowDevelopment: true})
-	if err != nil {
-		panic(err)
-	}
-	who, err := service.AuthenticateDevelopment(context.Background(), "anna")
-	fmt.Println(who.Method, err)
-	// Output:
-	// development <nil>
-}
