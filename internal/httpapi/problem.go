@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,31 +202,19 @@ func write(api huma.API, ctx huma.Context, status int, body any) {
 	}
 }
 
-// codeOf returns the code of errors without one of their own.
-func codeOf(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return "malformed_request"
-	case http.StatusUnauthorized:
-		return "unauthorized"
-	case http.StatusForbidden:
-		return "forbidden"
-	case http.StatusNotFound:
-		return "not_found"
-	case http.StatusMethodNotAllowed:
-		return "method_not_allowed"
-	case http.StatusNotAcceptable:
-		return "not_acceptable"
-	case http.StatusRequestTimeout:
-		return "request_timeout"
-	case http.StatusRequestEntityTooLarge:
-		return "too_large"
-	case http.StatusUnsupportedMediaType:
-		return "unsupported_media_type"
-	case http.StatusUnprocessableEntity:
-		return "invalid_fields"
-	case http.StatusServiceUnavailable:
-		return "unavailable"
-	}
-	return "internal_error"
+// codes are those of errors without one of their own.
+var codes = map[int]string{
+	http.StatusBadRequest:            "malformed_request",
+	http.StatusUnauthorized:          "unauthorized",
+	http.StatusForbidden:             "forbidden",
+	http.StatusNotFound:              "not_found",
+	http.StatusMethodNotAllowed:      "method_not_allowed",
+	http.StatusNotAcceptable:         "not_acceptable",
+	http.StatusRequestTimeout:        "request_timeout",
+	http.StatusRequestEntityTooLarge: "too_large",
+	http.StatusUnsupportedMediaType:  "unsupported_media_type",
+	http.StatusUnprocessableEntity:   "invalid_fields",
+	http.StatusServiceUnavailable:    "unavailable",
 }
+
+func codeOf(status int) string { return cmp.Or(codes[status], "internal_error") }

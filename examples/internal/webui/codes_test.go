@@ -88,8 +88,7 @@ func documentedCodes(t *testing.T, field string) []string {
 }
 
 // problemCodes returns the codes of the problems that the service's packages answer: the strings
-// beside a status, as in httpapi.Error(http.StatusNotFound, "not_found", ""), and those that a
-// switch returns for a status.
+// beside a status, as in httpapi.Error(http.StatusNotFound, "not_found", "") and in a map.
 func problemCodes(t *testing.T) []string {
 	t.Helper()
 	var codes []string
@@ -112,12 +111,8 @@ func problemCodes(t *testing.T) []string {
 					codes = append(codes, besideStatus(n.Args)...)
 				case *ast.CompositeLit:
 					codes = append(codes, besideStatus(n.Elts)...)
-				case *ast.CaseClause:
-					if len(n.List) > 0 && len(n.Body) == 1 && isStatus(n.List[0]) {
-						if result, ok := n.Body[0].(*ast.ReturnStmt); ok && len(result.Results) == 1 {
-							codes = append(codes, text(result.Results[0])...)
-						}
-					}
+				case *ast.KeyValueExpr:
+					codes = append(codes, besideStatus([]ast.Expr{n.Key, n.Value})...)
 				}
 				return true
 			})
