@@ -23,43 +23,24 @@ import (
 )
 
 // Config configures a [Server]. [ParseConfig] returns one, with the defaults that the tags name.
+// The README describes the variables.
 type Config struct {
-	DatabaseURL string `env:"DATABASE_URL"` // postgres://… or sqlite:PATH; if empty, there are no data endpoints
-
-	// MigrateDatabaseURL is the address of the same database for [Migrate], as the role that owns
-	// the tables. Defaults to DatabaseURL.
-	MigrateDatabaseURL string `env:"MIGRATE_DATABASE_URL"`
+	DatabaseURL        string `env:"DATABASE_URL"`         // if empty, there are no data endpoints
+	MigrateDatabaseURL string `env:"MIGRATE_DATABASE_URL"` // of [Migrate]; defaults to DatabaseURL
 
 	HTTPAddr  string     `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080"`
 	AppEnv    string     `env:"APP_ENV" envDefault:"development"` // or production
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`      // or debug, warn or error
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`     // or json
 
-	// BasePath is the path below which clients reach the server through a proxy, such as "/teach".
-	// The proxy may pass it on or remove it. Defaults to the root.
-	BasePath string `env:"BASE_PATH"`
+	BasePath string        `env:"BASE_PATH"` // such as /teach; a proxy may pass it on or remove it
+	OpsAddr  string        `env:"OPS_ADDR"`
+	Drain    time.Duration `env:"DRAIN_SECONDS"`
 
-	// OpsAddr is an address of its own for /metrics, the pages of the job queue and the details of
-	// /health, which are then not on HTTPAddr. If empty, they are.
-	OpsAddr string `env:"OPS_ADDR"`
+	TrustedProxies   []netip.Prefix `env:"TRUSTED_PROXIES"`
+	OperatorPassword string         `env:"OPERATOR_PASSWORD"` // if empty, nobody is the operator
 
-	// Drain is how long a stopping server continues to serve while /readyz answers 503, so that
-	// load balancers choose other servers before the port closes.
-	Drain time.Duration `env:"DRAIN_SECONDS"`
-
-	// TrustedProxies are the networks whose X-Forwarded-For header is used.
-	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES"`
-
-	// OperatorPassword gives access to the pages of the job queue at /admin/queue. If empty, there
-	// are no such pages; otherwise it has at least 12 characters.
-	OperatorPassword string `env:"OPERATOR_PASSWORD"`
-
-	// OTLPEndpoint is the address of an OpenTelemetry collector that receives traces by OTLP over
-	// HTTP. If it and OTLPTracesEndpoint are empty, nothing is traced.
-	OTLPEndpoint string `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
-
-	// OTLPTracesEndpoint receives the traces in place of OTLPEndpoint, to which /v1/traces is
-	// appended, and is used as it is.
+	OTLPEndpoint       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT"` // /v1/traces is appended
 	OTLPTracesEndpoint string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
 
 	LoginsPerMinute int `env:"LOGINS_PER_MINUTE"` // of an address that may fail; defaults to 20
@@ -78,18 +59,10 @@ type Config struct {
 	OAuthRedirectURL  string `env:"OAUTH_REDIRECT_URL"`
 	OAuthName         string `env:"OAUTH_NAME"` // on the button of the page; defaults to the host of OAuthAuthURL
 
-	// AllowDevelopmentUser accepts the development header as a sign-in, with which everybody can be
-	// every developer. It is an error with a HTTPAddr that other machines reach, unless
-	// DevelopmentHosts are set. Ignored in production.
-	AllowDevelopmentUser bool `env:"ALLOW_DEVELOPMENT_USER_HEADER"`
+	AllowDevelopmentUser bool     `env:"ALLOW_DEVELOPMENT_USER_HEADER"` // ignored in production
+	DevelopmentHosts     []string `env:"DEVELOPMENT_HOSTS"`             // without port
 
-	// DevelopmentHosts are the names and addresses, without port, besides those of the loopback
-	// interface, by which requests with the development header may address the server.
-	DevelopmentHosts []string `env:"DEVELOPMENT_HOSTS"`
-
-	// AudioStorageDir is the directory of the recordings, by default lessonkit-data/audio, unless
-	// AudioStorageURL is the address of a bucket: s3://bucket/prefix?endpoint=…&region=….
-	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"`
+	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"` // defaults to lessonkit-data/audio, unless there is a URL
 	AudioStorageURL string `env:"AUDIO_STORAGE_URL"`
 	// The credentials of AudioStorageURL. Without them they are found as AWS clients find them.
 	AWSAccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
@@ -98,14 +71,9 @@ type Config struct {
 
 	AudioMaxBytes int64 `env:"AUDIO_MAX_BYTES" envDefault:"134217728"` // 128 MiB
 
-	// AudioRetentionDays is how long the audio of a recording is kept after it was transcribed; the
-	// text stays. 0 means for ever.
-	AudioRetentionDays int `env:"AUDIO_RETENTION_DAYS"`
+	AudioRetentionDays int `env:"AUDIO_RETENTION_DAYS"` // 0 means for ever
 
-	// AudioReserve is the space, in bytes, that uploads leave free on the file system of the audio,
-	// and everything that stores on that of an SQLite file; 0 means the defaults of packages
-	// audiodir and sqlstore, -1 none.
-	AudioReserve int64 `env:"AUDIO_RESERVE_BYTES"`
+	AudioReserve int64 `env:"AUDIO_RESERVE_BYTES"` // 0: the defaults of audiodir and sqlstore, -1: none
 
 	// Limits of one teacher in a day (UTC); 0 means the default of package feedback, -1 none.
 	LimitBytes     int64 `env:"LIMIT_BYTES_PER_DAY"`
@@ -122,21 +90,17 @@ type Config struct {
 	LimitStreams       int `env:"LIMIT_STREAMS"`         // of events, of one teacher
 	LimitStreamsInAll  int `env:"LIMIT_STREAMS_IN_ALL"`  // of events, of all teachers
 
-	ASRProvider       string        `env:"ASR_PROVIDER" envDefault:"local"` // or cloud
-	LocalASRURL       string        `env:"LOCAL_ASR_URL"`
-	LocalASRModel     string        `env:"LOCAL_ASR_MODEL"`
-	LocalASRAPIKey    string        `env:"LOCAL_ASR_API_KEY"`
-	LocalASRConvert   *bool         `env:"LOCAL_ASR_CONVERT"` // by ffmpeg; defaults to whether there is one
-	ASRRequestTimeout time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS" envDefault:"1800"`
-	// ASRTimeoutFactor times the duration of a recording is its time limit, which is at least
-	// ASRMinTimeout and at most ASRRequestTimeout.
-	ASRTimeoutFactor     float64       `env:"ASR_TIMEOUT_FACTOR" envDefault:"10"`
-	ASRMinTimeout        time.Duration `env:"ASR_MIN_TIMEOUT_SECONDS" envDefault:"300"`
-	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY" envDefault:"1"`
-	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS" envDefault:"3600"` // time limit of a job
-	// ASRRetryDelays are the delays after the first failure of a recording, the second, and so on;
-	// the last one repeats.
-	ASRRetryDelays []time.Duration `env:"ASR_RETRY_SECONDS" envDefault:"60,300,1800,7200,28800"`
+	ASRProvider          string          `env:"ASR_PROVIDER" envDefault:"local"` // or cloud
+	LocalASRURL          string          `env:"LOCAL_ASR_URL"`
+	LocalASRModel        string          `env:"LOCAL_ASR_MODEL"`
+	LocalASRAPIKey       string          `env:"LOCAL_ASR_API_KEY"`
+	LocalASRConvert      *bool           `env:"LOCAL_ASR_CONVERT"` // by ffmpeg; defaults to whether there is one
+	ASRRequestTimeout    time.Duration   `env:"ASR_REQUEST_TIMEOUT_SECONDS" envDefault:"1800"`
+	ASRTimeoutFactor     float64         `env:"ASR_TIMEOUT_FACTOR" envDefault:"10"` // of the duration of a recording
+	ASRMinTimeout        time.Duration   `env:"ASR_MIN_TIMEOUT_SECONDS" envDefault:"300"`
+	ASRWorkerConcurrency int             `env:"ASR_WORKER_CONCURRENCY" envDefault:"1"`
+	ASRJobLease          time.Duration   `env:"ASR_JOB_LEASE_SECONDS" envDefault:"3600"` // time limit of a job
+	ASRRetryDelays       []time.Duration `env:"ASR_RETRY_SECONDS" envDefault:"60,300,1800,7200,28800"`
 
 	CloudASRAppID      string `env:"CLOUD_ASR_APP_ID"`
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
@@ -145,14 +109,11 @@ type Config struct {
 	CloudASRMode       string `env:"CLOUD_ASR_MODE"`    // flash (default) or task
 	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"` // of tasks; defaults to the cloud's
 
-	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
-	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
-	SummaryModel  string `env:"FEEDBACK_SUMMARY_MODEL"`
-	// SummaryPromptFile has the rules for the model, in place of the default ones.
+	SummaryAPIURL     string `env:"FEEDBACK_SUMMARY_API_URL"`
+	SummaryAPIKey     string `env:"FEEDBACK_SUMMARY_API_KEY"`
+	SummaryModel      string `env:"FEEDBACK_SUMMARY_MODEL"`
 	SummaryPromptFile string `env:"FEEDBACK_SUMMARY_PROMPT_FILE"`
 
-	// ScalarJS is the script of the API reference: a file, or an https address of a CDN. Defaults
-	// to the script that was embedded by the build, if any.
 	ScalarJS string `env:"SCALAR_JS"`
 }
 
