@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -238,18 +237,14 @@ func (h *health) check(ctx context.Context) (databaseState, error) {
 		state.reachable = err == nil
 	})
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
-	checks.Go(func() {
-		space, err := h.checkStorage(ctx)
-		state.space, state.storage = space, err == nil
-		if err != nil {
-			state.storageDetail = err.Error()
-		}
-	})
+	var fault error
+	checks.Go(func() { state.space, fault = h.checkStorage(ctx) })
 	checks.Wait()
 	if readOnly {
-		state.storage = false
-		detail := state.storageDetail + "\nPostgreSQL is read-only: a standby, or set to be so"
-		state.storageDetail = strings.TrimPrefix(detail, "\n")
+		fault = errors.Join(fault, errors.New("PostgreSQL is read-only: a standby, or set to be so"))
+	}
+	if state.storage = fault == nil; !state.storage {
+		state.storageDetail = fault.Error()
 	}
 	return state, nil
 }
@@ -272,17 +267,14 @@ func (h *health) checkStorage(ctx context.Context) (audiodir.Space, error) {
 
 // checkAudio fails if uploads are refused. The space of a bucket is unknown.
 func checkAudio(ctx context.Context, audio feedback.AudioStore) (audiodir.Space, error) {
-	switch audio := audio.(type) {
-	case *audios3.Store:
-		return audiodir.Space{}, audio.Check(ctx)
-	case *audiodir.Store:
-		space, err := audio.Space()
-		if err == nil && space.Full() {
-			err = errors.New("fewer bytes are free than are reserved")
-		}
-		return space, err
+	if bucket, ok := audio.(*audios3.Store); ok {
+		return audiodir.Space{}, bucket.Check(ctx)
 	}
-	return audiodir.Space{}, errors.New("the store of recordings has no check")
+	space, err := audio.(*audiodir.Store).Space()
+	if err == nil && space.Full() {
+		err = errors.New("fewer bytes are free than are reserved")
+	}
+	return space, err
 }
 
 // queueReport returns nil if jobs were never counted.
