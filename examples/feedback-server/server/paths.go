@@ -14,8 +14,7 @@ func below(path string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == path:
-			w.Header().Set("Location", path+"/") // links are relative to it
-			w.WriteHeader(http.StatusPermanentRedirect)
+			redirect(path+"/")(w, r) // links are relative to it
 		case strings.HasPrefix(r.URL.Path, path+"/"):
 			stripped.ServeHTTP(w, r)
 		default:
