@@ -18,9 +18,6 @@ var (
 
 	// ErrDeviceCode means that a code is malformed, unknown, expired, or was used before.
 	ErrDeviceCode = errors.New("device code is not valid")
-
-	// ErrCodeTaken is returned by a [Store] for a user code that a pending sign-in has already.
-	ErrCodeTaken = errors.New("code is taken")
 )
 
 const (
@@ -61,16 +58,10 @@ func (s *Service) StartDevice(ctx context.Context, name, address string) (_ Devi
 	n := NewDevice{Device: Device{
 		Name: displayName(name), Address: displayName(address), CreatedAt: now, ExpiresAt: now.Add(deviceLifetime),
 	}}
-	secret = newToken()
+	n.Code, secret = newCode(), newToken() // one of 64 million codes: if it is taken, this fails
 	n.SecretHash, _ = hashToken(secret)
-	err = s.ask(ctx, "start sign-in of a device", func(ctx context.Context) (err error) {
-		for range 5 {
-			n.Code = newCode()
-			if err = s.store.CreateDevice(ctx, n, maxPendingDevices); !errors.Is(err, ErrCodeTaken) {
-				break
-			}
-		}
-		return err
+	err = s.ask(ctx, "start sign-in of a device", func(ctx context.Context) error {
+		return s.store.CreateDevice(ctx, n, maxPendingDevices)
 	}, ErrRateLimited)
 	if errors.Is(err, ErrRateLimited) {
 		err = &ExchangeError{Kind: ErrRateLimited, Message: "too many devices", After: deviceLifetime}

@@ -67,8 +67,8 @@ type Store interface {
 	Sessions(ctx context.Context, userID uuid.UUID, now time.Time) ([]Session, error)
 
 	// CreateDevice stores a device, after deleting those that have expired when it was created.
-	// It fails with [ErrRateLimited] if about limit devices are stored, and with [ErrCodeTaken]
-	// if the code is another's.
+	// It fails with [ErrRateLimited] if about limit devices are stored. A code that is another's is
+	// an error.
 	CreateDevice(ctx context.Context, n NewDevice, limit int) error
 
 	// Device returns the device with a code that is neither expired nor confirmed, or

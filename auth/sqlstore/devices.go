@@ -42,8 +42,7 @@ func (s *Store) Sessions(ctx context.Context, userID uuid.UUID, now time.Time) (
 func (s *Store) CreateDevice(ctx context.Context, n auth.NewDevice, limit int) error {
 	const insert = `
 		insert into auth_devices (secret_hash, code, name, address, created_at, expires_at)
-		values ($1, $2, $3, $4, $5, $6)
-		on conflict (code) do nothing`
+		values ($1, $2, $3, $4, $5, $6)`
 	err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `delete from auth_devices where expires_at <= $1`, db.Time(n.CreatedAt))
 		if err != nil {
@@ -56,15 +55,8 @@ func (s *Store) CreateDevice(ctx context.Context, n auth.NewDevice, limit int) e
 		if count >= limit {
 			return auth.ErrRateLimited
 		}
-		result, err := tx.ExecContext(ctx, insert,
+		_, err = tx.ExecContext(ctx, insert,
 			n.SecretHash[:], n.Code, n.Name, n.Address, db.Time(n.CreatedAt), db.Time(n.ExpiresAt))
-		if err != nil {
-			return err
-		}
-		inserted, err := result.RowsAffected()
-		if err == nil && inserted == 0 {
-			err = auth.ErrCodeTaken
-		}
 		return err
 	})
 	return wrap("create device", err)
