@@ -88,7 +88,8 @@ func (o *operations) registerDevices(operation func(id, method, path, summary, a
 	huma.Register(o.api, start, o.startDevice)
 	session := o.withCode(open("device-login", "/device/session", "Sign in a page whose code was confirmed",
 		"Sets the session cookie. Answers 202 with null while nobody has confirmed the code."))
-	session.Responses = map[string]*huma.Response{"202": {Description: "Nobody has confirmed the code yet."}}
+	session.Responses = map[string]*huma.Response{"202": {Description: "Nobody has confirmed the code yet.",
+		Content: map[string]*huma.MediaType{"application/json": {}}}}
 	huma.Register(o.api, session, o.deviceLogin)
 
 	guarded := func(id, path, summary, about string) huma.Operation {

@@ -93,6 +93,8 @@ func TestLoginBody(t *testing.T) {
 		}
 	}
 	require.Zero(t, b.platform.Exchanges())
+	waits := do(t, b.handler, http.MethodPost, devicePath+"/session", `{"device_code":"`+b.page(t).DeviceCode+`"}`)
+	require.Equal(t, http.StatusAccepted, waits.StatusCode)
 }
 
 // Nothing is logged that identifies a user or authenticates one, whatever fails.
