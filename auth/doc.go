@@ -27,10 +27,6 @@
 // is used. A user has at most ten sessions; one more ends the oldest. Nothing is cached: once a
 // session has ended, its token is refused on every node.
 //
-// [Service.Login] does not know its clients. The operations of package authhttp limit how often an
-// address may fail, and Limiter.Take of that package does so for programs with a sign-in of their
-// own.
-//
 // A program that serves two platforms creates two services on one store; each of them
 // authenticates the tokens of both. Where their users have different rights, as staff and customers
 // do, give each service a store of its own, on another database, or check [Service.Identity].

@@ -96,7 +96,7 @@ func eraseRefusal(err error) *httpapi.Problem {
 
 // Refuse answers r with the problem document of an error of an [auth.Service] or of [Authenticate],
 // of a sign-in too: status, stable code and headers are those that the operations of this package
-// answer with. The text of err is not in the answer.
+// answer with. The text of err is not in the answer. [auth.ErrDevicePending] is nothing to refuse.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	httpapi.WriteError(w, r, refusal(err))
 }
