@@ -103,12 +103,7 @@ func readPrompt(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, summary.MaxPrompt+1))
+	text, err := os.ReadFile(name)
 	switch {
 	case err != nil:
 		return "", err
