@@ -113,7 +113,7 @@ func (o *operations) registerLogin() {
 	}), o.login)
 }
 
-// withCode limits an operation whose body has a code.
+// withCode limits the body and the tries of an operation that takes a code.
 func (o *operations) withCode(op huma.Operation) huma.Operation {
 	op.MaxBodyBytes = maxLoginBody
 	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusRequestTimeout,
