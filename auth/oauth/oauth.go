@@ -65,7 +65,7 @@ func New(c Config) (*Client, error) {
 			u.Scheme != "https" && !(u.Scheme == "http" && transport.IsLoopback(u.Hostname())) {
 			return nil, fmt.Errorf("oauth: Config.%s is not an https:// address", a[0])
 		}
-		host = u.Host
+		host = u.Host // of AuthURL in the end
 	}
 	id := auth.Identity{Platform: "oauth:" + strings.ToLower(host), AppID: c.ClientID, Subject: "any"}
 	if !id.Valid() {
