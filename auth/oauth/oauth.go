@@ -113,6 +113,9 @@ func (c *Client) Exchange(ctx context.Context, verifierAndCode string) (auth.Ide
 	defer resp.Body.Close()
 	var user map[string]any // a struct would take the claim Sub for sub, which users may be able to set
 	err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&user)
+	if err != nil && ctx.Err() != nil {
+		return auth.Identity{}, ctx.Err()
+	}
 	subject, _ := user["sub"].(string)
 	if err != nil || resp.StatusCode != http.StatusOK || subject == "" {
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform,

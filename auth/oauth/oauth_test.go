@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,6 +102,25 @@ func TestOtherRefusalsAreExplained(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "secret words")
 	}
+}
+
+// What breaks off because the time is over is not an answer without a user.
+func TestAUserWhoComesTooSlowlyIsATimeout(t *testing.T) {
+	t.Parallel()
+	s, client := newClient(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	s.Behave(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"access_token":"x","token_type":"Bearer"`)
+		if r.URL.Path == "/userinfo" {
+			_ = http.NewResponseController(w).Flush()
+			<-ctx.Done()
+		}
+		fmt.Fprint(w, "}")
+	})
+	_, err := client.Exchange(ctx, verifier+" code")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 // Users may be able to set other claims of their own.
