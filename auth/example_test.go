@@ -32,7 +32,7 @@ func exampleStore() (auth.Store, func()) {
 	}
 }
 
-// A sign-in, a request with its token, and the end of all of the user's sessions.
+// A sign-in at a platform of one's own, a request with its token, and the end of all sessions.
 func Example() {
 	store, remove := exampleStore()
 	defer remove()
@@ -57,7 +57,7 @@ func Example() {
 	// session token is not valid
 }
 
-// campus is a sign-in platform.
+// campus implements [auth.Exchanger].
 type campus struct{}
 
 func (campus) Exchange(_ context.Context, code string) (auth.Identity, error) {
@@ -65,27 +65,4 @@ func (campus) Exchange(_ context.Context, code string) (auth.Identity, error) {
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrCodeRejected}
 	}
 	return auth.Identity{Platform: "campus", Subject: "anna"}, nil
-}
-
-// Another platform needs an implementation of Exchanger.
-func ExampleExchanger() {
-	store, remove := exampleStore()
-	defer remove()
-	service, err := auth.New(auth.Config{Store: store, Exchanger: campus{}})
-	if err != nil {
-		panic(err)
-	}
-	ctx := context.Background()
-	_, err = service.Login(ctx, "bad")
-	fmt.Println(err)
-
-	login, err := service.Login(ctx, "good")
-	if err != nil {
-		panic(err)
-	}
-	id, err := service.Identity(ctx, login.UserID)
-	fmt.Println(id.Platform, id.Subject, err)
-	// Output:
-	// exchange login code: login code is not valid
-	// campus anna <nil>
 }
