@@ -27,15 +27,16 @@ func traced(t *testing.T) (*sqlitequeue.Store, *[]string) {
 	return store, statements
 }
 
-// Enqueuing a job executes one statement, which the connection keeps prepared: what it prepares
-// anew is not traced.
+// Enqueuing executes one statement for each job, which the connection keeps prepared: what is
+// prepared by database/sql is not traced.
 func TestCostOfEnqueuing(t *testing.T) {
 	t.Parallel()
 	store, statements := traced(t)
-	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+	ps := []jobqueue.Params{{Kind: "work"}, {Kind: "work"}}
+	_, err := jobqueue.NewClient(store).EnqueueMany(t.Context(), ps)
 	require.NoError(t, err)
-	require.Len(t, *statements, 1)
-	require.Contains(t, (*statements)[0], "insert into jobqueue_job")
+	require.Len(t, *statements, 2)
+	require.Contains(t, (*statements)[1], "insert into jobqueue_job")
 }
 
 // Rescue looks at all groups seldom, and never while others cannot write.
