@@ -23,6 +23,10 @@ func TestInvalidNamesAreRefused(t *testing.T) {
 		"DeleteGroup": c.DeleteGroup, "Resume": c.Resume,
 		"PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
 		"RunSchedule": c.RunSchedule,
+		"Figures, queue": func(ctx context.Context, name string) error {
+			_, err := c.Figures(ctx, name, time.Hour, time.Minute)
+			return err
+		},
 	}
 	for what, call := range map[string]func(jobqueue.Filter) error{
 		"List":       func(f jobqueue.Filter) error { _, _, err := c.List(t.Context(), f); return err },

@@ -26,6 +26,9 @@ type Figure struct {
 // queue and time. Workers add to the figures every ten seconds: those of the last ones are lost if
 // a process is killed or the database is away, and jobs that ended without a worker do not count.
 func (c *Client) Figures(ctx context.Context, queue string, last, step time.Duration) ([]Figure, error) {
+	if err := (Filter{Queue: queue}).check(); err != nil {
+		return nil, err
+	}
 	minutes, err := c.store.Minutes(ctx, queue, min(last, driver.KeepMinutes))
 	if err != nil {
 		return nil, failed(err, "figures")
