@@ -56,6 +56,9 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	case *huma.ErrorModel:
 		p := Error(e.Status, codeOf(e.Status), e.Detail)
 		if e.Status >= http.StatusInternalServerError {
+			if len(e.Errors) == 0 {
+				noteError(ctx.Context(), e)
+			}
 			// Huma includes the text of the error that a handler returned.
 			for _, d := range e.Errors {
 				noteError(ctx.Context(), d)

@@ -59,6 +59,10 @@ func server(t *testing.T, log io.Writer) (http.Handler, huma.API) {
 			case "gone":
 				return nil, httpapi.Error(http.StatusConflict, "thing_gone", "it went").WithHeader("X-Why",
 					"time").WithCause(errors.New("row deleted"))
+			case "taken":
+				return nil, huma.Error409Conflict("another one has it")
+			case "away":
+				return nil, huma.Error503ServiceUnavailable("printer 7 is off")
 			case "panic":
 				panic("dropped it")
 			}
@@ -152,6 +156,8 @@ func TestErrorsAreProblems(t *testing.T) {
 		{"unknown query parameter", "GET", "/api/v1/things?lmit=2", "", "", 422, "invalid_fields", "query.lmit"},
 		{"a handler's problem", "POST", "/api/v1/things", "application/json", `{"name":"gone","tags":[]}`, 409,
 			"thing_gone", ""},
+		{"a handler's conflict", "POST", "/api/v1/things", "application/json", `{"name":"taken","tags":[]}`, 409,
+			"conflict", ""},
 		{"a handler's plain error", "POST", "/api/v1/things", "application/json", `{"name":"leak","tags":[]}`, 500,
 			"internal_error", ""},
 		{"a panic", "POST", "/api/v1/things", "application/json", `{"name":"panic","tags":[]}`, 500, "internal_error",
@@ -178,7 +184,8 @@ func TestErrorsAreProblems(t *testing.T) {
 
 func TestCausesAreLoggedUnderTheRequestID(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"leak": "user bob", "panic": "dropped it", "gone": "row deleted"} {
+	for name, want := range map[string]string{"leak": "user bob", "panic": "dropped it", "gone": "row deleted",
+		"away": "printer 7"} {
 		var log bytes.Buffer
 		h, _ := server(t, &log)
 		w := do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"`+name+`","tags":[]}`))

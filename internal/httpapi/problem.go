@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -217,4 +218,10 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "unavailable",
 }
 
-func codeOf(status int) string { return cmp.Or(codes[status], "internal_error") }
+func codeOf(status int) string {
+	other := "internal_error"
+	if text := http.StatusText(status); text != "" && status < http.StatusInternalServerError {
+		other = strings.ReplaceAll(strings.ToLower(text), " ", "_") // of a program's own operation
+	}
+	return cmp.Or(codes[status], other)
+}
