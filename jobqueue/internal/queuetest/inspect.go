@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -228,7 +229,7 @@ func retryByHand(t *testing.T, h Harness) {
 	first := claim(t, h.Store, w, "default", 1)[0]
 	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
 	failed := result(first, driver.Fail)
-	failed.Error = driver.AttemptError{Attempt: 1, Error: "first"}
+	failed.Error, failed.Saved = driver.AttemptError{Attempt: 1, Error: "first"}, json.RawMessage(`"state"`)
 	require.Empty(t, record(t, h.Store, w, failed))
 
 	other := enqueue(t, h.Store, jobqueue.Params{Kind: "work", UniqueKey: "k"}) // takes the key
@@ -242,6 +243,7 @@ func retryByHand(t *testing.T, h Harness) {
 	require.Equal(t, driver.StateWaiting, j.State)
 	require.Zero(t, j.Attempt)
 	require.Len(t, j.Errors, 1, "the history is kept")
+	require.Equal(t, `"state"`, string(j.Saved))
 	require.Equal(t, meta, j.Meta)
 	again := claim(t, h.Store, w, "default", 1)[0]
 	require.Equal(t, id, again.ID)

@@ -182,6 +182,13 @@ func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 }
 
 func resultsOfEveryKind(t *testing.T, h Harness) {
+	for _, saved := range []json.RawMessage{nil, json.RawMessage(`"state"`)} {
+		resultsWith(t, h, saved)
+	}
+}
+
+func resultsWith(t *testing.T, h Harness, saved json.RawMessage) {
+	t.Helper()
 	fill(t, h.Store, 6)
 	w := register(t, h.Store, never)
 	failure := driver.AttemptError{Attempt: 1, Error: "it's \"broken\" \u2028 \x01", Stack: "main.go:1"}
@@ -199,7 +206,7 @@ func resultsOfEveryKind(t *testing.T, h Harness) {
 	}
 	var results []driver.Result
 	for i, j := range claim(t, h.Store, w, "default", len(cases)) {
-		cases[i].result.Lease = driver.Lease{ID: j.ID, Fence: j.Fence}
+		cases[i].result.Lease, cases[i].result.Saved = driver.Lease{ID: j.ID, Fence: j.Fence}, saved
 		results = append(results, cases[i].result)
 	}
 	require.Empty(t, record(t, h.Store, w, results...))
@@ -212,6 +219,7 @@ func resultsOfEveryKind(t *testing.T, h Harness) {
 		require.NoError(t, err)
 		require.Equal(t, c.state, j.State, "job %d", i)
 		require.Equal(t, c.attempt, j.Attempt, "job %d", i)
+		require.Equal(t, saved, j.Saved, "job %d", i)
 		if c.result.Error.Error == "" {
 			require.Empty(t, j.Errors, "job %d", i)
 			continue

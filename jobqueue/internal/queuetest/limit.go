@@ -10,10 +10,6 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-func queueConfig(q jobqueue.QueueConfig) jobqueue.WorkerConfig {
-	return jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": q}}
-}
-
 func slotsAreSharedAndReturned(t *testing.T, h Harness) {
 	a, b := register(t, h.Store, never), register(t, h.Store, never)
 	slots := func(worker int64, queue string, limit, target, want int) {
@@ -61,9 +57,9 @@ func rateAllowsABurst(t *testing.T, h Harness) {
 func rateKeepsNoOtherQueue(t *testing.T, h Harness) {
 	fill(t, h.Store, 5)
 	fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "free" })
-	cfg := queueConfig(jobqueue.QueueConfig{Rate: jobqueue.Rate{N: 1, Per: time.Hour}})
-	cfg.Queues["free"] = jobqueue.QueueConfig{}
-	r := start(t, h.Store, cfg, handle(nothing))
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
+		"default": {Rate: jobqueue.Rate{N: 1, Per: time.Hour}}, "free": {},
+	}}, handle(nothing))
 	queues := map[string]int{}
 	for range 6 {
 		queues[r.next(jobqueue.EventSucceeded).Job.Queue]++

@@ -6,52 +6,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 )
-
-func saveGoesWithEveryResult(t *testing.T, h Harness) {
-	ids := fill(t, h.Store, 4, maxAttempts(1))
-	cfg := queueConfig(jobqueue.QueueConfig{MaxWorkers: 1})
-	r := start(t, h.Store, cfg, handle(func(ctx context.Context, job *jobqueue.Job, a args) error {
-		if job.Saved != nil {
-			return job.Save("again after " + string(job.Saved))
-		}
-		if err := job.Save(a.N); err != nil {
-			return err
-		}
-		switch a.N {
-		case 1:
-			return jobqueue.Snooze(time.Millisecond)
-		case 2:
-			return errTest
-		case 3:
-			if err := h.Store.Cancel(ctx, job.ID); err != nil {
-				return jobqueue.Permanent(err)
-			}
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		return nil
-	}, jobqueue.OnFailed(func(_ context.Context, job *jobqueue.Job, _ error) error { return job.Save("failed") })))
-	for range ids {
-		r.next(jobqueue.EventSucceeded, jobqueue.EventFailed, jobqueue.EventCancelled)
-	}
-	r.wait()
-	saved := func(i int) string { return string(get(t, h.Store, ids[i]).Saved) }
-	for i, want := range []string{`0`, `"again after 1"`, `"failed"`, `3`} {
-		require.Equal(t, want, saved(i), "job %d", i)
-	}
-	require.NoError(t, h.Store.Retry(t.Context(), ids[2]))
-	require.Equal(t, `"failed"`, saved(2))
-	_, err := h.Store.RetryMany(t.Context(), driver.Filter{State: driver.StateCancelled, Before: 1 << 40, Limit: 10})
-	require.NoError(t, err)
-	require.Equal(t, `3`, saved(3))
-}
 
 // A worker that has lost the job changes nothing.
 func saveIsFenced(t *testing.T, h Harness) {

@@ -50,7 +50,7 @@ func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
 	start(t, h.Store, jobqueue.WorkerConfig{}, func(*jobqueue.Worker) {}).wait()
 	require.Zero(t, get(t, h.Store, other[0]).Fence, "a worker without handlers claims nothing")
 
-	r = start(t, h.Store, queueConfig(jobqueue.QueueConfig{MaxWorkers: 1}),
+	r = start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 1}}},
 		func(w *jobqueue.Worker) { jobqueue.Handle(w, "new", nothing) })
 	require.Equal(t, other[0], r.next(jobqueue.EventSucceeded).Job.ID)
 }
