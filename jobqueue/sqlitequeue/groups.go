@@ -22,7 +22,8 @@ where id in (
 returning queue, run_at - ?2, ''`
 
 // idleGroupsSQL finds groups without members that jobs wait for, skipping from group to group
-// through the index.
+// through the index. There are only those that a process has left that died before promoteRest.
+// Keys have no idle jobs: what ends or adds a job of a key promotes in the same transaction.
 const idleGroupsSQL = `
 with recursive groups (name) as (
   select min(after_group) from jobqueue_job where worker = 0 and after_group is not null
@@ -32,13 +33,6 @@ with recursive groups (name) as (
 select name from groups g
 where name is not null and not exists (select 1 from jobqueue_job m where m.in_group = g.name)
 limit 1000`
-
-// idleGroups looks at all groups, so it does not do so while others cannot write. There are only
-// groups that a process has left that died before promoteRest. Keys have no idle jobs: what ends or
-// adds a job of a key promotes in the same transaction.
-func (s *Store) idleGroups(ctx context.Context) (groups []string, err error) {
-	return column[string](s.db.R.QueryContext(ctx, idleGroupsSQL))
-}
 
 const groupStatsSQL = `
 select 1, (select count(*) from (select 1 from jobqueue_job where in_group = ?1 limit ?2))

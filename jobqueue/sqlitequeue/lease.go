@@ -110,8 +110,8 @@ const (
 
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	var idle []string
-	if orphans {
-		if idle, err = s.idleGroups(ctx); err != nil {
+	if orphans { // which looks at all groups, so others can write meanwhile
+		if idle, err = column[string](s.db.R.QueryContext(ctx, idleGroupsSQL)); err != nil {
 			return 0, err
 		}
 	}
