@@ -70,7 +70,7 @@ func run(spec childSpec) {
 	if spec.Side == "openai-go" {
 		call = runPeer
 	}
-	ctx, base := context.Background(), sizeURL(spec.URL, spec.Bytes)
+	ctx, base := context.Background(), fmt.Sprint(spec.URL, "/size/", spec.Bytes)
 	call(ctx, base, spec)
 	names := harness.Must(filepath.Glob(filepath.Join(spec.Dir, "image-*")))
 	if spec.Bytes > 0 && len(names) != spec.N {

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
-	"strings"
 
 	"lessonkit.example/internal/bench/harness"
 )
@@ -66,8 +65,4 @@ func answer(w http.ResponseWriter, n, repeats int, text []byte) {
 func writeReference(name string, size int) {
 	data, _ := block()
 	harness.Check(os.WriteFile(name, bytes.Repeat(data, size/len(data)+1)[:size], 0o600))
-}
-
-func sizeURL(base string, size int) string {
-	return strings.TrimSuffix(base, "/") + "/size/" + strconv.Itoa(size)
 }
