@@ -5,7 +5,6 @@ package e2e
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,14 +79,4 @@ func TestDemoEndsWithTheAddressOfThePage(t *testing.T) {
 		return
 	}
 	t.Fatal("the student has no record")
-}
-
-func TestDemoScriptPassesArguments(t *testing.T) {
-	slow(t)
-	needSpeech(t)
-	cmd := exec.CommandContext(t.Context(), "sh", "../../examples/demo.sh", "-nonsense")
-	cmd.Env = os.Environ()
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "nonsense")
 }

@@ -60,7 +60,10 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		}
 		text := map[string]string{"feedback_text": "Ming mixed greens."}
 		_, err = honest.Upload(t.Context(), lesson.ID, 1, "a.wav", fleet.NewRecording())
-		requireProblem(t, err, http.StatusInsufficientStorage, "storage_full")
+		var full *feedbackclient.Problem
+		require.ErrorAs(t, err, &full)
+		require.Equal(t, "storage_full", full.Code)
+		require.Equal(t, http.StatusInsufficientStorage, full.Status)
 		require.Equal(t, 200, status("GET", "/feedback-sessions/"+session.ID, nil))
 		stores := http.StatusInsufficientStorage
 		if s.shared() {
@@ -192,14 +195,6 @@ func fillAtOnce(t *testing.T, c feedbackclient.Client, lesson string, first, wor
 		})
 	}
 	require.NoError(t, group.Wait())
-}
-
-func requireProblem(t *testing.T, err error, status int, code string) {
-	t.Helper()
-	var p *feedbackclient.Problem
-	require.ErrorAs(t, err, &p)
-	require.Equal(t, status, p.Status, p)
-	require.Equal(t, code, p.Code)
 }
 
 // take writes a file of the given size, or as large as the disk has space for, and returns its

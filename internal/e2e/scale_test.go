@@ -24,9 +24,6 @@ func slow(t *testing.T) {
 	t.Parallel()
 }
 
-// few reports whether a test does little.
-func few() bool { return *faults == "" || *faults == "few" }
-
 // times returns a number by the flag.
 func times[T any](few, ci, full T) T {
 	switch *faults {
