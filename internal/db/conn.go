@@ -183,7 +183,7 @@ const (
 	maxRetry = 800 * time.Microsecond
 )
 
-// BeginTx implements driver.ConnBeginTx. Unlike SQLite's wait for the lock, this one ends with ctx.
+// BeginTx implements driver.ConnBeginTx. Its wait for the lock ends with ctx.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if !c.writes {
 		return c.sqliteConn.BeginTx(ctx, opts)
