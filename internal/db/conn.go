@@ -140,6 +140,34 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return r, nil
 }
 
+// PrepareContext implements driver.ConnPrepareContext: what a program prepares is traced and waits
+// for others as the connection's own statements do, one of which it is.
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.take(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	c.giveBack(query, s)
+	return prepared{s, c, query}, nil
+}
+
+// prepared is a statement that a program has prepared. The embedded one may be closed by now.
+type prepared struct {
+	sqliteStmt
+	conn  *conn
+	query string
+}
+
+func (p prepared) Close() error { return nil }
+
+func (p prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return p.conn.ExecContext(ctx, p.query, args)
+}
+
+func (p prepared) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return p.conn.QueryContext(ctx, p.query, args)
+}
+
 // rows are the rows of a kept statement.
 type rows struct {
 	driver.Rows

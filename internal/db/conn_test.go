@@ -163,7 +163,12 @@ func TestTraceIsCalledOnceForEachStatement(t *testing.T) {
 	require.NoError(t, rows.Close())
 	_, err = db.R.QueryContext(ctx, "select nothing from nowhere")
 	require.Error(t, err)
+	prepared, err := db.W.PrepareContext(ctx, "delete from t")
+	require.NoError(t, err)
+	_, err = prepared.ExecContext(ctx)
+	require.NoError(t, err)
+	require.NoError(t, prepared.Close())
 	require.Equal(t, []string{"insert into t values ($1), ($2)", "insert into t values ($1)",
-		"select id from t where id >= $1", "select nothing from nowhere"}, statements)
-	require.Equal(t, []bool{false, true, false, true}, failed)
+		"select id from t where id >= $1", "select nothing from nowhere", "delete from t"}, statements)
+	require.Equal(t, []bool{false, true, false, true, false}, failed)
 }

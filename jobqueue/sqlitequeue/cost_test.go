@@ -27,8 +27,7 @@ func traced(t *testing.T) (*sqlitequeue.Store, *[]string) {
 	return store, statements
 }
 
-// Enqueuing executes one statement for each job, which the connection keeps prepared: what is
-// prepared by database/sql is not traced.
+// Enqueuing executes one statement for each job, which the connection keeps prepared.
 func TestCostOfEnqueuing(t *testing.T) {
 	t.Parallel()
 	store, statements := traced(t)
