@@ -378,6 +378,7 @@ func TestMalformedChunksAre400(t *testing.T) {
 	s.Close() // waits for the line in the log
 	require.Contains(t, log.String(), `"status":400`)
 	require.NotContains(t, log.String(), `"level":"ERROR"`)
+	require.Equal(t, 1, strings.Count(log.String(), `"code":`), log.String())
 }
 
 // TestErrorsAreShort: names that a client sends are cut, and so is a long list of them.

@@ -170,12 +170,13 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// Annotate adds attributes to the request's line in the log.
-func Annotate(ctx context.Context, attrs ...slog.Attr) {
+// Annotate adds an attribute to the request's line in the log, in place of one with its key.
+func Annotate(ctx context.Context, attr slog.Attr) {
 	if info := infoOf(ctx); info != nil {
 		info.mu.Lock()
 		defer info.mu.Unlock()
-		info.attrs = append(info.attrs, attrs...)
+		same := func(a slog.Attr) bool { return a.Key == attr.Key }
+		info.attrs = append(slices.DeleteFunc(info.attrs, same), attr)
 	}
 }
 
