@@ -58,13 +58,22 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 }
 
 func (s *Store) insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]driver.InsertResult, error) {
+	insert := func(args ...any) (sql.Result, error) { return tx.ExecContext(ctx, insertSQL, args...) }
+	if len(rs) > 1 { // a pool of the caller prepares a statement for each execution; those of Open keep it
+		stmt, err := tx.PrepareContext(ctx, insertSQL)
+		if err != nil {
+			return nil, err
+		}
+		defer stmt.Close()
+		insert = func(args ...any) (sql.Result, error) { return stmt.ExecContext(ctx, args...) }
+	}
 	results := make([]driver.InsertResult, len(rs))
 	for i, r := range rs {
 		runAt := now
 		if !r.RunAt.IsZero() {
 			runAt = r.RunAt.UnixMicro()
 		}
-		res, err := tx.ExecContext(ctx, insertSQL, r.Queue, r.Kind, r.Priority, runAt, now, r.MaxAttempts,
+		res, err := insert(r.Queue, r.Kind, r.Priority, runAt, now, r.MaxAttempts,
 			textOrNull(r.UniqueKey), string(r.Args), textOrNull(r.LimitKey),
 			textOrNull(string(r.Meta)), textOrNull(r.Group), textOrNull(r.AfterGroup),
 			r.KeyLimit)
