@@ -111,7 +111,7 @@ func divide(p Sentence, tokens []token, looped []bool) []Sentence {
 	var out []Sentence
 	at, start := 0, p.Start
 	piece := func(end int, doubtful bool) {
-		stop := p.Start + (p.End-p.Start)*time.Duration(end)/time.Duration(len(p.Text))
+		stop := p.Start + time.Duration(float64(p.End-p.Start)*(float64(end)/float64(len(p.Text))))
 		if text := strings.TrimSpace(p.Text[at:end]); text != "" {
 			out = append(out, Sentence{text, start, stop, p.Doubtful || doubtful})
 		}

@@ -102,6 +102,8 @@ func TestSentencesHaveTheTimesOfTheirSegments(t *testing.T) {
 		{Text: "We mixed greens, and blues.", End: 2 * time.Second},
 		{Text: "Well done.", Start: 2500 * time.Millisecond, End: 3500 * time.Millisecond},
 	}, spoken("en", "we mixed greens", "and blues|", "well done").Sentences())
+	long := asr.Transcript{Text: fmt.Sprint(make([]struct{}, 150_000)), Duration: 10 * time.Hour}
+	require.Equal(t, long.Duration, long.Sentences()[0].End)
 }
 
 func TestSentencesOfOneSegmentHaveTheTimesOfTheirWords(t *testing.T) {
