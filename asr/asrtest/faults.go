@@ -90,12 +90,15 @@ func RunFaults(
 			}
 		})
 	}
-	if failure, ok := outcomes[Failure]; ok && failure.Class == nil {
-		t.Run("a server that fails with every recording", func(t *testing.T) {
+	for _, fault := range []Fault{Failure, HTML} {
+		if want, ok := outcomes[fault]; !ok || want.Class != nil {
+			continue
+		}
+		t.Run("a server that fails with every recording/"+string(fault), func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
 			rec := connect(t, s.URL, time.Minute)
-			s.SetFault(Failure)
+			s.SetFault(fault)
 			var err error
 			for i := range 3 {
 				audio := asr.FromBytes(fmt.Sprintf("lesson%d.wav", i), WAV(time.Duration(i+1)*time.Second))

@@ -105,5 +105,5 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func incomplete(op, field string) error {
-	return &asr.Error{Op: op, Message: "the answer has no " + field}
+	return &asr.Error{Op: op, Status: http.StatusOK, Message: "the answer has no " + field}
 }

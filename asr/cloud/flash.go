@@ -120,7 +120,7 @@ func parseFlash(answer []byte, sent asr.Audio) (asr.Transcript, error) {
 	var v flashReply
 	if err := json.Unmarshal(answer, &v); err != nil || v.Code == nil {
 		return asr.Transcript{}, &asr.Error{
-			Op: flashOp, Message: "the answer cannot be parsed: " + provider.Shape(answer),
+			Op: flashOp, Status: http.StatusOK, Message: "the answer cannot be parsed: " + provider.Shape(answer),
 		}
 	}
 	if *v.Code != 0 {
