@@ -11,8 +11,8 @@ import (
 
 // Audio is a recording that can be opened any number of times.
 type Audio struct {
-	// Name is the file name of the recording. It is used in messages, and with the size to tell
-	// recordings apart. It may be empty. The format is determined from the content.
+	// Name is the file name of the recording, which with the size tells recordings apart. It may be
+	// empty. The format is determined from the content.
 	Name string
 	// ContentType is the media type that the sender of the recording declared, or "". It is used
 	// only for raw PCM, which has no header: "audio/pcm;rate=16000;channels=1" (16 bit,

@@ -7,10 +7,10 @@ import (
 
 // A Recognizer converts speech to text. It is safe for concurrent use.
 type Recognizer interface {
-	// Recognize returns the transcript of the audio. It reads the audio through Audio.Open, at
-	// least once in each call, and closes every reader before it returns. For a recording without
-	// speech, the text is empty and the error nil. An implementation limits how many recordings it
-	// processes at once: a call may wait.
+	// Recognize returns the transcript of the audio. It reads the audio through Audio.Open, more
+	// than once or, during an outage, not at all, and closes every reader before it returns. For a
+	// recording without speech, the text is empty and the error nil. An implementation limits how
+	// many recordings it processes at once: a call may wait.
 	//
 	// It returns soon after ctx ends, or at once if ctx has ended already, with an error that wraps
 	// the error of ctx and is not an *Error, because it says nothing about the recording or the

@@ -14,7 +14,7 @@
 // pays for a second task: the cloud offers neither a key by which a creation can be repeated nor a
 // list of tasks. So that this happens once at most, a name without a number is saved before the
 // creation. If the second task is lost, too, the recording fails, and a later call without a name
-// begins anew.
+// begins anew. A creation whose connection breaks counts as none: most break during the upload.
 //
 // # Lost recordings
 //
@@ -76,10 +76,8 @@ type Config struct {
 	FFmpeg string
 	// RequestTimeout is the longest time for one recording. Defaults to 30 minutes.
 	RequestTimeout time.Duration
-	// TimeoutFactor and MinTimeout shorten the time for short recordings, but not for tasks, which
-	// wait in the cloud: it is TimeoutFactor times the duration of the recording, at least
-	// MinTimeout and at most RequestTimeout. A recording of unknown duration gets RequestTimeout.
-	// Default to 10 and to 5 minutes.
+	// TimeoutFactor and MinTimeout shorten the time for short recordings as those of asr/local do,
+	// but not for tasks, which wait in the cloud.
 	TimeoutFactor float64
 	MinTimeout    time.Duration
 	// PollInterval is the first pause between two requests for the status of a task; it grows to
@@ -88,8 +86,8 @@ type Config struct {
 	// Concurrency is the number of recordings sent at once; further calls wait. The limit of the
 	// account may be as low as 3. Defaults to 1.
 	Concurrency int
-	// FlashURL and APIURL replace the addresses of the interfaces in tests:
-	// "http://127.0.0.1:8080".
+	// FlashURL and APIURL replace the addresses of the interfaces, as in tests or by those of a
+	// gateway: "http://127.0.0.1:8080".
 	FlashURL, APIURL string
 	// Logger receives what an operator should know, without audio, text or secrets. If nil, nothing
 	// is logged.

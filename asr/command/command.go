@@ -5,9 +5,7 @@
 //
 // ffmpeg first converts every recording to a format that these programs read reliably: WAV, 16 kHz,
 // one channel, 16 bit. Programs run without a shell, in a temporary directory per recording. When
-// the program ends or ctx is canceled, all processes that it has started are killed. Recordings are
-// in the temporary directory as long as they are recognised: see Config.Dir for what is left by a
-// process that is killed.
+// the program ends or ctx is canceled, all processes that it has started are killed.
 package command
 
 import (
