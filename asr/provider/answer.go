@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/internal/retryafter"
 )
 
 // ReadBody reads an answer of at most limit bytes.
@@ -30,7 +31,7 @@ func ReadBody(r io.Reader, limit int64) ([]byte, error) {
 // status means for a recording whose format Open has accepted. message is what the answer says;
 // pass it through Excerpt.
 //
-//   - 408, 425, 429, 499, 503: ErrUnavailable, with the delay of Retry-After.
+//   - 408, 425, 429, 499, 503: ErrUnavailable, with the delay of Retry-After, at most an hour.
 //   - 502, 504: ErrLost, because a proxy has lost the recogniser behind it.
 //   - 400, 413, 415, 422: ErrUnusableAudio.
 //   - 402: ErrRefused.
@@ -43,7 +44,7 @@ func StatusError(op string, resp *http.Response, message string) *asr.Error {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
 		s == http.StatusServiceUnavailable:
 		e.Class = asr.ErrUnavailable
-		e.After = retryAfter(resp.Header.Get("Retry-After"))
+		e.After = min(retryafter.Parse(resp.Header), time.Hour)
 	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		e.Class = asr.ErrLost
 		explain("a proxy got no answer from the recogniser")
@@ -68,19 +69,6 @@ func StatusError(op string, resp *http.Response, message string) *asr.Error {
 		e.Class = asr.ErrMisconfigured
 	}
 	return e
-}
-
-// retryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3). The result
-// is at most an hour, and 0 for a header that is missing or malformed.
-func retryAfter(value string) time.Duration {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return min(max(time.Until(date), 0), time.Hour)
-	}
-	return 0
 }
 
 // Shape describes an answer that is not of the expected form, without its content, which may be

@@ -31,7 +31,7 @@ import (
 	"strings"
 	"time"
 
-	"lessonkit.example/feedback/internal/retryafter"
+	"lessonkit.example/internal/retryafter"
 )
 
 // Client calls one server as one teacher. Its methods are safe for concurrent use.

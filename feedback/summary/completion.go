@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"lessonkit.example/feedback/internal/retryafter"
+	"lessonkit.example/internal/retryafter"
 )
 
 const (

@@ -136,7 +136,8 @@ var checks = []string{"archtest", "bench", "e2e", "readme"}
 
 // foundation are the packages below internal that the root packages are built on.
 var foundation = []string{
-	"db", "freeport", "httpapi", "logtest", "longtest", "oauthtest", "pgtest", "s3test", "tempdir", "testclock",
+	"db", "freeport", "httpapi", "logtest", "longtest", "oauthtest", "pgtest", "retryafter", "s3test", "tempdir",
+	"testclock",
 }
 
 // below returns the folder after the first: "e2e" of internal/e2e.
