@@ -5,18 +5,13 @@ import (
 	"errors"
 )
 
-// flac reads the STREAMINFO block of a native FLAC file.
+// flac reads the STREAMINFO block of a native FLAC file (RFC 9639, section 8.2).
 func (s *scanner) flac() (Info, error) {
 	b := s.at(4, 4+18)
 	if b == nil || b[0]&0x7f != 0 {
 		return Info{}, errors.New("STREAMINFO block is missing")
 	}
-	return streamInfo(b[4:])
-}
-
-// streamInfo parses the first 18 bytes of a STREAMINFO block (RFC 9639, section 8.2).
-func streamInfo(b []byte) (Info, error) {
-	v := binary.BigEndian.Uint64(b[10:])
+	v := binary.BigEndian.Uint64(b[4+10:])
 	if v>>44 == 0 {
 		return Info{}, errors.New("STREAMINFO block has no sample rate")
 	}

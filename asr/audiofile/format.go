@@ -42,25 +42,14 @@ const (
 // file of Core Audio begins there.
 const HeadSize = 4096
 
+// contentTypes are the media types that are not named like the format.
 var contentTypes = map[Format]string{
-	WAV:  "audio/wav",
-	MP3:  "audio/mpeg",
-	AAC:  "audio/aac",
-	M4A:  "audio/mp4",
-	OGG:  "audio/ogg",
-	FLAC: "audio/flac",
-	WebM: "audio/webm",
-	AMR:  "audio/amr",
-	SILK: "audio/silk",
-	CAF:  "audio/x-caf",
-	AIFF: "audio/aiff",
+	MP3: "audio/mpeg", M4A: "audio/mp4", CAF: "audio/x-caf", "": "application/octet-stream",
 }
 
 // ContentType returns the media type of the format, or "application/octet-stream" for an unknown
 // one.
-func (f Format) ContentType() string {
-	return cmp.Or(contentTypes[f], "application/octet-stream")
-}
+func (f Format) ContentType() string { return cmp.Or(contentTypes[f], "audio/"+string(f)) }
 
 // Sniff returns the format of the file that begins with head, of which it uses at most the first
 // HeadSize bytes. It returns "" for an unknown format.
