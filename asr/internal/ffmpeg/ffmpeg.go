@@ -24,20 +24,10 @@ import (
 
 const sampleRate = 16000
 
-// demuxers maps formats to ffmpeg's names for them. With an explicit demuxer ffmpeg does not guess
-// the format, so that a playlist disguised as audio cannot make it open other files or addresses.
-var demuxers = map[audiofile.Format]string{
-	audiofile.WAV:  "wav",
-	audiofile.MP3:  "mp3",
-	audiofile.AAC:  "aac",
-	audiofile.M4A:  "mov",
-	audiofile.OGG:  "ogg",
-	audiofile.FLAC: "flac",
-	audiofile.WebM: "matroska",
-	audiofile.AMR:  "amr",
-	audiofile.CAF:  "caf",
-	audiofile.AIFF: "aiff",
-}
+// demuxers are ffmpeg's names of formats where they differ from ours. With an explicit demuxer
+// ffmpeg does not guess the format, so that a playlist disguised as audio cannot make it open other
+// files or addresses.
+var demuxers = map[audiofile.Format]string{audiofile.M4A: "mov", audiofile.WebM: "matroska"}
 
 // Find returns the path of the converter of the recogniser op, and deletes the temporary files of
 // processes that were killed.
@@ -110,16 +100,12 @@ func (t temporary) Close() error { return errors.Join(t.File.Close(), os.RemoveA
 func Convert(
 	ctx context.Context, op, program string, src *provider.Source, dir, wav string, longest time.Duration,
 ) (audiofile.Info, error) {
-	demuxer := demuxers[src.Info.Format]
 	if src.Info.Format == audiofile.SILK {
 		return audiofile.Info{}, provider.Unusable(op,
 			"it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
 				"decode; set the recorder to mp3, aac or wav")
 	}
-	if demuxer == "" {
-		return audiofile.Info{}, provider.Unusable(op,
-			fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
-	}
+	demuxer := cmp.Or(demuxers[src.Info.Format], string(src.Info.Format))
 	// ffmpeg must be able to seek in some formats.
 	in := filepath.Join(dir, "input")
 	if err := copyTo(ctx, op, in, src); err != nil {
