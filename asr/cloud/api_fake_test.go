@@ -78,8 +78,7 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 		answer(w, 200, object{"Response": object{"Error": object{"Code": code, "Message": message}, "RequestId": "r"}})
 	}
 	if fault == asrtest.Failure {
-		w.WriteHeader(http.StatusInternalServerError)
-		fail("InternalError", "oops")
+		answer(w, 500, object{"Response": object{"Error": object{"Code": "InternalError"}, "RequestId": "r"}})
 		return
 	}
 	if code, ok := strings.CutPrefix(string(fault), "api "); ok {

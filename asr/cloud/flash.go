@@ -32,7 +32,7 @@ const maxAnswer = 16 << 20
 // flash streams the recording up. A recording that the engine fails on is sent once more.
 func (r *Recognizer) flash(ctx context.Context, src *provider.Source, audio asr.Audio) (asr.Transcript, error) {
 	format := flashFormat(src.Info)
-	if err := checkLimits(flashOp, format, src, flashBytes, flashDuration); err != nil {
+	if err := checkLimits(flashOp, format != "", src, flashBytes, flashDuration); err != nil {
 		return asr.Transcript{}, err
 	}
 	t, err := r.flashOnce(ctx, src, src.Size, format, audio)

@@ -49,18 +49,12 @@ func flashFormat(info audiofile.Info) string {
 
 // taskFormat reports whether tasks take the format.
 func taskFormat(info audiofile.Info) bool {
-	switch info.Format {
-	case audiofile.WAV, audiofile.MP3, audiofile.AAC, audiofile.M4A, audiofile.AMR, audiofile.FLAC:
-		return true
-	case audiofile.OGG:
-		return info.Codec == "opus" || info.Codec == ""
-	}
-	return false
+	return info.Format == audiofile.FLAC || info.Format != audiofile.SILK && flashFormat(info) != ""
 }
 
 // checkLimits checks a recording against the limits of an interface before anything is sent.
-// format is empty for a format that the interface does not take, and maxDuration 0 for no limit.
-func checkLimits(op, format string, src *provider.Source, maxBytes int64, maxDuration time.Duration) error {
+// taken tells whether the interface takes the format. A maxDuration of 0 is no limit.
+func checkLimits(op string, taken bool, src *provider.Source, maxBytes int64, maxDuration time.Duration) error {
 	name := string(src.Info.Format)
 	if src.Info.Codec != "" {
 		name += " with " + src.Info.Codec
@@ -68,9 +62,9 @@ func checkLimits(op, format string, src *provider.Source, maxBytes int64, maxDur
 	const takes = "wav, mp3, m4a, aac, amr and ogg with opus"
 	length := src.Info.Duration.Round(time.Second)
 	switch {
-	case format == "" && src.Info.Format == audiofile.SILK: // ffmpeg does not decode it either
+	case !taken && src.Info.Format == audiofile.SILK: // ffmpeg does not decode it either
 		return provider.Unusable(op, fmt.Sprintf("this interface does not take %s (it takes %s)", name, takes))
-	case format == "":
+	case !taken:
 		return &asr.Error{Op: op, Class: asr.ErrMisconfigured, Message: fmt.Sprintf("this interface does not take %s "+
 			"(it takes %s): install ffmpeg and let recordings be converted before they are sent", name, takes)}
 	case src.Size > maxBytes:

@@ -159,11 +159,7 @@ func (interrupted) PublicCode() string { return "transcription_interrupted" }
 func (r *Recognizer) create(
 	ctx context.Context, src *provider.Source, audio asr.Audio, attempt int, saved string,
 ) (cloudTask, error) {
-	format := ""
-	if taskFormat(src.Info) {
-		format = string(src.Info.Format)
-	}
-	if err := checkLimits(taskOp, format, src, taskBytes, 0); err != nil {
+	if err := checkLimits(taskOp, taskFormat(src.Info), src, taskBytes, 0); err != nil {
 		return cloudTask{}, err
 	}
 	data, err := io.ReadAll(src)
