@@ -112,15 +112,13 @@ func (m *movie) track(id uint64) *track {
 // timing returns the timescale and the duration in an mvhd or mdhd box. They are preceded by two
 // times, which are of 8 bytes in version 1, like the duration. All ones means unknown.
 func (s *scanner) timing(body int64) (timescale, duration uint64) {
+	size := 4
 	if s.uint(body, 1) == 1 {
-		timescale, duration = s.uint(body+20, 4), s.uint(body+24, 8)
-		if duration == 1<<64-1 {
-			duration = 0
-		}
-		return timescale, duration
+		size = 8
 	}
-	timescale, duration = s.uint(body+12, 4), s.uint(body+16, 4)
-	if duration == 1<<32-1 {
+	after := body + 4 + 2*int64(size)
+	timescale, duration = s.uint(after, 4), s.uint(after+4, size)
+	if duration == 1<<(8*size)-1 {
 		duration = 0
 	}
 	return timescale, duration
