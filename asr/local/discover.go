@@ -235,18 +235,7 @@ type modelInfo struct {
 	Ready *bool  `json:"ready"` // FunASR
 	Task  string `json:"task"`  // speaches
 	// Languages are the languages of the model, if the server lists them; speaches does.
-	Languages languages `json:"language"`
-}
-
-// languages is a list of language codes. JSON of another form is an empty list.
-type languages []string
-
-func (l *languages) UnmarshalJSON(b []byte) error {
-	var list []string
-	if json.Unmarshal(b, &list) == nil {
-		*l = list
-	}
-	return nil
+	Languages []string `json:"language"`
 }
 
 func (m modelInfo) loading() bool { return m.Ready != nil && !*m.Ready }
@@ -317,7 +306,9 @@ func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, 
 	var answer struct {
 		Data *[]modelInfo `json:"data"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.Data == nil {
+	err = json.Unmarshal(body, &answer)
+	_, other := errors.AsType[*json.UnmarshalTypeError](err) // fields of other forms are left out
+	if err != nil && !other || answer.Data == nil {
 		return nil, http.StatusNotFound, nil
 	}
 	for _, m := range *answer.Data {
