@@ -193,7 +193,7 @@ func TestParsePCM(t *testing.T) {
 		require.Equal(t, want, p)
 	}
 	for declared, says := range map[string]string{
-		"audio/pcm":                       `"rate" is missing`,
+		"audio/pcm":                       `rate="" must be a number from 4000 to 384000, as in audio/pcm;rate=16000`,
 		"audio/pcm;rate=x":                `rate="x" must be a number from 4000 to 384000`,
 		"audio/pcm;rate=16000;channels=0": "channels",
 		"audio/pcm;rate=16000;bits=24":    "bits",

@@ -31,22 +31,13 @@ func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 	default:
 		return PCM{}, false, nil
 	}
-	number := func(name, value string, lo, hi int) (int, error) {
-		n, err := strconv.Atoi(value)
-		switch {
-		case value == "":
-			return 0, fmt.Errorf("%s: parameter %q is missing; declare raw samples as %q",
-				media, name, media+";rate=16000;channels=1")
-		case err != nil || n < lo || n > hi:
-			return 0, fmt.Errorf("%s: parameter %s=%q must be a number from %d to %d", media, name, value, lo, hi)
-		}
-		return n, nil
+	if p.Rate, err = strconv.Atoi(params["rate"]); err != nil || p.Rate < 4000 || p.Rate > 384000 {
+		return PCM{}, true, fmt.Errorf("%s: parameter rate=%q must be a number from 4000 to 384000, "+
+			"as in %s;rate=16000", media, params["rate"], media)
 	}
-	if p.Rate, err = number("rate", params["rate"], 4000, 384000); err != nil {
-		return PCM{}, true, err
-	}
-	if p.Channels, err = number("channels", cmp.Or(params["channels"], "1"), 1, 16); err != nil {
-		return PCM{}, true, err
+	channels := cmp.Or(params["channels"], "1")
+	if p.Channels, err = strconv.Atoi(channels); err != nil || p.Channels < 1 || p.Channels > 16 {
+		return PCM{}, true, fmt.Errorf("%s: parameter channels=%q must be a number from 1 to 16", media, channels)
 	}
 	if b := params["bits"]; b != "" && b != "16" {
 		return PCM{}, true, fmt.Errorf("%s: parameter bits=%q must be 16", media, b)
