@@ -51,9 +51,7 @@ type Config struct {
 	// ReadPause is the longest pause while a recording arrives before the request is rejected. It
 	// must also arrive at 1 KiB per second after the first pause. Defaults to 1 minute.
 	ReadPause time.Duration
-	// Dir is the parent of the temporary directories, whose names begin with "lessonkit-asr-http-".
-	// Defaults to os.TempDir. On Unix, New and each request with a recording delete those of
-	// processes that were killed, with the recordings in them.
+	// Dir is the parent of the temporary directories: see package asr. Defaults to os.TempDir.
 	Dir string
 	// Logger receives a line for each recording, without its text. If nil, nothing is logged.
 	Logger *slog.Logger

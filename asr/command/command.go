@@ -52,9 +52,7 @@ type Config struct {
 	// recording is 8 times its duration, at least 4 minutes and at most Timeout. These times are
 	// shorter than those of asr/local, so that a client of a server learns the reason.
 	Timeout time.Duration
-	// Dir is the parent of the temporary directories, whose names begin with "lessonkit-asr-".
-	// Defaults to os.TempDir. On Unix, New and Recognize delete those of processes that were
-	// killed, with the recordings in them.
+	// Dir is the parent of the temporary directories: see package asr. Defaults to os.TempDir.
 	Dir string
 	// Logger receives what an operator should know, without audio or text. If nil, nothing is
 	// logged.
