@@ -174,11 +174,7 @@ func (r *Recognizer) attempt(
 	if err == nil {
 		to.model, err = r.model(work, to.endpoint, r.language(audio))
 	}
-	switch {
-	case err != nil:
-	case work.Err() != nil:
-		err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
-	default:
+	if err == nil {
 		if !to.fileOnly {
 			to.times = r.requestTimes()
 		}
