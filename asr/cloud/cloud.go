@@ -204,9 +204,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if _, language, _ := strings.Cut(t.Model, "_"); slices.Contains(languages, language) {
 		t.Language = language // an engine for several languages does not say which it heard
 	}
-	if t.Duration == 0 {
-		t.Duration = src.Info.Duration
-	}
+	t.Duration = cmp.Or(t.Duration, src.Info.Duration)
 	t.HeaderDuration = src.Info.Measured(t.Duration).Header
 	return t, nil
 }

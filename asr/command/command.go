@@ -189,9 +189,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, tooLong(work, err, limit)
 	}
 	t.Duration, t.HeaderDuration, t.Model = info.Duration, info.Header, r.cfg.Model
-	if t.Language == "" {
-		t.Language = audio.Language
-	}
+	t.Language = cmp.Or(t.Language, audio.Language)
 	return t, nil
 }
 
