@@ -223,14 +223,13 @@ func TestStalledUploadTimesOut(t *testing.T) {
 func TestDisconnectCancelsRecognition(t *testing.T) {
 	t.Parallel()
 	entered, ended := make(chan struct{}), make(chan error)
-	dir := t.TempDir()
 	rec := recognizer{f: func(ctx context.Context, _ asr.Audio) (asr.Transcript, error) {
 		close(entered)
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return asr.Transcript{}, ctx.Err()
 	}}
-	url := serve(t, asrhttp.Config{Dir: dir, Recognizer: rec})
+	url := serve(t, asrhttp.Config{Recognizer: rec})
 	client, err := local.New(local.Config{URL: url + "/v1/audio/transcriptions"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -93,7 +93,6 @@ func TestStatusReflectsRecordings(t *testing.T) {
 	require.ErrorIs(t, err, asr.ErrUnavailable)
 	require.False(t, rec.Status(t.Context()).Available)
 	require.Contains(t, rec.Status(t.Context()).Reason, "no answer from the server")
-	require.NotContains(t, rec.Status(t.Context()).Reason, "/v1/audio")
 }
 
 // A proxy may let only recordings through, and a key may be for them alone.
