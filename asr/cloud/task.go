@@ -212,12 +212,10 @@ const (
 func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*taskStatus, error) {
 	saved := audio.Task == t.String() || r.save(ctx, audio, t.String())
 	for pause := r.cfg.PollInterval; ; pause = min(pause*3/2, 8*r.cfg.PollInterval) {
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, &asr.Error{Op: taskOp, Err: ctx.Err()}
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 		if !saved {
 			saved = r.save(ctx, audio, t.String())
