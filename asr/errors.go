@@ -27,13 +27,6 @@ var (
 	ErrRefused = errors.New("the account is refused")
 )
 
-// Results of RetryAfter for an Error with After 0.
-const (
-	unavailableDelay   = 15 * time.Second
-	misconfiguredDelay = time.Minute
-	refusedDelay       = 10 * time.Minute
-)
-
 // Error is the error of a recogniser. Its text and its fields contain no secrets.
 type Error struct {
 	// Class is ErrUnavailable, ErrLost, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil means
@@ -109,11 +102,11 @@ func (e *Error) RetryAfter() time.Duration {
 	}
 	switch e.Class {
 	case ErrMisconfigured:
-		return misconfiguredDelay
+		return time.Minute
 	case ErrRefused:
-		return refusedDelay
+		return 10 * time.Minute
 	}
-	return unavailableDelay
+	return 15 * time.Second
 }
 
 // Suspect reports whether the recording may have made the recogniser stop or hang. Such a recording
