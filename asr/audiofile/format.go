@@ -54,9 +54,6 @@ func (f Format) ContentType() string { return cmp.Or(contentTypes[f], "audio/"+s
 // Sniff returns the format of the file that begins with head, of which it uses at most the first
 // HeadSize bytes. It returns "" for an unknown format.
 func Sniff(head []byte) Format {
-	if len(head) > HeadSize {
-		head = head[:HeadSize]
-	}
 	switch {
 	case bytes.HasPrefix(head, []byte("#!SILK_V3")), bytes.HasPrefix(head, []byte("\x02#!SILK_V3")):
 		return SILK
