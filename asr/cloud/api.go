@@ -18,16 +18,10 @@ import (
 	"lessonkit.example/asr/provider"
 )
 
-const (
-	apiService = "asr"
-	apiVersion = "2019-06-14"
-	apiHost    = "asr.tencentcloudapi.com"
-)
-
 // apiRequest returns the base that a typed request embeds.
 func apiRequest(action string) *tchttp.BaseRequest {
 	r := &tchttp.BaseRequest{}
-	return r.Init().WithApiInfo(apiService, apiVersion, action)
+	return r.Init().WithApiInfo("asr", "2019-06-14", action)
 }
 
 // call makes one request of API 3.0 for the recording sent, without retries: those of the SDK
@@ -36,7 +30,7 @@ func (r *Recognizer) call(
 	ctx context.Context, op string, request tchttp.Request, response tchttp.Response, sent asr.Audio,
 ) error {
 	p := profile.NewClientProfile()
-	p.HttpProfile.Endpoint = apiHost
+	p.HttpProfile.Endpoint = "asr.tencentcloudapi.com"
 	p.HttpProfile.ReqTimeout = int(r.base.Timeout()/time.Second) + 1
 	p.DisableRegionBreaker = true
 	client := common.NewCommonClient(common.NewCredential(r.cfg.SecretID, r.cfg.SecretKey), "", p)

@@ -169,7 +169,7 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 		return false, false, err
 	}
 	switch s := resp.StatusCode; {
-	case expectsTLS(body):
+	case plainHTTP.Match(body):
 		return false, false, refusal(resp, r.hide(body), asked{}, asr.Audio{})
 	case s == http.StatusNotFound && namesModel(body, r.target.model):
 		return true, true, nil // speaches checks the model before the file

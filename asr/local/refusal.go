@@ -12,7 +12,7 @@ import (
 // refusal returns the error for an answer with a status other than 200 to a recording.
 func refusal(resp *http.Response, body []byte, to asked, sent asr.Audio) *asr.Error {
 	e := provider.StatusError(op, resp, provider.Excerpt(errorText(body), sent))
-	if expectsTLS(body) {
+	if plainHTTP.Match(body) {
 		e.Class, e.Message = asr.ErrMisconfigured, "the server expects https:// in its address"
 		return e
 	}
@@ -44,8 +44,6 @@ func refusal(resp *http.Response, body []byte, to asked, sent asr.Audio) *asr.Er
 // plainHTTP is what nginx, Apache, and servers written in Go answer with status 400 to a request
 // without TLS.
 var plainHTTP = regexp.MustCompile(`(?i)\bHTTP request (was sent )?to (an )?HTTPS\b|\bplain HTTP to an SSL`)
-
-func expectsTLS(body []byte) bool { return plainHTTP.Match(body) }
 
 // vague reports whether a message of whisper.cpp may be about the format: those of releases since
 // 2025, and of those before.
