@@ -123,24 +123,15 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, body)
 }
 
-// model is a model in OpenAI's form, with a field of speaches.
-type model struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-	Task    string `json:"task"`
-}
-
-// inUse returns the model in use, if it is known.
-func (h *Handler) inUse(ctx context.Context) []model {
+// inUse returns the model in use, if it is known, in OpenAI's form with the field task of speaches.
+func (h *Handler) inUse(ctx context.Context) []map[string]any {
 	s := h.cfg.Recognizer.Status(ctx)
 	if s.Model == "" {
-		return []model{}
+		return []map[string]any{}
 	}
-	return []model{{
-		ID: s.Model, Object: "model", Created: h.started.Unix(), OwnedBy: cmp.Or(s.Provider, "local"),
-		Task: "automatic-speech-recognition",
+	return []map[string]any{{
+		"id": s.Model, "object": "model", "created": h.started.Unix(), "owned_by": s.Provider,
+		"task": "automatic-speech-recognition",
 	}}
 }
 
@@ -150,7 +141,7 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) model(w http.ResponseWriter, r *http.Request) {
 	for _, m := range h.inUse(r.Context()) {
-		if m.ID == r.PathValue("id") {
+		if m["id"] == r.PathValue("id") {
 			writeJSON(w, http.StatusOK, m)
 			return
 		}
