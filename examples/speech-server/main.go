@@ -65,19 +65,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, asrhttp.Config{Recognizer: rec, MaxPending: 16 * *concurrency, Logger: log}, *addr)
-}
-
-// serve answers requests until ctx ends.
-func serve(ctx context.Context, cfg asrhttp.Config, addr string) error {
-	handler, err := asrhttp.New(cfg)
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, MaxPending: 16 * *concurrency, Logger: log})
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Info("serving", "url", "http://"+listener.Addr().String(), "model", cfg.Recognizer.Status(ctx).Model)
+	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
 	return program.Serve(ctx, program.NewServer(handler), listener, 10*time.Second)
 }
