@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -282,6 +283,7 @@ func TestNegativeLimitsAreNone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) {
 		c.Limits = feedback.Limits{Bytes: -1, Segments: -5, Sessions: -1, Summaries: -1}
+		c.MaxAudioBytes = math.MaxInt64
 		c.Summarizer = fixedSummary("summary")
 	})
 	l := e.transcribed()

@@ -83,7 +83,7 @@ func New(c Config) (*Service, error) {
 			time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour,
 		}
 	}
-	c.MaxAudioBytes = cmp.Or(max(c.MaxAudioBytes, 0), 128<<20)
+	c.MaxAudioBytes = min(cmp.Or(max(c.MaxAudioBytes, 0), 128<<20), 1<<62) // a form is larger
 	c.Limits = c.Limits.withDefaults()
 	c.PollInterval = cmp.Or(max(c.PollInterval, 0), time.Second)
 	c.StuckThreshold = cmp.Or(max(c.StuckThreshold, 0), 3*time.Hour)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/feedbacktest"
 )
 
@@ -149,6 +150,13 @@ func TestSessions(t *testing.T) {
 
 func TestUploads(t *testing.T) {
 	rules{
+		"the limits of a day are 429 until it ends": func(t *testing.T, e *env) {
+			e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) { c.Limits.Segments = 1 })
+			lesson := e.lesson(e.session(e.profile("Ming")))
+			e.upload(lesson, recording("a")).want(202)
+			refused := e.upload(lesson, recording("b")).want(429, "daily_limit_reached")
+			require.Equal(t, "54000", refused.Header().Get("Retry-After"), "the rest of the day of the test's clock")
+		},
 		"the parts come in any order, as file or audio": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
 			audio := part{name: "audio", file: "x", value: string(feedbacktest.MP3("1"))}
