@@ -34,16 +34,12 @@ func corrections(ctx context.Context, recognised []string, saved string) ([]stri
 		}
 	}
 	all := strings.ToLower(strings.Join(recognised, "\n"))
-	names := map[surroundings]string{}
+	names := map[surroundings][]string{}
 	for i := range words {
 		for n := 1; n <= maxCorrected && i+n <= len(words); n++ {
-			at := around(words, i, i+n)
-			if names[at] != "" || !at.enough() {
-				continue
-			}
-			if name := nameOf(saved, words[i:i+n], named); name != "" &&
-				!strings.Contains(all, strings.ToLower(name)) {
-				names[at] = name
+			at, name := around(words, i, i+n), nameOf(saved, words[i:i+n], named)
+			if name != "" && at.enough() && !slices.Contains(names[at], name) {
+				names[at] = append(names[at], name)
 			}
 		}
 	}
@@ -56,14 +52,18 @@ func corrections(ctx context.Context, recognised []string, saved string) ([]stri
 		was := tokens(transcript)
 		for i := range was {
 			for n := 1; n <= maxCorrected && i+n <= len(was); n++ {
-				name := names[around(was, i, i+n)]
-				if name == "" || len(found) == maxCorrections || compared == maxCompared ||
-					slices.ContainsFunc(found, func(f string) bool { return strings.Contains(name, f) }) {
-					continue
-				}
-				compared++
-				if sound.Alike(transcript[was[i].start:was[i+n-1].end], name) {
-					found = append(found, name)
+				said := transcript[was[i].start:was[i+n-1].end]
+				for _, name := range names[around(was, i, i+n)] {
+					if strings.EqualFold(said, name) {
+						continue
+					}
+					if compared++; compared > maxCompared || len(found) == maxCorrections {
+						return found, nil
+					}
+					if sound.Alike(said, name) && !strings.Contains(all, strings.ToLower(name)) &&
+						!slices.ContainsFunc(found, func(f string) bool { return strings.Contains(name, f) }) {
+						found = append(found, name)
+					}
 				}
 			}
 		}

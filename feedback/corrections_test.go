@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,10 @@ func TestLearningFromRepeatedWordsIsCheap(t *testing.T) {
 		}
 		return text
 	}
+	everyone := ""
+	for i := range 10_000 {
+		everyone += "L" + strconv.Itoa(i) + " "
+	}
 	cost := func(transcript, saved string) float64 {
 		started := time.Now()
 		_, err := corrections(t.Context(), []string{transcript}, saved)
@@ -28,6 +33,7 @@ func TestLearningFromRepeatedWordsIsCheap(t *testing.T) {
 		"the same word":      func(part int) string { return repeated[:maxContentLength/part] },
 		"in capitals":        func(part int) string { return strings.ToUpper(repeated[:maxContentLength/part]) },
 		"many names between": func(part int) string { return names(60 / part) },
+		"nothing but names":  func(part int) string { return everyone[:len(everyone)/part] },
 	} {
 		times := 16.0
 		for try := 0; try < 20 && times > 8; try++ { // other processes disturb some tries, not all

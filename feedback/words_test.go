@@ -93,6 +93,7 @@ func TestCorrectedNamesAreLearnt(t *testing.T) {
 		"at the end":            {"we painted with sersha", "We painted with Saoirse.", []string{"Saoirse"}},
 		"one Chinese character": {"今天雨彤在弹琴，很稳", "今天雨桐在弹琴，很稳。", []string{"雨桐"}},
 		"one at the start":      {"紫涵练得很好", "梓涵练得很好。", []string{"梓涵"}},
+		"where another one is":  {"今天小明弹琴，今天雨彤弹琴", "今天小明弹琴，今天雨桐弹琴", []string{"雨桐"}},
 		"with a family name":    {"请王雨彤同学带谱", "请王雨桐同学带谱。", []string{"王雨桐"}},
 		"a Chinese name":        {"今天小茗画了一个池塘", "今天晓明画了一个池塘。", []string{"晓明"}},
 		"a Chinese full name":   {"今天王小名和大家一起画画", "今天汪晓明和大家一起画画。", []string{"汪晓明"}},
