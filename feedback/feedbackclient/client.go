@@ -125,6 +125,12 @@ type request struct {
 	repeatable   bool // sending it twice has the effect of sending it once
 }
 
+// String returns the request without its query, which may name a student.
+func (r request) String() string {
+	path, _, _ := strings.Cut(r.path, "?")
+	return r.method + " " + path
+}
+
 // do sends a request and decodes its answer; without out, the caller reads and closes the body. An
 // error answer is returned as a *Problem.
 func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
@@ -197,14 +203,17 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	maps.Copy(req.Header, r.header)
 	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			e.URL, _, _ = strings.Cut(e.URL, "?") // see request.String
+		}
 		return nil, err
 	}
 	// Where http.Client follows a redirect with a GET, nothing was done, whatever the answer.
 	if resp.Request != nil && resp.Request.Method != r.method ||
 		resp.StatusCode/100 == 3 && resp.Header.Get("Location") != "" {
 		resp.Body.Close()
-		return nil, permanent{fmt.Errorf("%s %s: the server redirects, as from http to https; "+
-			"the base URL must be the one that it redirects to", r.method, r.path)}
+		return nil, permanent{fmt.Errorf("%s: the server redirects, as from http to https; "+
+			"the base URL must be the one that it redirects to", r)}
 	}
 	success := resp.StatusCode < http.StatusBadRequest
 	if success && r.out == nil {
@@ -217,7 +226,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 			err = errors.New("it is empty")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+			return nil, fmt.Errorf("%s: decode the answer: %w", r, err)
 		}
 		return resp, nil
 	}
@@ -230,7 +239,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	if p.RetryAfterSeconds == 0 { // as of a proxy
 		p.RetryAfterSeconds = int(math.Ceil(retryafter.Parse(resp.Header).Seconds()))
 	}
-	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, p)
+	return nil, fmt.Errorf("%s: %w", r, p)
 }
 
 // Call sends a request with body as JSON and decodes the answer into out; either may be nil. path

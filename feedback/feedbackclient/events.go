@@ -109,8 +109,8 @@ func (s *stream) events(ctx context.Context, c Client, sessionID string) iter.Se
 		defer resp.Body.Close()
 		contentType := resp.Header.Get("Content-Type")
 		if t, _, _ := mime.ParseMediaType(contentType); resp.StatusCode != http.StatusOK || t != "text/event-stream" {
-			err := fmt.Errorf("%s %s: the answer is not a stream of events: status %d, Content-Type %q",
-				r.method, r.path, resp.StatusCode, contentType)
+			err := fmt.Errorf("%s: the answer is not a stream of events: status %d, Content-Type %q",
+				r, resp.StatusCode, contentType)
 			yield(Event{}, permanent{err})
 			return
 		}

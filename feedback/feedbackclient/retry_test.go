@@ -140,10 +140,10 @@ func TestAWaitThatIsCanceled(t *testing.T) {
 		c := feedbackclient.Client{Base: "http://test", MaxRetries: 3, HTTP: &http.Client{Transport: answers}}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err := c.Profile(ctx, "id")
+		_, err := c.EnsureProfile(ctx, "Ming")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.EqualError(t, err, "context deadline exceeded while waiting to try again after: "+
-			"GET /api/v1/profiles/id: 503 x: ")
+			"GET /api/v1/profiles: 503 x: ", "without the student's name")
 		require.ErrorAs(t, err, new(*feedbackclient.Problem))
 	})
 }
@@ -158,8 +158,8 @@ func TestARequestThatIsCanceled(t *testing.T) {
 			return &net.OpError{Op: "read", Net: "tcp", Err: ctx.Err()}
 		}},
 	}}
-	_, err := c.Profile(ctx, "id")
-	require.EqualError(t, err, `Get "http://test/api/v1/profiles/id": read tcp: context canceled`)
+	_, err := c.EnsureProfile(ctx, "Ming")
+	require.EqualError(t, err, `Get "http://test/api/v1/profiles": read tcp: context canceled`)
 }
 
 func TestRefusalsOfOthersAreTold(t *testing.T) {
