@@ -56,6 +56,9 @@ type Config struct {
 	Converted bool
 }
 
+// Format implements [fmt.Formatter]: it hides the credentials.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "audios3.Config{URL: %q}", c.URL) }
+
 const (
 	// tries is how often a request is made that fails in a way that may pass.
 	tries = 3

@@ -1,6 +1,7 @@
 package audios3_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -105,4 +106,5 @@ func TestAddresses(t *testing.T) {
 	}
 	_, err := audios3.New(audios3.Config{URL: "s3://bucket", AccessKeyID: "only one"})
 	require.Error(t, err)
+	require.NotContains(t, fmt.Sprintf("%+v", audios3.Config{SecretAccessKey: "hush"}), "hush")
 }
