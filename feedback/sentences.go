@@ -135,15 +135,16 @@ func (s Segment) certainText() (text string, doubtful bool) {
 	if s.EditedText != nil {
 		return strings.TrimSpace(rest), false
 	}
+	var kept strings.Builder
 	for _, sentence := range s.recognised() {
 		before, after, _ := strings.Cut(rest, sentence.Text)
 		if sentence.Doubtful {
-			text += strings.TrimRight(before, " ")
+			kept.WriteString(strings.TrimRight(before, " "))
 			doubtful = true
 		} else {
-			text += before + sentence.Text
+			kept.WriteString(before + sentence.Text)
 		}
 		rest = after
 	}
-	return strings.TrimSpace(text + rest), doubtful
+	return strings.TrimSpace(kept.String() + rest), doubtful
 }
