@@ -313,8 +313,7 @@ type SegmentEdit struct {
 }
 
 // EditSegment replaces what was said in a recording, in whatever state the segment is. The Progress
-// of the result is nil. Errors: [ErrInvalid], [ErrNotFound], [ErrStale], [ErrLimit],
-// [ErrStorageFull].
+// of the result is nil. Errors: [ErrInvalid], [ErrNotFound], [ErrStale].
 func (s *Service) EditSegment(ctx context.Context, teacher, id uuid.UUID, e SegmentEdit) (Segment, error) {
 	var v validator
 	if v.text("text", orDefault(e.Text, ""), 0, maxTranscriptLength); v.err() != nil {

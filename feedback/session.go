@@ -131,7 +131,11 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 		return Session{}, false, err
 	}
 	now := s.now()
-	if err := s.checkNewSession(ctx, teacher, now); err != nil {
+	used, err := s.usage(ctx, teacher, now)
+	if limit := s.cfg.Limits.Sessions; err == nil && limit >= 0 && used.Sessions >= limit {
+		err = limitReached(now, "%d new sessions", limit)
+	}
+	if err != nil {
 		active, noActive := s.store.ActiveSession(ctx, teacher, in.ProfileID)
 		if errors.Is(noActive, ErrNoActiveSession) {
 			return Session{}, false, err
@@ -140,15 +144,6 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 	}
 	return s.store.OpenSession(ctx, Session{ID: uuid.Must(uuid.NewV7()), TeacherID: teacher, ProfileID: in.ProfileID,
 		State: SessionActive, Date: date, Version: 1, Revision: 1, CreatedAt: now, UpdatedAt: now})
-}
-
-// checkNewSession fails if the teacher may open no more sessions today, or there is no space.
-func (s *Service) checkNewSession(ctx context.Context, teacher uuid.UUID, now time.Time) error {
-	used, err := s.usage(ctx, teacher, now)
-	if limit := s.cfg.Limits.Sessions; err == nil && limit >= 0 && used.Sessions >= limit {
-		err = limitReached(now, "%d new sessions", limit)
-	}
-	return err
 }
 
 // ActiveSession returns the student's active session. Errors: [ErrNoActiveSession].

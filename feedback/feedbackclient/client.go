@@ -140,7 +140,8 @@ func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 			return resp, err
 		}
 		wait := min(time.Second<<min(attempt, 6), longestWait)
-		retry := r.repeatable && connectionLost(err)
+		_, network := errors.AsType[*net.OpError](err) // and nothing that is wrong with the request
+		retry := r.repeatable && (network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 		if p, ok := errors.AsType[*Problem](err); ok {
 			wait = p.RetryAfter()
 			retry = p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable && r.repeatable
@@ -152,13 +153,6 @@ func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 			return nil, fmt.Errorf("%w while waiting to try again after: %w", ctx.Err(), err)
 		}
 	}
-}
-
-// connectionLost reports whether a request failed because of the network, rather than of what is
-// wrong with it.
-func connectionLost(err error) bool {
-	var network *net.OpError
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // checkBase returns an error for a base URL that http.Client would refuse unclearly.

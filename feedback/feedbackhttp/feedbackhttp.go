@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -86,6 +87,10 @@ func Register(api huma.API, c Config) {
 	if c.Authenticate == nil {
 		panic("feedbackhttp: Config.Authenticate is nil")
 	}
+	inAll := int64(cmp.Or(c.MaxRequestsInAll, 64))
+	if inAll < 0 {
+		inAll = math.MaxInt64
+	}
 	group := huma.NewGroup(api)
 	s := &server{
 		api: api, svc: c.Service,
@@ -97,7 +102,7 @@ func Register(api huma.API, c Config) {
 			return teacher, err
 		},
 		requests: newGate(cmp.Or(c.MaxRequests, 8), -1),
-		answers:  newAnswers(cmp.Or(c.MaxRequestsInAll, 64)),
+		answers:  semaphore.NewWeighted(inAll),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
 		exports:  newGate(1, maxExports),
 		stopping: c.Stopping,

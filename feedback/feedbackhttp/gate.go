@@ -2,14 +2,12 @@ package feedbackhttp
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
-	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/internal/httpapi"
 )
@@ -61,13 +59,6 @@ var (
 
 // maxWait is how long a request waits for the answers to others.
 const maxWait = 2 * time.Second
-
-func newAnswers(n int) *semaphore.Weighted {
-	if n < 0 {
-		return semaphore.NewWeighted(math.MaxInt64)
-	}
-	return semaphore.NewWeighted(int64(n))
-}
 
 // enter admits a request of a teacher, until the caller calls leave when the answer is written.
 func (s *server) enter(ctx huma.Context, teacher uuid.UUID) (leave func(), err error) {
