@@ -209,7 +209,8 @@ func SegmentOf(s feedback.Segment) AudioSegment {
 			out.EstimatedWait = &seconds
 		}
 	}
-	if warning, code := s.Warning(), s.WarningCode(); warning != "" {
+	if code := s.WarningCode(); code != "" {
+		warning := s.Warning()
 		out.Warning, out.WarningCode = &warning, &code
 	}
 	if ms := s.Duration.Milliseconds(); ms > 0 {
