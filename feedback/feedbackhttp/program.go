@@ -25,8 +25,8 @@ type APIOptions struct {
 // NewAPI returns the API of a program that serves more than this interface: [Register] adds this
 // interface to it, authhttp.Register the sign-in, and huma.Register operations of the program. It
 // serves its OpenAPI 3.1 document at /openapi.json and answers every error as a problem document,
-// which never repeats what a client sent nor the text of an unexpected error. [Wrap] belongs around
-// the mux.
+// which repeats names of fields that a client sent, but not their texts, nor that of an unexpected
+// error. [Wrap] belongs around the mux.
 func NewAPI(mux *http.ServeMux, o APIOptions) huma.API {
 	return httpapi.New(mux, httpapi.Options(o))
 }
