@@ -33,13 +33,7 @@ func (s *server) registerLessons(api huma.API) {
 		Description: "While a lesson is recording: 409 with its lesson_id, so that an app restarted during a lesson " +
 			"can continue it.",
 		DefaultStatus: http.StatusCreated,
-		Errors:        []int{http.StatusNotFound, http.StatusInsufficientStorage},
-		Responses: map[string]*huma.Response{"409": {
-			Description: "A lesson is still recording, or the session is completed",
-			Content: map[string]*huma.MediaType{
-				"application/problem+json": {Schema: schemaOf[lessonProblem](api)},
-			},
-		}},
+		Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusInsufficientStorage},
 	}), func(ctx context.Context, in *sessionPath) (*output[wire.FeedbackLesson], error) {
 		l, err := s.svc.StartLesson(ctx, teacher(ctx), in.ID.UUID)
 		annotate(ctx, "lesson_id", l.ID)

@@ -70,7 +70,7 @@ func TestDocumentIsComplete(t *testing.T) {
 		require.NotEmpty(t, tag.(object)["description"], tag)
 	}
 	for name, schema := range doc["components"].(object)["schemas"].(object) {
-		if name == "Problem" || name == "FieldError" || name == "LessonProblem" {
+		if name == "Problem" || name == "FieldError" {
 			continue
 		}
 		for field, p := range schema.(object)["properties"].(object) {

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -78,7 +77,7 @@ func problem(in string, err error) error {
 			p.WithRetryAfter(after)
 		}
 		if e.LessonID != uuid.Nil {
-			return &lessonProblem{Problem: p, LessonID: wire.ID{UUID: e.LessonID}}
+			p.LessonID = e.LessonID.String()
 		}
 		return p
 	}
@@ -88,9 +87,4 @@ func problem(in string, err error) error {
 			WithRetryAfter(time.Second)
 	}
 	return httpapi.Internal(err)
-}
-
-type lessonProblem struct {
-	*httpapi.Problem
-	LessonID wire.ID `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`
 }

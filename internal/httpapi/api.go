@@ -51,7 +51,7 @@ func New(mux *http.ServeMux, o Options) huma.API {
 // toProblem converts Huma's errors to problems and logs the causes.
 func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	switch e := v.(type) {
-	case answer:
+	case *Problem:
 		return forRequest(ctx.Context(), e), nil
 	case *huma.ErrorModel:
 		p := Error(e.Status, codeOf(e.Status), e.Detail)

@@ -27,6 +27,8 @@ type Problem struct {
 	// RetryAfterSeconds repeats the header for clients that cannot read headers.
 	RetryAfterSeconds int `json:"retry_after_seconds,omitempty" doc:"As in the Retry-After header."`
 
+	LessonID string `json:"lesson_id,omitempty" format:"uuid" doc:"The lesson that is still recording."`
+
 	cause   error
 	headers http.Header
 }
@@ -115,28 +117,14 @@ func (p *Problem) ContentType(string) string { return problemJSON }
 
 const problemJSON = "application/problem+json"
 
-// answer is a *Problem, or embeds one and is made for a single request.
-type answer interface {
-	error
-	problem() *Problem
-}
-
-func (p *Problem) problem() *Problem { return p }
-
-// forRequest returns a, or a copy, with the request id. The request's line in the log gets the code
-// and the cause.
-func forRequest(ctx context.Context, a answer) answer {
-	p := a.problem()
+// forRequest returns a copy with the request id. The request's line in the log gets the code and
+// the cause.
+func forRequest(ctx context.Context, p *Problem) *Problem {
 	noteError(ctx, p.cause)
 	Annotate(ctx, slog.String("code", p.Code))
-	if a == answer(p) {
-		named := *p
-		p, a = &named, &named
-	}
-	if p.Instance == "" {
-		p.Instance = RequestID(ctx)
-	}
-	return a
+	named := *p
+	named.Instance = cmp.Or(p.Instance, RequestID(ctx))
+	return &named
 }
 
 // Header returns a copy of the header of a request to Huma, with canonical keys.
@@ -148,12 +136,11 @@ func Header(ctx huma.Context) http.Header {
 
 // WriteError answers r with err outside of Huma: with the [Problem] that err wraps, else with 500.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	a, ok := errors.AsType[answer](err)
+	p, ok := errors.AsType[*Problem](err)
 	if !ok {
-		a = Internal(err)
+		p = Internal(err)
 	}
-	p := a.problem()
-	body, err := json.Marshal(forRequest(r.Context(), a))
+	body, err := json.Marshal(forRequest(r.Context(), p))
 	if err != nil {
 		noteError(r.Context(), err)
 	}

@@ -261,7 +261,6 @@ func TestClientHasEveryOperationAndField(t *testing.T) {
 		require.True(t, seen[id], "the document has no operation %s", id)
 	}
 	doc.requireFields(t, "problem", doc.Components.Schemas["Problem"], reflect.TypeFor[feedbackclient.Problem]())
-	doc.requireFields(t, "problem", doc.Components.Schemas["LessonProblem"], reflect.TypeFor[feedbackclient.Problem]())
 }
 
 // record returns the names of the parameters and fields that a call sends to the pattern.

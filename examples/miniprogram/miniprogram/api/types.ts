@@ -667,6 +667,10 @@ export type Problem = {
      */
     instance?: string;
     /**
+     * The lesson that is still recording.
+     */
+    lesson_id?: string;
+    /**
      * As in the Retry-After header.
      */
     retry_after_seconds?: number;
@@ -779,45 +783,6 @@ export type LessonRow = {
     number: number;
     started_at: string;
     state: 'recording' | 'finished';
-};
-
-export type LessonProblem = {
-    /**
-     * What went wrong, for a program: a stable word.
-     */
-    code: string;
-    /**
-     * What went wrong, for a person.
-     */
-    detail?: string;
-    /**
-     * The fields that are not valid.
-     */
-    errors?: Array<FieldError>;
-    /**
-     * The request id, as in the X-Request-Id header and the log.
-     */
-    instance?: string;
-    /**
-     * The lesson that is still recording.
-     */
-    lesson_id?: string;
-    /**
-     * As in the Retry-After header.
-     */
-    retry_after_seconds?: number;
-    /**
-     * The HTTP status.
-     */
-    status: number;
-    /**
-     * The status in words.
-     */
-    title: string;
-    /**
-     * The kind; about:blank: as the status says.
-     */
-    type: string;
 };
 
 export type LessonEvent = {
