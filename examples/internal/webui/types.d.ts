@@ -108,14 +108,12 @@ interface Answer {
 	response: Response;
 }
 
-/** Receives the events of a session. */
 interface Follower {
 	/** There is a connection, and events may have been missed. */
 	opened(): void;
 	received(event: SessionEvent): void;
 }
 
-/** The data of an event of a session. */
 interface SessionEvent {
 	lesson_id?: string;
 	segment?: Segment;
@@ -189,7 +187,6 @@ type KeepAwake = (signal: AbortSignal) => void;
 /** Waits for an event, or the end of the signal. */
 type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<any>;
 
-/** Dispatches an event. */
 type Tell = (target: EventTarget, name: string, detail?: any) => unknown;
 type Listen = (target: EventTarget, name: string, listener: (event: any) => unknown) => void;
 
@@ -207,7 +204,6 @@ type Transact = <T>(
  */
 type Hold = (work: string, ms?: number) => Promise<(() => void) | null>;
 
-/** Stores a part of a lesson while it arrives. */
 type OpenSink = (type: string) => Sink;
 
 /**
@@ -216,7 +212,6 @@ type OpenSink = (type: string) => Sink;
  */
 type Create = (recording: Recording, data?: ArrayBuffer) => Promise<Recording>;
 
-/** Adds a chunk to a recording. */
 type Append = (recording: Recording, n: number, blob: Blob) => Promise<void>;
 
 /**
@@ -295,7 +290,6 @@ type Announce = (text: string, visible?: boolean) => void;
  */
 type Copy = (text: Promise<string>, shown: HTMLElement) => Promise<string>;
 
-/** Asks a question in a dialog. */
 type Ask = (question: string, yes: string, no?: string) => Promise<boolean>;
 
 /** Changes the text of an element, unless it has it: a selection stays. */
@@ -324,7 +318,6 @@ type CreateElement = <K extends keyof HTMLElementTagNameMap>(
  */
 type CreateButton = (label: string, action: Action, props?: Props) => HTMLButtonElement;
 
-/** Creates a labelled field. */
 type CreateField = (label: string, control: HTMLElement) => HTMLElement;
 
 /** The fields of a template in index.html, with labels, and with data as their values, or in their place. */

@@ -1,6 +1,5 @@
-// Starts the page while the server is away: it keeps the page's files, and nothing of the
-// interface. The server puts the names of the files, "kept", and a digest of them, "version", before
-// this.
+// Starts the page while the server is away: it keeps its files, and nothing of the interface. The
+// server puts their names, "kept", and their "version" before this.
 
 const scope = "lessonkit " + registration.scope + " ";
 const name = scope + version;

@@ -101,7 +101,7 @@ function drawBanner() {
 	banner.replaceChildren(...wanted.children);
 }
 
-/** What to do with a recording, whose student may have been deleted. @param {Recording} r */
+/** @param {Recording} r */
 function refusedRow(r) {
 	const of = [r.student, nameOf(r)].filter(Boolean).join(" · ");
 	return h("div.row", {}, h("p", {}, of + " – " + explain(r.refused)), h("span.row", {},

@@ -143,7 +143,7 @@ export async function copy(text, shown) {
 	throw Object.assign(new Error(), { name: "copy_refused" });
 }
 
-/** The messages, by what they follow. @type {WeakMap<Element, Element>} */
+/** @type {WeakMap<Element, Element>} */
 const messages = new WeakMap();
 
 /** What the message of an element follows. @param {Element} element */

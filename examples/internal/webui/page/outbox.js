@@ -210,11 +210,7 @@ async function drain() {
 	}
 }
 
-/**
- * Finds the place of a recording that began without a lesson: in the open one, or a new one. It is
- * kept, so that the recording is sent once, unless the device is full.
- * @param {Recording} recording
- */
+/** A place in the open lesson, or in a new one. It is kept: the recording is sent once. @param {Recording} recording */
 async function place(recording) {
 	const [, profile_id, feedback_date] = recording.lesson.split(" ");
 	const { body: session } = await request("POST", "feedback-sessions", { body: { profile_id, feedback_date } });

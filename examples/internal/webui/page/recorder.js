@@ -10,7 +10,7 @@ const longest = 60_000;
 const pause = 300; // ms of silence that are a pause; shorter recordings have no sound
 const tick = 100; // ms between two looks at the level
 
-/** Returns how many bytes that were. @param {MediaRecorder} recorder */
+/** @param {MediaRecorder} recorder */
 async function flush(recorder) {
 	const data = happens(recorder, "dataavailable", AbortSignal.timeout(2000));
 	recorder.requestData();

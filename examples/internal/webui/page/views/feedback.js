@@ -32,7 +32,6 @@ export function feedbackSection(work, saved) {
 		h("h2", { id: "feedback" }, t("feedback")), choice, editor, state,
 		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, check, sources, message);
 
-	// What is typed is kept on the device until the server has it.
 	const { profile_id } = work.profile;
 	const draft = draftKey(profile_id);
 	const open = openKey(profile_id);

@@ -26,8 +26,7 @@ export async function recordsView(root) {
 		quiet(list.element);
 		list.draw().catch((error) => say(explain(error), list.element, true));
 	};
-	for (const control of [student, from, to]) control.addEventListener("change", draw);
-	search.addEventListener("input", draw);
+	for (const control of [student, search, from, to]) control.addEventListener("input", draw);
 	/** @param {Key} label @param {number} ago in months */
 	const month = (label, ago) => button(t(label), () => {
 		const now = new Date();

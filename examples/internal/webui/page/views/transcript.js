@@ -1,5 +1,4 @@
-// The text of the lessons, part by part. What is unchanged keeps its element, and so its focus,
-// selection and playback.
+// The text of the lessons. What is unchanged keeps its element: its focus, selection and playback.
 
 import { account, credentials, request } from "../api.js";
 import { arrange, button, byId, explain, h, minutes, store, stored, t, tell, words, write } from "../dom.js";
