@@ -4,13 +4,6 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type SummaryChoice = {
-    /**
-     * Defaults to the lessons that are not applied.
-     */
-    lesson_ids?: Array<string>;
-};
-
 export type StudentReport = {
     /**
      * Of the voice sessions of the records.
@@ -67,43 +60,6 @@ export type StudentProfile = {
     subject: string;
     term: string;
     updated_at: string;
-};
-
-export type StorageReport = {
-    /**
-     * Why uploads or texts are refused.
-     */
-    detail?: string;
-    free_bytes: number;
-    /**
-     * Uploads are refused while less is free.
-     */
-    reserve_bytes: number;
-    /**
-     * 0 if unknown.
-     */
-    total_bytes: number;
-};
-
-export type SpeechReport = {
-    available: boolean;
-    /**
-     * For operators: why it is not available, or a note on its state.
-     */
-    detail?: string;
-    /**
-     * For operators.
-     */
-    model?: string;
-    provider: 'local' | 'cloud';
-};
-
-export type SessionOpening = {
-    /**
-     * The day where the teacher is; by default where the server is. Ignored if a session is resumed.
-     */
-    feedback_date?: string;
-    profile_id: string;
 };
 
 export type SessionList = {
@@ -264,22 +220,6 @@ export type FeedbackLesson = {
     truncated: boolean;
 };
 
-export type Sentence = {
-    /**
-     * It may not have been said: generated texts leave it out.
-     */
-    doubtful: boolean;
-    /**
-     * From the start of the recording.
-     */
-    end_ms: number;
-    /**
-     * From the start of the recording.
-     */
-    start_ms: number;
-    text: string;
-};
-
 export type SegmentWithSentences = {
     /**
      * How many recordings of all teachers are transcribed before this one; 1000: that many or more. null unless the segment is queued or transcribing, and in answers to changes.
@@ -352,8 +292,20 @@ export type SegmentWithSentences = {
     warning_code: 'recording_cut_off' | 'no_speech' | 'doubtful' | null;
 };
 
-export type SegmentText = {
-    text: string | null;
+export type Sentence = {
+    /**
+     * It may not have been said: generated texts leave it out.
+     */
+    doubtful: boolean;
+    /**
+     * From the start of the recording.
+     */
+    end_ms: number;
+    /**
+     * From the start of the recording.
+     */
+    start_ms: number;
+    text: string;
 };
 
 export type SegmentList = {
@@ -362,27 +314,6 @@ export type SegmentList = {
      * Of the next page; null on the last one.
      */
     next_cursor: string | null;
-};
-
-export type SegmentEvent = {
-    lesson_id: string;
-    segment: AudioSegment;
-    session_id: string;
-};
-
-export type SegmentCounts = {
-    failed: number;
-    queued: number;
-    total: number;
-    transcribed: number;
-    transcribing: number;
-};
-
-export type RetryBody = {
-    /**
-     * Of the speech; by default the teacher's.
-     */
-    language?: string;
 };
 
 export type ReportRange = {
@@ -396,79 +327,6 @@ export type ReportRange = {
      */
     term?: string;
     to?: string;
-};
-
-export type Report = {
-    database: DatabaseReport;
-    /**
-     * The development header is accepted.
-     */
-    development_auth_enabled: boolean;
-    /**
-     * Teachers sign in to the page by a code.
-     */
-    device_auth_enabled: boolean;
-    /**
-     * Production sign-in is ready.
-     */
-    miniapp_auth_configured: boolean;
-    /**
-     * The OAuth 2 server at which teachers sign in to the page.
-     */
-    oauth_name?: string;
-    /**
-     * For operators; absent until the jobs were counted.
-     */
-    queue?: QueueReport;
-    speech: SpeechReport;
-    /**
-     * The recogniser can take jobs.
-     */
-    speech_available: boolean;
-    /**
-     * ok if all works: data, uploads, speech, sign-in.
-     */
-    status: 'ok' | 'degraded';
-    /**
-     * For operators.
-     */
-    storage?: StorageReport;
-    /**
-     * Recordings and texts can be stored.
-     */
-    storage_available: boolean;
-    /**
-     * For operators.
-     */
-    version?: string;
-};
-
-export type QueueReport = {
-    /**
-     * How long ago they were counted: long if the database is slow or away.
-     */
-    age_seconds: number;
-    failed: number;
-    /**
-     * Queues whose jobs wait until an operator resumes them.
-     */
-    paused?: Array<string> | null;
-    running: number;
-    waiting: number;
-};
-
-export type DatabaseReport = {
-    configured: boolean;
-    /**
-     * For operators.
-     */
-    engine?: 'postgres' | 'sqlite';
-    migrated: boolean;
-    /**
-     * The log says what DATABASE_URL lacks.
-     */
-    pooler_misused: boolean;
-    reachable: boolean;
 };
 
 export type RecordList = {
@@ -535,62 +393,6 @@ export type RecordEdit = {
     readonly term?: string;
 };
 
-export type Readiness = {
-    ready: boolean;
-    /**
-     * As in /health.
-     */
-    storage_available: boolean;
-};
-
-export type ProfileReplacement = {
-    /**
-     * Defaults to the current year.
-     */
-    academic_year?: number;
-    /**
-     * Read-only.
-     */
-    readonly created_at?: string;
-    /**
-     * HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.
-     */
-    end_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    grade?: string;
-    /**
-     * How the guardian is addressed.
-     */
-    guardian_title?: string;
-    /**
-     * Read-only; any value is accepted.
-     */
-    readonly last_feedback_date?: string;
-    /**
-     * 1 to 100 characters after trimming.
-     */
-    name: string;
-    /**
-     * Read-only.
-     */
-    readonly profile_id?: string;
-    /**
-     * HH:MM, or empty.
-     */
-    start_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    subject?: string;
-    term?: string;
-    /**
-     * Read-only.
-     */
-    readonly updated_at?: string;
-};
-
 export type ProfileList = {
     items: Array<StudentProfile>;
     /**
@@ -631,22 +433,154 @@ export type ProfileFields = {
     term?: string;
 };
 
-export type ProfileDefaults = {
-    grade: string;
+export type MessageText = {
+    text: string;
+};
+
+export type LoginAnswer = {
     /**
-     * Of recordings; empty: as configured.
+     * When the session ends, used or not.
      */
-    language?: string;
-    lesson_duration_minutes: number;
+    expires_at: string;
     /**
-     * The message around a feedback text, for the guardian. It contains {text}, once, and may contain {guardian_title}, {name}, {date}, {subject}, {grade} and {term}; what an empty one would leave over, such as a comma or a line, is left out. Empty: a letter in the language of the text, Chinese or English.
+     * Who signed in.
      */
-    message_template?: string;
-    subject: string;
+    teacher_id: string;
     /**
-     * What generated texts should be like, in tone and form, where the server uses a language model for them.
+     * The session token. It is shown this once.
      */
-    summary_instructions?: string;
+    token: string;
+    /**
+     * How to send the token.
+     */
+    token_type: 'Bearer';
+};
+
+export type Generated = {
+    /**
+     * How many lessons it summarizes.
+     */
+    lessons: number;
+    /**
+     * Of these lessons.
+     */
+    segments: SegmentCounts;
+    /**
+     * Those of the text, with the recordings that they come from. A sentence of which these say too little is not supported. At most 500; none if the text is in another script than what was said.
+     */
+    sentences: Array<GeneratedSentence>;
+    /**
+     * Where the summary was made.
+     */
+    source: 'remote' | 'local';
+    text: string;
+    /**
+     * What to know about how the text was made, for a person: a line for each of the warning_codes, in their order, and after it what it names, in lines that begin with "- ".
+     */
+    warning?: string;
+    /**
+     * The same for programs: stable words.
+     */
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'left_out' | 'doubtful_left_out'>;
+};
+
+export type GeneratedSentence = {
+    /**
+     * The recordings that it comes from.
+     */
+    segments: Array<string>;
+    /**
+     * false: it may be invented.
+     */
+    supported: boolean;
+    text: string;
+    /**
+     * A correction or an aside in it may be misunderstood: to be read again.
+     */
+    unsure: boolean;
+};
+
+export type SegmentCounts = {
+    failed: number;
+    queued: number;
+    total: number;
+    transcribed: number;
+    transcribing: number;
+};
+
+export type FinishedLesson = {
+    /**
+     * The text is in the feedback already; summaries omit it.
+     */
+    applied: boolean;
+    /**
+     * null while recording.
+     */
+    finished_at: string | null;
+    lesson_id: string;
+    /**
+     * Counts the lessons of the session.
+     */
+    number: number;
+    /**
+     * By sequence.
+     */
+    segments: Array<AudioSegment>;
+    started_at: string;
+    state: 'recording' | 'finished';
+    summary: SegmentCounts;
+    /**
+     * Of the segments, a line each.
+     */
+    transcript: string;
+    /**
+     * Segments and transcript are left out; list-segments has them.
+     */
+    truncated: boolean;
+};
+
+export type FeedbackSession = {
+    created_at: string;
+    feedback_date: string;
+    /**
+     * The teacher's text.
+     */
+    feedback_text: string;
+    /**
+     * By the service.
+     */
+    generated_text: string;
+    /**
+     * By number.
+     */
+    lessons: Array<FeedbackLesson>;
+    profile_id: string;
+    session_id: string;
+    state: 'active' | 'completed';
+    updated_at: string;
+};
+
+export type DeviceAsking = {
+    /**
+     * The network address of the device.
+     */
+    address: string;
+    /**
+     * When it asked.
+     */
+    created_at: string;
+    /**
+     * Browser and system, as the browser tells them.
+     */
+    device: string;
+    /**
+     * When its code expires.
+     */
+    expires_at: string;
+    /**
+     * Whether it is that of this request, as in one building.
+     */
+    same_address: boolean;
 };
 
 export type Problem = {
@@ -711,248 +645,6 @@ export type FieldError = {
     message: string;
 };
 
-export type MessageText = {
-    text: string;
-};
-
-export type LoginState = {
-    /**
-     * How the request was authenticated.
-     */
-    method: 'session' | 'development';
-    /**
-     * The session; null for the development header.
-     */
-    session: LoginSession;
-    /**
-     * Who is signed in.
-     */
-    teacher_id: string;
-};
-
-export type LoginSession = {
-    /**
-     * When the user signed in.
-     */
-    created_at: string;
-    /**
-     * When the session ends, used or not.
-     */
-    expires_at: string;
-} | null;
-
-export type LoginBody = {
-    /**
-     * The one-time login code from the platform.
-     */
-    code: string;
-};
-
-export type LoginAnswer = {
-    /**
-     * When the session ends, used or not.
-     */
-    expires_at: string;
-    /**
-     * Who signed in.
-     */
-    teacher_id: string;
-    /**
-     * The session token. It is shown this once.
-     */
-    token: string;
-    /**
-     * How to send the token.
-     */
-    token_type: 'Bearer';
-};
-
-export type LessonRow = {
-    /**
-     * The text is in the feedback already; summaries omit it.
-     */
-    applied: boolean;
-    /**
-     * null while recording.
-     */
-    finished_at: string | null;
-    lesson_id: string;
-    /**
-     * Counts the lessons of the session.
-     */
-    number: number;
-    started_at: string;
-    state: 'recording' | 'finished';
-};
-
-export type LessonEvent = {
-    lesson: LessonRow;
-    session_id: string;
-};
-
-export type GeneratedSentence = {
-    /**
-     * The recordings that it comes from.
-     */
-    segments: Array<string>;
-    /**
-     * false: it may be invented.
-     */
-    supported: boolean;
-    text: string;
-    /**
-     * A correction or an aside in it may be misunderstood: to be read again.
-     */
-    unsure: boolean;
-};
-
-export type Generated = {
-    /**
-     * How many lessons it summarizes.
-     */
-    lessons: number;
-    /**
-     * Of these lessons.
-     */
-    segments: SegmentCounts;
-    /**
-     * Those of the text, with the recordings that they come from. A sentence of which these say too little is not supported. At most 500; none if the text is in another script than what was said.
-     */
-    sentences: Array<GeneratedSentence>;
-    /**
-     * Where the summary was made.
-     */
-    source: 'remote' | 'local';
-    text: string;
-    /**
-     * What to know about how the text was made, for a person: a line for each of the warning_codes, in their order, and after it what it names, in lines that begin with "- ".
-     */
-    warning?: string;
-    /**
-     * The same for programs: stable words.
-     */
-    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored' | 'unsupported_number' | 'left_out' | 'doubtful_left_out'>;
-};
-
-export type FinishedLesson = {
-    /**
-     * The text is in the feedback already; summaries omit it.
-     */
-    applied: boolean;
-    /**
-     * null while recording.
-     */
-    finished_at: string | null;
-    lesson_id: string;
-    /**
-     * Counts the lessons of the session.
-     */
-    number: number;
-    /**
-     * By sequence.
-     */
-    segments: Array<AudioSegment>;
-    started_at: string;
-    state: 'recording' | 'finished';
-    summary: SegmentCounts;
-    /**
-     * Of the segments, a line each.
-     */
-    transcript: string;
-    /**
-     * Segments and transcript are left out; list-segments has them.
-     */
-    truncated: boolean;
-};
-
-export type FeedbackSession = {
-    created_at: string;
-    feedback_date: string;
-    /**
-     * The teacher's text.
-     */
-    feedback_text: string;
-    /**
-     * By the service.
-     */
-    generated_text: string;
-    /**
-     * By number.
-     */
-    lessons: Array<FeedbackLesson>;
-    profile_id: string;
-    session_id: string;
-    state: 'active' | 'completed';
-    updated_at: string;
-};
-
-export type ExpectedWords = {
-    /**
-     * Most important first.
-     */
-    words: Array<string>;
-};
-
-export type DeviceStarted = {
-    /**
-     * To show. Six letters, valid once.
-     */
-    code: string;
-    /**
-     * A secret of the page; it is never shown.
-     */
-    device_code: string;
-    /**
-     * When both codes expire.
-     */
-    expires_at: string;
-    /**
-     * How long to wait between two requests for the session.
-     */
-    interval_seconds: number;
-    /**
-     * The text sign-in:CODE as a QR code: a data address of an SVG image.
-     */
-    qr: string;
-};
-
-export type DeviceCodeBody = {
-    /**
-     * From the start of the sign-in.
-     */
-    device_code: string;
-};
-
-export type DeviceAsking = {
-    /**
-     * The network address of the device.
-     */
-    address: string;
-    /**
-     * When it asked.
-     */
-    created_at: string;
-    /**
-     * Browser and system, as the browser tells them.
-     */
-    device: string;
-    /**
-     * When its code expires.
-     */
-    expires_at: string;
-    /**
-     * Whether it is that of this request, as in one building.
-     */
-    same_address: boolean;
-};
-
-export type CodeBody = {
-    /**
-     * Six letters; case, spaces and hyphens do not matter.
-     */
-    code: string;
-};
-
 export type SessionEditWritable = {
     feedback_date?: string;
     feedback_text?: string;
@@ -961,36 +653,4 @@ export type SessionEditWritable = {
 export type RecordEditWritable = {
     content: string;
     feedback_date: string;
-};
-
-export type ProfileReplacementWritable = {
-    /**
-     * Defaults to the current year.
-     */
-    academic_year?: number;
-    /**
-     * HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.
-     */
-    end_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    grade?: string;
-    /**
-     * How the guardian is addressed.
-     */
-    guardian_title?: string;
-    /**
-     * 1 to 100 characters after trimming.
-     */
-    name: string;
-    /**
-     * HH:MM, or empty.
-     */
-    start_time?: string;
-    /**
-     * Defaults to the teacher's default.
-     */
-    subject?: string;
-    term?: string;
 };

@@ -1,3 +1,0 @@
-// The generated types name these types of browsers, which a mini program does not have.
-interface Blob {}
-interface File extends Blob {}
