@@ -82,7 +82,6 @@ Page({
     });
     onHeard((heard: Heard) => this.setData({ ...heard }));
     void outbox.flush();
-    void this.refresh();
   },
 
   onHide() {
