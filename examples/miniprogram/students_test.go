@@ -51,7 +51,7 @@ func TestOneOfFortyStudentsIsFoundAndEditedAndItsRecordsDeleted(t *testing.T) {
 		"<i>李</i> {{t}} · Grade 8 · Music",
 	}, result.Mended)
 	require.Equal(t, []any{
-		"Four. Three. Two.", "Four. Three. Two. First.", 3., "Three. Two. First.", "First.", "First.",
+		"Four. Three. Two.", "Four. Three. Two. First.", 3., "Three. Two. First.", "First.",
 	}, result.States)
 	const invalid, away, gone = "Please check: Name.", "无法连接服务器。", "该内容已不存在。"
 	require.Equal(t, []string{invalid, away, away, gone, result.Forms[2], away}, result.Toasts)

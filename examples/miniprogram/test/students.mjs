@@ -105,7 +105,6 @@ export default async function students(phone, _, recordings) {
     await phone.tap("open", { id: ids[i] });
     await Promise.all([phone.tap("remove"), phone.tap("remove")]);
   };
-  const settle = () => (phone.page.settle(), phone.page.settled);
   phone.speed = 1;
   await remove(0);
   await remove(1);
@@ -122,7 +121,7 @@ export default async function students(phone, _, recordings) {
   await slow;
   const states = [phone.page.data.records.map((r) => r.content).join(" ")];
   for (const id of ids.slice(0, 2)) phone.tap("undo", { id });
-  await settle();
+  await phone.page.settle();
   states.push(await left());
   phone.speed = 50;
   phone.type("typeText", "");
@@ -131,13 +130,13 @@ export default async function students(phone, _, recordings) {
   await shown(3); // after a while
   phone.online = false;
   await remove(1);
-  await settle();
+  await phone.page.settle();
   states.push(phone.page.data.records.length, await left());
   phone.online = true;
   await api("DELETE", "feedback-records/" + ids[1]); // elsewhere
   await remove(1);
   await remove(2);
-  const { page, passes } = phone;
+  const { passes } = phone;
   phone.passes = async (request, send) => {
     if (!request.startsWith("GET /profiles")) return send();
     phone.passes = passes;
@@ -145,9 +144,7 @@ export default async function students(phone, _, recordings) {
   };
   phone.back();
   await phone.until("/pages/student/student", (data) => data.offline);
-  await phone.until("/pages/student/student", (data) => !data.offline);
-  await page.settled;
-  states.push(await left());
+  await phone.until("/pages/student/student", async (data) => !data.offline && await left() === "First.");
 
   // A student has records of their own.
   phone.tap("open", { id: other });

@@ -20,7 +20,6 @@ Page({
   cursor: "",
   turn: 0,
   timers: {} as Record<string, number>,
-  settled: Promise.resolve() as Promise<unknown>,
   names: {} as Record<string, string>,
   student: "", // whose records they are, or "" for those of all
 
@@ -52,7 +51,7 @@ Page({
   },
 
   onUnload() {
-    this.settle();
+    void this.settle();
   },
 
   remove() {
@@ -92,7 +91,7 @@ Page({
 
   /** Deletes now what was taken out. */
   settle() {
-    this.settled = Promise.all(Object.keys(this.data.removed).map((id) => this.deleteNow(id)));
+    return Promise.all(Object.keys(this.data.removed).map((id) => this.deleteNow(id)));
   },
 
   rowOf({ record_id: id, feedback_date: day, profile_id, content }: FeedbackRecord): Row {
