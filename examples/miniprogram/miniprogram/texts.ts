@@ -162,12 +162,8 @@ const en: typeof zh = {
     no_speech: "No speech was recognised. Listen: if it is too quiet, record again nearer to the phone.",
     nothing_to_report: "There are no records in this time.", stale_version: "It was changed elsewhere.",
     doubtful: "Parts may not have been said. Please listen.", recording_cut_off: "The end of the recording is missing.",
-    doubtful_left_out: "Text that may not have been said was left out.",
     unsupported_number: "Some numbers or dates were not said. Please check.",
-    left_out: "Some of what was said is not in the text. Please check.",
-    summary_service_failed: "The summary service failed; the text is made of what was said.",
-    lessons_shortened: "The lessons are too long; some sentences are left out.",
-    summary_incomplete: "The text may be incomplete.", name_not_restored: "A name in the text could not be restored.",
+    left_out: "Some of what was said is not in the text. Please check.", summary_incomplete: "The text may be incomplete.",
   },
 };
 
