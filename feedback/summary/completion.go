@@ -26,7 +26,6 @@ const (
 	attemptTime    = time.Minute            // of one attempt
 	allTime        = 2 * time.Minute        // of all attempts
 	minWait        = 500 * time.Millisecond // doubles with each attempt
-	maxWait        = 10 * time.Second
 	maxAnswerBytes = 1 << 20
 	maxTextLength  = 20_000 // characters; the limit of a feedback record
 )
@@ -84,7 +83,7 @@ func (c *Chat) complete(ctx context.Context, messages []message) (answer, error)
 
 // backoff returns the time to wait after an attempt: it doubles, and half of it is random.
 func backoff(attempt int) time.Duration {
-	d := min(minWait<<(attempt-1), maxWait)
+	d := minWait << (attempt - 1)
 	return d/2 + rand.N(d/2)
 }
 
