@@ -100,10 +100,15 @@ func TestLateAnswerEndsNoSession(t *testing.T) {
 	b.waitText("Saved.")
 	close(held)
 	b.enter("textarea", " More.")
+	requireStored(t, c, p.ID, "Mine. More.")
+}
+
+// requireStored waits until the server has the text of a student.
+func requireStored(t *testing.T, c feedbackclient.Client, profile, text string) {
+	t.Helper()
 	require.Eventually(t, func() bool {
-		s, err := c.ActiveSession(t.Context(), p.ID)
-		require.NoError(t, err)
-		return s.FeedbackText == "Mine. More."
+		s, err := c.ActiveSession(t.Context(), profile)
+		return err == nil && s.FeedbackText == text
 	}, timeout, 100*time.Millisecond)
 }
 
@@ -132,14 +137,6 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 		b.eval(`location.hash = "#/"; ""`)
 		b.waitText("All students")
 	}
-	stored := func(text string) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			s, err := c.ActiveSession(t.Context(), p.ID)
-			require.NoError(t, err)
-			return s.FeedbackText == text
-		}, timeout, 100*time.Millisecond)
-	}
 	n.away.Store(true)
 	open("")
 	write("Mine")
@@ -151,7 +148,7 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	b.clickButton("Save") // does not choose
 	b.waitText("Choose first what happens with the other text.")
 	b.clickButton("Keep mine")
-	stored("Mine, more")
+	requireStored(t, c, p.ID, "Mine, more")
 
 	b.waitText("Saved.")
 	n.away.Store(true) // of a text that the server has, its version is kept too
@@ -159,7 +156,7 @@ func TestTextWithoutANetworkReplacesNothingAndIsKept(t *testing.T) {
 	open("Mine, more, again")
 	b.enter("textarea", " and again")
 	n.away.Store(false)
-	stored("Mine, more, again and again")
+	requireStored(t, c, p.ID, "Mine, more, again and again")
 	require.NotContains(t, b.eval(`document.body.innerText`), "changed on another device")
 
 	// It is of its day. In another session, the version is that of another text.
