@@ -78,7 +78,8 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	b.requireOnly(n.url)
 }
 
-// The session is opened while it is still being asked whether there is one.
+// The session is opened while it is still being asked whether there is one, and another view, which
+// was left, is still being read.
 func TestLateAnswerEndsNoSession(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -88,19 +89,27 @@ func TestLateAnswerEndsNoSession(t *testing.T) {
 	b.waitText("Ming")
 	held := make(chan struct{})
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
-		if !r.URL.Query().Has("optional") { // of the page
+		isList := strings.HasSuffix(r.URL.Path, "/feedback-records")
+		if !r.URL.Query().Has("optional") && !isList { // of the page
 			return false
 		}
 		<-held
+		if isList {
+			return unreachable(w, r)
+		}
 		w.WriteHeader(http.StatusNoContent)
 		return true
 	})
+	b.eval(`location.hash = "#/records"; ""`)
+	b.waitText("Loading …")
 	b.eval(`location.hash = "#/student/` + p.ID + `"; ""`)
 	b.enter("textarea", "Mine.")
 	b.waitText("Saved.")
+	b.eval(`document.querySelector(".view").id = "shown"; ""`)
 	close(held)
 	b.enter("textarea", " More.")
 	requireStored(t, c, p.ID, "Mine. More.")
+	require.Equal(t, "true", b.eval(`String(Boolean(document.querySelector("#shown")))`))
 }
 
 // requireStored waits until the server has the text of a student.
