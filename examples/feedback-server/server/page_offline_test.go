@@ -79,7 +79,7 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 }
 
 // The session is opened while it is still being asked whether there is one, and another view, which
-// was left, is still being read.
+// was left, is still being read. What was saved without an answer is no text of another device.
 func TestLateAnswerEndsNoSession(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -109,6 +109,12 @@ func TestLateAnswerEndsNoSession(t *testing.T) {
 	close(held)
 	b.enter("textarea", " More.")
 	requireStored(t, c, p.ID, "Mine. More.")
+	b.waitText("Saved.")
+	b.eval(strings.Replace(losesAnswer, "POST", "PUT", 1))
+	b.enter("textarea", " Lost.")
+	b.waitText("Not saved; it is kept on this device.")
+	b.enter("textarea", " And on.")
+	requireStored(t, c, p.ID, "Mine. More. Lost. And on.")
 	require.Equal(t, "true", b.eval(`String(Boolean(document.querySelector("#shown")))`))
 }
 

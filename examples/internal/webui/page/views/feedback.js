@@ -9,6 +9,9 @@ import { isWaiting, textOf } from "../work.js";
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
 const timers = {};
 
+/** What was sent and had no answer: session, day and text. @type {Set<string>} */
+const tried = new Set();
+
 /** The sentence of each code, and behind it what the server names. @param {Generated} made */
 export function warningsOf({ warning = "", warning_codes }) {
 	return warning.split(/\n(?!- )/).map((block, i) => // the server's sentence is its first line
@@ -106,11 +109,13 @@ export function feedbackSection(work, saved) {
 		try {
 			const session = await work.ensure();
 			dirty = false;
+			tried.add(session.session_id + date.value + editor.value);
 			const { etag } = await request("PUT", "feedback-sessions/" + session.session_id, {
 				body: { feedback_text: editor.value, ...(date.value && { feedback_date: date.value }) },
 				headers: work.etag ? { "If-Match": work.etag } : {},
 			});
 			work.etag = etag;
+			tried.clear();
 			if (dirty) return;
 			forgetDraft();
 			state.textContent = t("saved");
@@ -133,8 +138,9 @@ export function feedbackSection(work, saved) {
 	async function resolveConflict() {
 		const session = await work.ensure();
 		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
-		if (body.feedback_text === editor.value && body.feedback_date === date.value) {
-			work.etag = etag; // the answer to saving it was lost
+		if (tried.delete(session.session_id + body.feedback_date + body.feedback_text)) { // by this device
+			work.etag = etag;
+			if (body.feedback_text !== editor.value || body.feedback_date !== date.value) return autosave();
 			forgetDraft();
 			state.textContent = t("saved");
 			return;
