@@ -185,7 +185,7 @@ export function transcript(work) {
 				write(state, t("saved"));
 			} catch (/** @type {any} */ error) {
 				write(state, t("notSaved") + " " + explain(error));
-				if (error.temporary) timer = setTimeout(() => save(editor.value), 5000);
+				if (error.temporary && account.teacher) timer = setTimeout(() => save(text === null ? text : editor.value), 5000);
 				if (error.status !== 412) return;
 				({ etag, body } = await request("GET", path)); // what is typed next replaces it
 				write(state, t("error_record_changed", { detail: textOf(body) }));
@@ -200,7 +200,8 @@ export function transcript(work) {
 		return new Promise((/** @type {(value: void) => void} */ resolve) => {
 			const done = async (/** @type {string | null} */ text) => {
 				clearTimeout(timer);
-				if (text === null || unsaved) await save(text);
+				unsaved ||= text === null;
+				if (unsaved) await save(text);
 				if (unsaved) return;
 				box.remove();
 				resolve();
