@@ -213,10 +213,11 @@ export function lessonsSection(work) {
 		tell(work, said.some(textOf) ? "heard" : "silent");
 	}
 
-	// Events do not tell how long it takes.
-	const progress = setInterval(() => (isWaited || !work.isKnown) && !document.hidden && refresh(), 3000);
 	const refresh = () => work.refresh().catch(() => {});
 	const end = new AbortController();
+	void (async () => { // events do not tell how long it takes
+		while (await delay(3000), !end.signal.aborted) if ((isWaited || !work.isKnown) && !document.hidden) await refresh();
+	})();
 	/** @type {Listen} */
 	const on = (target, name, listener) => target.addEventListener(name, listener, { signal: end.signal });
 	const readOutbox = async () => {
@@ -255,7 +256,6 @@ export function lessonsSection(work) {
 		element, levels, behind, record,
 		async leave() {
 			end.abort();
-			clearInterval(progress);
 			text.silence();
 			const told = recorder && t("recordingStopped");
 			await stop();
