@@ -47,7 +47,7 @@ async function show() {
 		if (number === shown) leave = ending;
 		else await ending?.();
 	} catch (error) {
-		failed ||= number === shown; // a view that was left is not shown again
+		failed ||= number === shown; // else it was left
 		root.replaceChildren();
 		if (!account.expired) root.append(h("p.error", {}, explain(error)), button(t("tryAgain"), show));
 	}

@@ -106,8 +106,7 @@ export async function settingsView(root) {
 	/** @param {string} path */
 	const get = async (path) => (await request("GET", path)).body;
 	const [defaults, { words }, { items: sessions }] = await Promise.all(["profile-defaults", "words", "auth/sessions"].map(get));
-	// What another device has changed meanwhile stays.
-	/** @param {Fields} _ @param {Fields} changed */
+	/** What another device has changed meanwhile stays. @param {Fields} _ @param {Fields} changed */
 	const saveDefaults = async (_, changed) => {
 		/** @type {Props} */
 		const body = { ...await get("profile-defaults"), ...changed };

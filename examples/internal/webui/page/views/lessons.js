@@ -42,7 +42,7 @@ export function lessonsSection(work) {
 	const student = work.profile.profile_id;
 	const mark = openKey(student);
 
-	/** Where the next recording belongs, if that is known: it waits for no answer, and follows those that have none. */
+	/** Where the next recording belongs, if that is known. It follows those that have no place. */
 	const place = () => unsent.some((r) => work.has(r) && !r.to) ? undefined : work.openLesson();
 
 	async function start() {
@@ -154,7 +154,7 @@ export function lessonsSection(work) {
 		if (picked.length === 0) return;
 		for (const file of picked) {
 			const data = await file.arrayBuffer();
-			// The server looks at the content; the name decides what the browser calls it.
+			// The browser goes by the name, the server by the content.
 			await add(file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name, data);
 		}
 		return t("filesAdded", { n: picked.length });

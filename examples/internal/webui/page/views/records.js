@@ -57,7 +57,7 @@ const pathOf = (r) => "feedback-records/" + r.record_id;
 export function recordList(query, name, heading) {
 	const element = h("div.records", {});
 	let cursor = "";
-	/** What was taken out of the list and can still be brought back, by its path. @type {Map<string, Removed>} */
+	/** What can still be brought back, by its path. @type {Map<string, Removed>} */
 	const removed = new Map();
 	let month = "";
 	let list = h("ul.list", {});
