@@ -24,10 +24,7 @@ import (
 	"github.com/vearutop/statigz"
 )
 
-//go:embed index.html
-var index []byte
-
-//go:embed page
+//go:embed index.html page
 var files embed.FS
 
 //go:embed worker.js
@@ -56,42 +53,34 @@ func Handler() http.Handler {
 		h.Set("Permissions-Policy", "microphone=(self), screen-wake-lock=(self), camera=(), geolocation=()")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")
-		switch r.URL.Path {
-		case "/":
-			serve(w, r, "index.html", index)
-		case "/page/worker.js":
-			h.Set("Service-Worker-Allowed", "../")
-			h.Set("Vary", "Accept-Encoding")
-			if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-				serve(w, r, "worker.js", script)
-				return
-			}
-			h.Set("Content-Encoding", "gzip")
-			serve(w, r, "worker.js", packed.Bytes())
-		default:
+		if r.URL.Path != "/page/worker.js" {
 			assets.ServeHTTP(w, r)
+			return
 		}
+		h.Set("Service-Worker-Allowed", "../")
+		h.Set("Vary", "Accept-Encoding")
+		content := script
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+			content = packed.Bytes()
+		}
+		digest := sha256.Sum256(content)
+		h.Set("ETag", `"`+hex.EncodeToString(digest[:8])+`"`)
+		http.ServeContent(w, r, "worker.js", time.Time{}, bytes.NewReader(content))
 	})
-}
-
-func serve(w http.ResponseWriter, r *http.Request, name string, content []byte) {
-	digest := sha256.Sum256(content)
-	w.Header().Set("ETag", `"`+hex.EncodeToString(digest[:8])+`"`)
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 
 // serviceWorker returns the script of the service worker, which is another one whenever a file of
 // the page is.
 func serviceWorker() []byte {
-	kept := []string{"./"} // relative to the page
+	var kept []string // relative to the page
 	digest := sha256.New()
-	digest.Write(index)
 	_ = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error { // an embedded one does not fail
 		if err != nil || d.IsDir() {
 			return err
 		}
 		content, err := files.ReadFile(path)
-		kept = append(kept, path)
+		kept = append(kept, strings.Replace(path, "index.html", "./", 1))
 		fmt.Fprintf(digest, "%s %d\n%s", path, len(content), content)
 		return err
 	})
