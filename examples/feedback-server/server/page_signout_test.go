@@ -52,7 +52,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
-	b := newBrowser(t)
+	b := newBrowser(t, chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
 	b.acceptDialogs()
 	enter := func(token string) {
 		b.signIn(token)
@@ -64,6 +64,8 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	enter(token)
 	b.eval(`localStorage.setItem("lessonkit-draft-other-student", "another teacher's"); ""`)
 	n.fail(unreachable)
+	b.clickButton("Listen")
+	b.waitText("The recording is not found at the moment.")
 	b.enter("textarea", "Mine.")
 	b.addFiles(sample(t, "lesson1-segment1.mp3"))
 	b.waitText("not sent yet: 1")

@@ -2,7 +2,7 @@
 
 import { collator, language, store, stored, tell } from "./dom.js";
 
-/** Problem is an unsuccessful answer, or with status 0 none at all. */
+/** An unsuccessful answer, or with status 0 none at all. */
 export class Problem extends Error {
 	/** @param {number} status @param {ProblemBody} body @param {number} [retryAfter] in seconds */
 	constructor(status, body, retryAfter = 0) {

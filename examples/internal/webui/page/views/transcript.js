@@ -229,12 +229,12 @@ export function transcript(work) {
 	async function play(id, row) {
 		const path = `audio-segments/${id}/audio`;
 		silence();
-		// A player sends the cookie, and asks for what it plays only. It sends no token.
+		// It sends the cookie, and asks for what it plays only, but no token.
 		player.src = credentials(account.headers) === "omit"
 			? URL.createObjectURL(await (await request("GET", path, { seconds: 600 })).response.blob()) : "api/v1/" + path;
 		if (player.parentElement !== row) row.append(player);
 		player.focus();
-		await player.play().catch(() => {});
+		await player.play().catch(({ name }) => { if (name === "NotSupportedError") throw { code: "recording_missing" }; });
 	}
 
 	function silence() {
