@@ -164,7 +164,7 @@ func (f *Files) create(prefix, name string) (*newFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &newFile{File: file, files: f, name: name, temporary: temporary}, nil
+	return &newFile{temp: file, files: f, name: name, temporary: temporary}, nil
 }
 
 // hasRoom writes so many bytes, or as many as the disk has not taken lately, and deletes them.
@@ -178,7 +178,7 @@ func (f *Files) hasRoom(room int64) error {
 	}
 	block := make([]byte, 64<<10)
 	for n := int64(0); n < room && err == nil; n += int64(len(block)) {
-		_, err = file.File.Write(block)
+		_, err = file.temp.Write(block)
 	}
 	if err = errors.Join(err, file.Abort()); err == nil {
 		f.mu.Lock()
@@ -209,7 +209,7 @@ func (f *Files) remove(files []File) {
 
 // newFile is a file that is being written.
 type newFile struct {
-	*os.File
+	temp            *os.File // not embedded: io.Copy would call its ReadFrom in place of Write
 	files           *Files
 	name, temporary string
 	size            int64
@@ -220,7 +220,7 @@ func (n *newFile) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n.size += int64(len(p))
-	written, err := n.File.Write(p)
+	written, err := n.temp.Write(p)
 	if err != nil {
 		n.files.mu.Lock()
 		n.files.refused = max(n.files.refused, n.size)
@@ -230,8 +230,8 @@ func (n *newFile) Write(p []byte) (int, error) {
 }
 
 func (n *newFile) Commit() error {
-	err := n.Sync()
-	if closed := n.Close(); err == nil {
+	err := n.temp.Sync()
+	if closed := n.temp.Close(); err == nil {
 		err = closed
 	}
 	if err == nil {
@@ -250,7 +250,7 @@ func (n *newFile) Commit() error {
 	return errors.Join(dir.Sync(), dir.Close()) // makes the new name durable
 }
 
-func (n *newFile) Abort() error { return errors.Join(n.Close(), n.delete()) }
+func (n *newFile) Abort() error { return errors.Join(n.temp.Close(), n.delete()) }
 
 func (n *newFile) delete() error {
 	n.files.mu.Lock()
