@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/imagegen/gateway/draw"
+	"lessonkit.example/imagegen/imagegentest"
 )
 
 func TestKeysAndCallers(t *testing.T) {
@@ -60,6 +62,29 @@ func TestParseKeys(t *testing.T) {
 		_, err := gateway.ParseKeys(bad)
 		require.Error(t, err, bad)
 		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+// What is never sent or read holds a connection for a minute, also without a key.
+func TestStalledConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	for request, answer := range map[string]string{
+		"POST /v1/images/edits HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n": "HTTP/1.1 401",
+		"GET /v1/tasks/x HTTP/1.1\r\nHost: x\r\n\r\n":                            "", // which is not read in time
+	} {
+		bubble(t, request[:4], func(t *testing.T) {
+			dial := imagegentest.Serve(t, running(t, setup{})).Transport.(*http.Transport).DialContext
+			conn, err := dial(t.Context(), "", "")
+			require.NoError(t, err)
+			_, err = io.WriteString(conn, request)
+			require.NoError(t, err)
+			if answer == "" {
+				time.Sleep(2 * time.Minute)
+			}
+			got, err := io.ReadAll(conn)
+			require.NoError(t, err)
+			require.Equal(t, answer, string(got[:min(len(got), 12)]))
+		})
 	}
 }
 

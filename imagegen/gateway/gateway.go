@@ -70,15 +70,13 @@ func (g *Gateway) handle(method, path string, h http.HandlerFunc) {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK, conn: http.NewResponseController(w)}
-	if r.Body != nil && r.Body != http.NoBody {
+	if r.Body != nil && r.Body != http.NoBody { // the server reads what is left of it before it responds
+		_ = rec.conn.SetReadDeadline(time.Now().Add(idleTimeout / 2)) // so that it can still respond
 		r.Body = deadlineBody{r.Body, rec.conn}
 	}
 	g.mux.ServeHTTP(rec, r)
-	_ = rec.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
-	_ = rec.conn.SetReadDeadline(time.Time{})
-	_, pattern := g.mux.Handler(r)
 	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method),
-		slog.String("path", pattern), slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes),
+		slog.String("path", r.Pattern), slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes),
 		slog.Duration("elapsed", time.Since(began)), slog.String("caller", rec.caller))
 }
 
