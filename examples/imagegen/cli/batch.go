@@ -254,6 +254,9 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		} else {
 			r, err = b.resumed.Wait(ctx, rec.Task, sink)
 		}
+		if r != nil && err != nil && rec.Event == eventTask && ctx.Err() != nil { // another run fetches all images
+			r, err = nil, &imagegen.WaitError{TaskID: rec.Task, Err: err}
+		}
 		pause := b.end(e, rec, r, err)
 		if pause == 0 {
 			break

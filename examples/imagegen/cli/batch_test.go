@@ -358,30 +358,44 @@ func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
 	}
 }
 
-// A task is paid: it is not given up because a wrong address does not know it.
-func TestBatchKeepsATaskThatAWrongAddressDoesNotKnow(t *testing.T) {
+// A task is paid: it is not given up because a wrong address does not know it, or because the
+// command is stopped when it has some of the images.
+func TestBatchKeepsATask(t *testing.T) {
 	t.Parallel()
-	posts := 0
+	posts, stop := 0, context.CancelFunc(nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		image := `"url":"ftp://x"`
-		if r.Method == http.MethodGet {
-			image = fmt.Sprintf(`"b64_json":%q`, base64.StdEncoding.EncodeToString(pngImage))
-		} else {
+		images := `{"url":"/1"},{"url":"/2"}`
+		switch r.URL.Path {
+		case "/v1/images/generations":
 			posts++
+			images = `{"url":"ftp://x"}`
+		case "/2":
+			if stop != nil {
+				stop()
+				<-r.Context().Done()
+			}
+			fallthrough
+		case "/1":
+			_, _ = w.Write(pngImage)
+			return
 		}
-		_, _ = fmt.Fprintf(w, `{"data":{"id":"t","status":"completed","result":{"images":[{%s}]}}}`, image)
+		_, _ = fmt.Fprintf(w, `{"data":{"id":"t","status":"completed","result":{"images":[%s]}}}`, images)
 	}))
 	defer server.Close()
 	wrong := httptest.NewServer(http.NotFoundHandler())
 	defer wrong.Close()
 	p := setup(t, imagegentest.Options{})
 	file := prompts(t, p.dir, `{"prompt":"a"}`)
-	for _, run := range []struct {
-		address string
-		code    int
-	}{{server.URL, cli.ExitResume}, {wrong.URL, cli.ExitResume}, {server.URL, cli.ExitDone}} {
-		code, _, stderr := p.run(t, "", "-base-url", run.address, "-batch", file, "-out", "DIR")
-		require.Equal(t, run.code, code, stderr)
+	for run, address := range []string{server.URL, wrong.URL, server.URL, server.URL} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if stop = nil; run == 2 {
+			stop = cancel
+		}
+		var stderr strings.Builder
+		args := []string{"-base-url", address, "-batch", file, "-out", p.dir}
+		code := cli.Run(ctx, args, os.Getenv, nil, io.Discard, &stderr)
+		cancel()
+		require.Equal(t, map[bool]int{true: cli.ExitDone, false: cli.ExitResume}[run == 3], code, stderr.String())
 	}
 	require.Equal(t, 1, posts)
 }
