@@ -45,10 +45,10 @@ func (c *call) fetchImage(
 		switch {
 		case expired && refresh != nil:
 			images, err := refresh(ctx) // a new poll returns newly signed URLs
-			if err != nil || info.Index >= len(images) || images[info.Index].URL == "" {
-				return nil, e
+			if err == nil && info.Index < len(images) && images[info.Index].URL != "" {
+				address = string(images[info.Index].URL)
 			}
-			address, refresh = string(images[info.Index].URL), nil
+			refresh = nil
 		case try >= fetchTries || !expired && !e.retryFetch(),
 			try >= referenceTries && time.Since(began) > fetchPeriod:
 			return nil, e
