@@ -346,10 +346,9 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause 
 		rec.Event, rec.Charged = eventFailed, rec.Charged || mayHaveRun
 		if refused != nil && refused.Op != "reference" && !stop {
 			rec.Final = refused.Permanent() && (refused.Status >= 400 || mayHaveRun)
-			rec.Again = !refused.Permanent() && !mayHaveRun
-		}
-		if refused != nil && !mayHaveRun {
-			pause = refused.RetryAfter()
+			if rec.Again = !refused.Permanent() && !mayHaveRun; rec.Again {
+				pause = refused.RetryAfter()
+			}
 		}
 	}
 	if rec.Error = ""; err != nil { // of an earlier run

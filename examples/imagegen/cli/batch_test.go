@@ -339,6 +339,7 @@ func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
 		case r.URL.Path == "/reference":
 			w.WriteHeader(http.StatusNotFound)
 		case strings.Contains(string(text), "knife"):
+			w.Header().Set("Retry-After", "3600") // as some proxies add
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"error":{"code":"content_policy_violation","message":"no knives"}}`)
 		default:
