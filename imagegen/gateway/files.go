@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -176,11 +177,12 @@ func (f *Files) hasRoom(room int64) error {
 	if err != nil {
 		return err
 	}
-	block := make([]byte, 64<<10)
+	block := make([]byte, 1<<20)
+	_, _ = rand.Read(block) // some file systems have room for any number of zeros
 	for n := int64(0); n < room && err == nil; n += int64(len(block)) {
 		_, err = file.temp.Write(block)
 	}
-	if err = errors.Join(err, file.Abort()); err == nil {
+	if err = errors.Join(err, file.temp.Sync(), file.Abort()); err == nil {
 		f.mu.Lock()
 		if f.refused <= room {
 			f.refused = 0
