@@ -50,9 +50,7 @@ func (m *MemoryTasks) Run(ctx context.Context) error {
 				case <-ctx.Done():
 					return
 				case t := <-m.queue:
-					if again := m.perform(ctx, t); again > 0 {
-						workers.Go(func() { m.requeue(ctx, t, again) })
-					}
+					m.perform(ctx, t)
 				}
 			}
 		})
@@ -62,8 +60,8 @@ func (m *MemoryTasks) Run(ctx context.Context) error {
 	return nil
 }
 
-// perform performs a task, or returns the time after which it has to be performed again.
-func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) (again time.Duration) {
+// perform performs a task, and puts it into the queue later if it has to be performed again.
+func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) {
 	m.mu.Lock()
 	task := t.Task
 	m.mu.Unlock()
@@ -73,22 +71,12 @@ func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) (again time.Du
 		t.Progress = p
 		return nil
 	}
-	var wait interface{ RetryAfter() time.Duration }
-	if errors.As(m.performer.Perform(ctx, &task, 1, save), &wait) {
-		return wait.RetryAfter()
-	}
-	if !task.Ended.IsZero() {
+	var again interface{ RetryAfter() time.Duration }
+	switch err := m.performer.Perform(ctx, &task, 1, save); {
+	case errors.As(err, &again):
+		time.AfterFunc(again.RetryAfter(), func() { m.queue <- t }) // it has room for all unfinished tasks
+	case !task.Ended.IsZero():
 		close(t.done)
-	}
-	return 0
-}
-
-// requeue puts a task into the queue after a time, in which the workers perform others.
-func (m *MemoryTasks) requeue(ctx context.Context, t *memoryTask, after time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(after):
-		m.queue <- t // it has room for all unfinished tasks
 	}
 }
 
