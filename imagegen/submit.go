@@ -41,9 +41,7 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 			return r, failure
 		}
 		wait, retry := c.retry(e)
-		if e.class == faultAmbiguous || e.class == faultAnswered && e.MayHaveRun {
-			c.unsure = true
-		}
+		c.unsure = c.unsure || e.MayHaveRun
 		if !retry {
 			return nil, c.complete(e)
 		}
