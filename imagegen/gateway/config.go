@@ -139,6 +139,3 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func logger(l *slog.Logger) *slog.Logger { return cmp.Or(l, slog.New(slog.DiscardHandler)) }
-
-// now returns the time as it is stored: UTC, in microseconds.
-func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -106,7 +106,7 @@ func (m *MemoryTasks) Add(_ context.Context, p Params) (id string, added bool, e
 		return "", false, ErrQueueFull
 	}
 	// No process uses the id again: a client may ask for the task after a restart.
-	t := &memoryTask{Task: Task{ID: uuid.NewString(), Created: now(), Params: p}, done: make(chan struct{})}
+	t := &memoryTask{Task: Task{ID: uuid.NewString(), Created: time.Now(), Params: p}, done: make(chan struct{})}
 	m.queue <- t
 	m.tasks[t.ID] = t
 	return t.ID, true, nil

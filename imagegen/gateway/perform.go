@@ -101,7 +101,7 @@ func (p Performer) Perform(ctx context.Context, t *Task, attempt int, save func(
 	switch {
 	case err != nil && t.Upstream != "" && ctx.Err() != nil: // even if some of its images are stored
 		return waitError{err}
-	case unfetched && t.Upstream != "" && now().Sub(t.Created) < maxUpstream:
+	case unfetched && t.Upstream != "" && time.Since(t.Created) < maxUpstream:
 		p.log().Warn("waiting again for the generator's task", "task", t.ID, "upstream", t.Upstream, "error", err)
 		return waitError{err}
 	case err != nil && result == nil && ctx.Err() != nil:
@@ -165,7 +165,7 @@ func (p Performer) generate(
 
 // end saves how a task has ended, and deletes its references.
 func (p Performer) end(t *Task, images []File, r *imagegen.Result, err error, save func(Progress) error) error {
-	t.Ended, t.Images = now(), images
+	t.Ended, t.Images = time.Now(), images
 	if partial, ok := errors.AsType[*imagegen.PartialError](err); ok && r != nil && len(r.Images) > 0 {
 		t.Errors = map[int]string{}
 		for i, e := range partial.Failed {

@@ -227,7 +227,7 @@ func (g *Gateway) sign(r *http.Request, name string) string {
 		}
 		base = scheme + "://" + r.Host
 	}
-	until := strconv.FormatInt(now().Add(urlLifetime).Unix(), 10)
+	until := strconv.FormatInt(time.Now().Add(urlLifetime).Unix(), 10)
 	query := url.Values{"until": {until}, "signature": {g.signature(name, until)}}
 	return base + "/v1/files/" + url.PathEscape(name) + "?" + query.Encode()
 }
@@ -245,7 +245,7 @@ func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 		problem(403, "bad_signature", "the signature of the URL is missing or invalid").write(w)
 		return
 	}
-	if at, err := strconv.ParseInt(until, 10, 64); err != nil || now().Unix() > at {
+	if at, err := strconv.ParseInt(until, 10, 64); err != nil || time.Now().Unix() > at {
 		problem(410, "expired", "the URL has expired; poll the task for a new one").write(w)
 		return
 	}
