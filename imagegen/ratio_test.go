@@ -22,16 +22,6 @@ func TestCropIsTheLargestOfItsRatio(t *testing.T) {
 	})
 }
 
-func TestMatches(t *testing.T) {
-	t.Parallel()
-	require.True(t, Ratio("16:9").Matches(1920, 1080))
-	require.True(t, Ratio("16:9").Matches(1920, 1090))
-	require.False(t, Ratio("16:9").Matches(1920, 1110))
-	require.False(t, Ratio("16:9").Matches(1196, 1315))
-	require.True(t, Ratio("").Matches(3, 1))
-	require.False(t, Ratio("x").Matches(3, 1))
-}
-
 func TestNearestRatio(t *testing.T) {
 	t.Parallel()
 	for _, r := range Ratios() {

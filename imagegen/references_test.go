@@ -104,18 +104,17 @@ func TestInvalidReferencesAreNotSent(t *testing.T) {
 		text      string
 		permanent bool
 	}{
-		"missing file":      {imagegen.File("/does/not/exist.png"), "no such file", true},
-		"directory":         {imagegen.File(t.TempDir()), "not a regular file", false},
-		"empty":             {imagegen.Bytes("a.png", nil), "empty", true},
-		"text":              {imagegen.Bytes("a.png", []byte("hello, world")), "text/plain", true},
-		"declared as text":  {imagegen.Bytes("a.png", pngHead).Type("text/html"), "text/html", true},
-		"too large":         {imagegen.Source("a.png", 51_000_000, nil), "too large", true},
-		"no data":           {imagegen.Reference{}, "neither data nor a URL", true},
-		"bad base64":        {imagegen.DataURL("data:image/png;base64,%%%"), "base64", true},
-		"private address":   {imagegen.URL(site.URL), "not public", true},
-		"file address":      {imagegen.URL("file:///etc/passwd"), "http or https", true},
-		"user in address":   {imagegen.URL("http://me:secret@example.com/a.png"), "user name", true},
-		"redirect to there": {imagegen.URL("gopher://x"), "http or https", true},
+		"missing file":     {imagegen.File("/does/not/exist.png"), "no such file", true},
+		"directory":        {imagegen.File(t.TempDir()), "not a regular file", false},
+		"empty":            {imagegen.Bytes("a.png", nil), "empty", true},
+		"text":             {imagegen.Bytes("a.png", []byte("hello, world")), "text/plain", true},
+		"declared as text": {imagegen.Bytes("a.png", pngHead).Type("text/html"), "text/html", true},
+		"too large":        {imagegen.Source("a.png", 51_000_000, nil), "too large", true},
+		"no data":          {imagegen.Reference{}, "neither data nor a URL", true},
+		"bad base64":       {imagegen.DataURL("data:image/png;base64,%%%"), "base64", true},
+		"private address":  {imagegen.URL(site.URL), "not public", true},
+		"file address":     {imagegen.URL("file:///etc/passwd"), "http or https", true},
+		"user in address":  {imagegen.URL("http://me:secret@example.com/a.png"), "user name", true},
 	} {
 		_, err := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil }).Generate(t.Context(),
 			withRefs(test.ref), imagegen.Memory())

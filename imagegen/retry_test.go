@@ -76,8 +76,6 @@ func TestRetryTable(t *testing.T) {
 			imagegentest.Status(400, 0)), key: "b7e1", want: want{1, 2, true, true}},
 		"307": {script: steps(imagegentest.Redirect(307,
 			"http://elsewhere.test/v1/images/generations")), want: want{0, 1, true, false}},
-		"308 to the same host": {script: steps(imagegentest.Redirect(308,
-			"/v1/images/generations")), want: want{0, 1, true, false}},
 		"HTML instead of JSON": {script: steps(imagegentest.Raw("<!doctype html><html><body>sleeping</body></html>")),
 			want: want{1, 1, true, true}},
 		"a generation of five minutes is waited for": {script: steps(imagegentest.Slow(5 * time.Minute)),

@@ -89,25 +89,6 @@ func TestResponseFormatURL(t *testing.T) {
 	})
 }
 
-func TestReferencesWithoutATypeOrInASingleField(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := running(t, setup{})
-		for _, name := range []string{"image", "image[]"} {
-			for _, kind := range []string{"", "application/octet-stream", "image/png"} {
-				body, edit := form(t, func(w *multipart.Writer) {
-					_ = w.WriteField("prompt", "x")
-					_ = w.WriteField("size", "1536x1024")
-					file(w, name, kind, string(pngHead))
-				})
-				a := send(t, h, "POST", edits, body, edit)
-				require.Equal(t, 200, a.Code, "%s %s: %s", name, kind, a.Body)
-				require.Equal(t, "3:2", a.Header().Get("Image-Ratio"))
-			}
-		}
-	})
-}
-
 // lastTask keeps the last task and performs none.
 type lastTask struct {
 	gateway.Tasks

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -31,15 +32,11 @@ func (f fixed) Generate(ctx context.Context, _ *imagegen.Request, sink imagegen.
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.Copy(b, io.LimitReader(zeros{}, int64(f.size))); err != nil {
+	if _, err := io.Copy(b, io.LimitReader(rand.Reader, int64(f.size))); err != nil {
 		return nil, fmt.Errorf("store: %w", errors.Join(err, b.Abort()))
 	}
 	return &imagegen.Result{Images: []imagegen.Info{{}}}, b.Commit()
 }
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // panicking is a Generator that stores one image and panics, except for the prompt "fine".
 type panicking struct{}
