@@ -254,8 +254,9 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		} else {
 			r, err = b.resumed.Wait(ctx, rec.Task, sink)
 		}
-		if r != nil && err != nil && rec.Event == eventTask && ctx.Err() != nil { // another run fetches all images
-			r, err = nil, &imagegen.WaitError{TaskID: rec.Task, Err: err}
+		stopped := ctx.Err() != nil || errors.Is(err, imagegen.ErrStore)
+		if r != nil && r.TaskID != "" && err != nil && stopped { // another run fetches all images
+			r, err = nil, &imagegen.WaitError{TaskID: r.TaskID, Err: err}
 		}
 		pause := b.end(e, rec, r, err)
 		if pause == 0 {

@@ -360,10 +360,10 @@ func TestBatchGoesOnAfterALineThatIsRefused(t *testing.T) {
 }
 
 // A task is paid: it is not given up because a wrong address does not know it, or because the
-// command is stopped when it has some of the images.
+// command is stopped, or cannot store any more, when it has some of the images.
 func TestBatchKeepsATask(t *testing.T) {
 	t.Parallel()
-	posts, stop := 0, context.CancelFunc(nil)
+	posts, second := 0, func(*http.Request) {} // what happens when the second image is fetched
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		images := `{"url":"/1"},{"url":"/2"}`
 		switch r.URL.Path {
@@ -371,10 +371,7 @@ func TestBatchKeepsATask(t *testing.T) {
 			posts++
 			images = `{"url":"ftp://x"}`
 		case "/2":
-			if stop != nil {
-				stop()
-				<-r.Context().Done()
-			}
+			second(r)
 			fallthrough
 		case "/1":
 			_, _ = w.Write(pngImage)
@@ -387,16 +384,25 @@ func TestBatchKeepsATask(t *testing.T) {
 	defer wrong.Close()
 	p := setup(t, imagegentest.Options{})
 	file := prompts(t, p.dir, `{"prompt":"a"}`)
-	for run, address := range []string{server.URL, wrong.URL, server.URL, server.URL} {
+	dir := filepath.Join(p.dir, "out")
+	for run, code := range []int{cli.ExitResume, cli.ExitResume, cli.ExitResume, cli.ExitFailed, cli.ExitDone} {
 		ctx, cancel := context.WithCancel(t.Context())
-		if stop = nil; run == 2 {
-			stop = cancel
+		second = func(r *http.Request) {
+			switch run {
+			case 2:
+				cancel()
+				<-r.Context().Done()
+			case 3:
+				require.NoError(t, os.Rename(dir, dir+"-away"))
+			}
 		}
 		var stderr strings.Builder
-		args := []string{"-base-url", address, "-batch", file, "-out", p.dir}
-		code := cli.Run(ctx, args, os.Getenv, nil, io.Discard, &stderr)
+		address := map[bool]string{true: wrong.URL, false: server.URL}[run == 1]
+		args := []string{"-base-url", address, "-batch", file, "-out", dir}
+		got := cli.Run(ctx, args, os.Getenv, nil, io.Discard, &stderr)
 		cancel()
-		require.Equal(t, map[bool]int{true: cli.ExitDone, false: cli.ExitResume}[run == 3], code, stderr.String())
+		require.Equal(t, code, got, stderr.String())
+		_ = os.Rename(dir+"-away", dir)
 	}
 	require.Equal(t, 1, posts)
 }
