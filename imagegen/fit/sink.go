@@ -140,7 +140,7 @@ func (b *blob) crop() error {
 	}
 	need := p.memory()
 	if !b.s.memory.TryAcquire(need) {
-		return b.pass(fmt.Errorf("%w: other images take the memory", ErrTooManyPixels))
+		return b.pass(fmt.Errorf("%w: all images together take more than %d MB", ErrTooManyPixels, maxMemory>>20))
 	}
 	defer b.s.memory.Release(need)
 	img, err := p.decode(b.data)
