@@ -134,10 +134,11 @@ func (e *entry) check() error {
 type batch struct {
 	*options
 	fresh, resumed *imagegen.Client // for new requests, and for tasks of an earlier run
-	bar            *progressbar.ProgressBar
+	barShown       bool
 	stdout, stderr io.Writer
 
 	mu     sync.Mutex
+	bar    *progressbar.ProgressBar
 	ledger *ledger
 	failed int           // requests in a row
 	stop   error         // why no more entries are sent
@@ -177,18 +178,17 @@ func (o *options) runBatch(ctx context.Context, stdout, stderr io.Writer) (statu
 			return ExitUsage, fmt.Errorf("%s, line %d: %w", o.batch, e.line, err)
 		}
 	}
-	if file, ok := stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) && !o.quiet {
-		b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
-			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
-	}
+	file, ok := stderr.(*os.File)
+	b.barShown = ok && term.IsTerminal(int(file.Fd())) && !o.quiet
+	b.bar = progressbar.NewOptions(len(entries), progressbar.OptionSetWriter(stderr),
+		progressbar.OptionSetVisibility(b.barShown), progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.bar != nil {
-			_ = b.bar.Clear()
-		}
+		_ = b.bar.Clear()
 		if !b.quiet {
 			fmt.Fprintln(stderr, "Nothing more is sent. Responses are waited for, as they are paid; tasks go on.")
 		}
@@ -235,9 +235,7 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		sink = fit.Sink(sink, fit.Config{Ratio: e.Size, OnUncropped: func(i imagegen.Info, err error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			if b.bar != nil {
-				_ = b.bar.Clear()
-			}
+			_ = b.bar.Clear()
 			fmt.Fprintf(b.stderr, "%s: image %d is not cropped: %v\n", e.file, i.Index+1, err)
 		}})
 	}
@@ -268,9 +266,9 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		case <-time.After(pause):
 		}
 	}
-	if b.bar != nil {
-		_ = b.bar.Add(1)
-	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = b.bar.Add(1)
 }
 
 // begin returns the record of an entry that is now to be sent, which the ledger knows then, or
@@ -370,9 +368,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause 
 		b.halt(fmt.Errorf("%d requests in a row failed, the last with: %w", b.failed, err))
 	}
 	b.halt(b.ledger.add(rec))
-	if b.bar != nil {
-		_ = b.bar.Clear()
-	}
+	_ = b.bar.Clear()
 	for _, path := range rec.Images {
 		if !b.json {
 			fmt.Fprintln(b.stdout, path)
@@ -380,7 +376,7 @@ func (b *batch) end(e *entry, rec record, r *imagegen.Result, err error) (pause 
 	}
 	if err != nil {
 		fmt.Fprintf(b.stderr, "%s: %v\n", e.file, err)
-	} else if b.bar == nil && !b.quiet {
+	} else if !b.barShown && !b.quiet {
 		fmt.Fprintf(b.stderr, "%s: images: %d\n", e.file, len(rec.Images))
 	}
 	if b.stop != nil {
