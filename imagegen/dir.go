@@ -80,7 +80,6 @@ type dirBlob struct {
 }
 
 func (b *dirBlob) Commit() error {
-	_ = b.File.Chmod(0o644) // FAT fails for modes it cannot store, which is no reason to lose an image
 	err := b.File.Sync()
 	if closed := b.File.Close(); err == nil {
 		err = closed
@@ -103,12 +102,15 @@ func (b *dirBlob) place() error {
 			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(b.name, ext), i, ext)
 		}
 		b.path = filepath.Join(b.dir, name)
-		reserved, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		reserved, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
 			return err
+		}
+		if info, err := reserved.Stat(); err == nil { // the mode that the umask leaves
+			_ = os.Chmod(b.File.Name(), info.Mode()) // FAT may fail, which is no reason to lose an image
 		}
 		reserved.Close()
 		if err := os.Rename(b.File.Name(), b.path); err != nil {
