@@ -23,13 +23,10 @@ type Config struct {
 	// sooner when no byte of it arrives for a minute.
 	Timeout time.Duration
 
-	// MaxRetries is how often a request for images is sent again. Defaults to 2; negative means
-	// none. It is sent again only when it cannot have started: the connection or its TLS handshake
-	// failed, or the service answered with status 429, or 503, and a Retry-After; and with an
-	// IdempotencyKey also when the connection broke before the first byte of a response; net/http
-	// may itself repeat one with a key once more. The wait doubles from 0.5 s to 60 s, and is never
-	// shorter than Retry-After. When Retry-After exceeds 60 s the call fails and [Error.RetryAfter]
-	// returns it.
+	// MaxRetries is how often a request for images is sent again, if it cannot have started: see
+	// the package documentation. Defaults to 2; negative means none. One with an IdempotencyKey may
+	// be repeated by net/http once more. The wait doubles from 0.5 s to 60 s, and is never shorter
+	// than Retry-After. When that exceeds 60 s the call fails and [Error.RetryAfter] returns it.
 	MaxRetries int
 
 	// FirstPoll is the time before the first poll of a task, plus up to half of it at random.

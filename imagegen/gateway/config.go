@@ -101,10 +101,8 @@ func ParseKeys(list string) (Keys, error) {
 }
 
 // Anyone accepts every key, and requests without one, as a single caller. Like every Keys that
-// accepts the empty key, it keeps web pages out. Requests for a host name that is neither localhost
-// nor in Config.PublicURL are refused, and so is every POST that a browser sends for a page of
-// another site, by its Sec-Fetch-Site or Origin. A GET of such a page is answered, but browsers do
-// not let the page read the answer: it changes nothing and has no CORS headers.
+// accepts the empty key, it keeps web pages out: requests for a host name that is neither localhost
+// nor in Config.PublicURL are refused, and so is every POST for a page of another site.
 func Anyone(string) (caller string, ok bool) { return "anyone", true }
 
 func (c Config) withDefaults() (Config, error) {

@@ -52,7 +52,7 @@ type Performer struct {
 const (
 	maxAttempts  = 3               // of a task that Rerun repeats: it may be what ends the process
 	waitAgain    = time.Minute     // after waiting for another service's task was given up
-	waitOperator = 5 * time.Minute // of callers, for the operator to help
+	waitOperator = 5 * time.Minute // Retry-After of what the operator has to mend
 	maxUpstream  = 24 * time.Hour  // for which another service's task is waited for
 	internalText = "an internal error ended the generation; it may have been charged"
 )
