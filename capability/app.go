@@ -82,7 +82,10 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 		return nil, errors.New("LoadApp needs a file system, such as os.DirFS(\".\")")
 	}
 	if o.Dir != "" {
-		a.dir = path.Clean(o.Dir)
+		if a.dir = path.Clean(o.Dir); !fs.ValidPath(a.dir) {
+			return nil, fmt.Errorf("%q is not in the file system; write such as src-tauri, without / or .. before it",
+				o.Dir)
+		}
 	}
 	files := o.Files
 	a.chosen = files != nil

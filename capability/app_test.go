@@ -167,6 +167,7 @@ func TestLoadAppRefusesWithAReason(t *testing.T) {
 		"no application": {files(map[string]string{"x.json": mainCapability}), AppOptions{},
 			"there is no application"},
 		"no application in Dir": {wholeApp(), AppOptions{Dir: "app"}, "app is not an application"},
+		"Dir with a slash":      {wholeApp(), AppOptions{Dir: "/x", Files: []string{"Cargo.lock"}}, `"/x" is not in `},
 		"several applications": {files(map[string]string{"a/Tauri.toml": "", "b/tauri.conf.json5": ""}), AppOptions{},
 			"there are 2 applications; set Dir to one of them: a, b"},
 		"a file that does not exist": {wholeApp(), AppOptions{Files: []string{"x.json"}},
