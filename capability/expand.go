@@ -183,9 +183,9 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	}
 }
 
-// fault adds a fault, up to a limit.
+// fault adds a fault, up to one beyond the limit, which tells of more.
 func (e *expander) fault(code Code, format string, args ...any) {
-	if len(e.x.faults) < limit.PerRule {
+	if len(e.x.faults) <= limit.PerRule {
 		e.x.faults = append(e.x.faults, fault{code: code, message: fmt.Sprintf(format, args...)})
 	}
 }

@@ -39,7 +39,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		options:    o,
 		manifests:  manifests,
 		expansions: make(map[string]*expansion),
-		remotes:    make(map[string]*pattern.URL),
+		remotes:    make(map[string]remote),
 		known:      make(map[*Manifest][]string),
 		policy: &Policy{
 			platform:    o.Platform,
@@ -81,13 +81,19 @@ type resolver struct {
 	manifests  *Manifests
 	policy     *Policy
 	expansions map[string]*expansion
-	remotes    map[string]*pattern.URL
+	remotes    map[string]remote
 	unchecked  []unchecked
 	known      map[*Manifest][]string
 	faults     int
 	grants     int
 	expanded   int // permissions in all expansions
 	compared   int // names in the search for suggestions
+}
+
+// remote is a URL pattern, or what is wrong with it.
+type remote struct {
+	url *pattern.URL
+	err error
 }
 
 // expansion is the result of expanding a permission identifier.
@@ -215,20 +221,16 @@ func (r *resolver) contexts(c *Capability, report bool) []*pattern.URL {
 	if c.Local {
 		contexts = append(contexts, nil)
 	}
-	bad := 0
 	for i, url := range c.Remote {
 		p, ok := r.remotes[url]
-		var err error
 		if !ok {
-			p, err = pattern.CompileURL(url)
+			p.url, p.err = pattern.CompileURL(url)
 			r.remotes[url] = p
-		} else if p == nil && report && bad < limit.PerRule {
-			_, err = pattern.CompileURL(url)
 		}
-		if p != nil {
-			contexts = append(contexts, p)
-		} else if bad++; report && bad <= limit.PerRule {
-			r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), err.Error()+".")
+		if p.err == nil {
+			contexts = append(contexts, p.url)
+		} else if report {
+			r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), p.err.Error()+".")
 		}
 	}
 	return contexts
@@ -236,12 +238,11 @@ func (r *resolver) contexts(c *Capability, report bool) []*pattern.URL {
 
 func (r *resolver) globs(c *Capability, key string, patterns []string, report bool) []pattern.Glob {
 	globs := make([]pattern.Glob, 0, len(patterns))
-	bad := 0
 	for i, text := range patterns {
 		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
-		} else if bad++; report && bad <= limit.PerRule {
+		} else if report {
 			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}

@@ -128,7 +128,7 @@ func (d *Document) store(n int32, text string) {
 	d.nodes[n].form = textStored
 }
 
-// full reports whether no more faults of a code are kept.
+// full reports whether no more faults of a code are kept; the one beyond the limit tells of more.
 func (d *Document) full(code string) bool {
 	same := 0
 	for i := range d.faults {
@@ -136,7 +136,7 @@ func (d *Document) full(code string) bool {
 			same++
 		}
 	}
-	return same >= limit.PerRule
+	return same > limit.PerRule
 }
 
 func (d *Document) addFault(f Fault) {
