@@ -163,8 +163,8 @@ func (m *Manifests) addCommands(plugin string, commands []string) *Manifest {
 // CompletedBy returns the manifests of an application that was not built: those of a build of it in
 // another state, with the application's own permissions as its files have them now.
 func (m *Manifests) CompletedBy(build *Manifests) *Manifests {
-	all := *build
-	all.byKey = maps.Clone(build.byKey)
+	all := *m // with its own Cargo.lock
+	all.byKey, all.whole = maps.Clone(build.byKey), build.whole
 	if m.noOwn {
 		delete(all.byKey, AppManifest)
 	}

@@ -158,9 +158,10 @@ func TestOwnPermissionsOfAnApplicationThatWasNotBuilt(t *testing.T) {
 // build, and it has a manifest even where that has none.
 func TestOwnCommandsThatAreNotKnown(t *testing.T) {
 	t.Parallel()
-	side := func(script, permissions, manifests string) *capability.App {
+	side := func(script, permissions, manifests, lock string) *capability.App {
 		fsys := fstest.MapFS{"build.rs": {Data: []byte(script)}, "capabilities/a.json": {Data: []byte(
-			`{"identifier":"a","windows":["main"],"permissions":["allow-greet"]}`)},
+			`{"identifier":"a","windows":["main"],"permissions":["allow-greet","os:allow-arch"]}`)},
+			"Cargo.lock":           {Data: []byte("[[package]]\nname = \"tauri\"\nversion = \"" + lock + "\"\n")},
 			"permissions/own.json": {Data: []byte(`{"permission":[` + permissions + `]}`)}}
 		if manifests != "" {
 			fsys["gen/schemas/acl-manifests.json"] = &fstest.MapFile{Data: []byte(manifests)}
@@ -173,12 +174,18 @@ func TestOwnCommandsThatAreNotKnown(t *testing.T) {
 		return a
 	}
 	const listed, own = "AppManifest::new().commands(NAMES)", `{"identifier":"own","commands":{"allow":["read"]}}`
-	built := side(listed, own, `{"__app-acl__":{"permissions":{"allow-greet":{"commands":{"allow":["greet"]}}}}}`)
-	require.Empty(t, Compare(side(listed, own, ""), built, ""))
-	require.Empty(t, Compare(built, side(listed, own, ""), ""))
+	built := side(listed, own, `{"__app-acl__":{"permissions":{"allow-greet":{"commands":{"allow":["greet"]}}}}}`, "")
+	require.Empty(t, Compare(side(listed, own, "", ""), built, ""))
+	require.Empty(t, Compare(built, side(listed, own, "", ""), ""))
 
-	changes := Compare(side(listed, "", ""), side("tauri_build::build()", "", "{}"), "")
+	changes := Compare(side(listed, "", "", ""), side("tauri_build::build()", "", "{}", ""), "")
 	require.True(t, slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == AppUnchecked }), changes)
+
+	// Each side has the plugins of its own Cargo.lock.
+	const withOS = "2.9.0\"\n[[package]]\nname = \"tauri-plugin-os\"\nversion = \"2.3.0"
+	changes = Compare(side("", "", "{}", "2.9.0"), side("", "", "", withOS), "")
+	named := func(c Change) bool { return slices.Contains(c.Commands, "plugin:os|arch") }
+	require.True(t, slices.ContainsFunc(changes, named), changes)
 }
 
 // One side contains the other: what is granted, or revoked, is named by the wider pattern.
