@@ -111,6 +111,12 @@ func TestCheckWithoutManifestsSaysWhatItLeavesOut(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out, "unchecked-plugin"))
 	require.Contains(t, out, "acl-manifests.json")
 	require.Contains(t, out, `write "core:window:allow-close"`)
+
+	// What a flag says of one plugin leaves out nothing of the others.
+	dir = project(t, map[string]string{"capabilities/a.json": strings.Replace(sound, "core:default", "pty:default", 1),
+		"gen/schemas/acl-manifests.json": manifests, "more.toml": ownPermission})
+	_, out, _ = run("check", "-manifest", "more="+filepath.Join(dir, "more.toml"), dir)
+	require.Contains(t, out, `The application has no plugin "pty"`)
 }
 
 // What a configuration contains inline is part of the app, also where it is all.

@@ -55,9 +55,10 @@ func (c *command) load(paths []string) ([]*project, error) {
 // projects reads the applications at places.
 func (c *command) projects(fsys fs.FS, places []place, shown func(string) string) ([]*project, error) {
 	var projects []*project
+	isOfAll := func(manifest string) bool { return !strings.Contains(manifest, "=") } // else they are added
 	for _, at := range places {
-		o := capability.AppOptions{Dir: at.dir, Files: at.files, NoManifests: len(c.manifests) > 0,
-			NoConfig: c.config != "", Name: shown}
+		o := capability.AppOptions{Dir: at.dir, Files: at.files, NoConfig: c.config != "", Name: shown,
+			NoManifests: slices.ContainsFunc(c.manifests, isOfAll)}
 		named := o
 		withOthers := c.withOthers && at.dir != "" && at.files != nil
 		if withOthers { // the rest is loaded with them
