@@ -38,7 +38,8 @@ type granted struct {
 // byCommand is what all entries grant and deny, by the commands.
 type byCommand struct {
 	commands map[Command]*access
-	scopes   []Scope // the scope numbered 1 comes first
+	order    []Command // the keys of commands
+	scopes   []Scope   // the scope numbered 1 comes first
 	global   map[string]Scope
 	unknown  []Grant // of permissions that no manifest explains
 	// mayAllow are the plugins of which these may allow something, with anyPlugin those of all.
@@ -72,6 +73,7 @@ func (p *Policy) sorted() *byCommand {
 			}
 		}
 	}
+	b.order = slices.SortedFunc(maps.Keys(b.commands), compareCommands)
 	return b
 }
 
@@ -273,9 +275,7 @@ func (p *Policy) AppOpen(o Origin) bool {
 }
 
 // Commands returns all commands that some capability allows or denies, in order.
-func (p *Policy) Commands() []Command {
-	return slices.SortedFunc(maps.Keys(p.byCommand().commands), compareCommands)
-}
+func (p *Policy) Commands() []Command { return slices.Clone(p.byCommand().order) }
 
 // Platform returns the target platform, "" for all.
 func (p *Policy) Platform() Platform { return p.platform }

@@ -135,15 +135,17 @@ func (c *checker) judge(one call) (d capability.Diagnostic) {
 		d.Message = "The name of the command is computed, so whether it is granted is not checked."
 	case c.severities[unregistered.Code] != capability.Off && one.command.Plugin() == "" && c.rust != nil &&
 		c.rust[name] == 0:
+		d.Code = unregistered.Code
 		var own []string
-		for _, command := range c.app.SourceCommands() {
-			own = append(own, command.Name)
+		if !c.limit.Full(string(d.Code)) { // else it is not listed
+			for _, command := range c.app.SourceCommands() {
+				own = append(own, command.Name)
+			}
 		}
 		end := "."
 		if similar := words.Closest(name, own); similar != "" {
 			end = fmt.Sprintf("; did you mean %q?", similar)
 		}
-		d.Code = unregistered.Code
 		d.Message = fmt.Sprintf("%s is called, but no Rust source of the application has a function or a text of "+
 			"this name%s", name, end)
 	case !c.allowed(one):
@@ -154,6 +156,10 @@ func (c *checker) judge(one call) (d capability.Diagnostic) {
 
 func (c *checker) denied(one call) capability.Diagnostic {
 	d := capability.Diagnostic{Code: denied.Code}
+	if c.limit.Full(string(denied.Code)) {
+		d.Message = limit.More // which is listed already
+		return d
+	}
 	for _, p := range c.active {
 		if denials := p.Denials(one.command); len(denials) > 0 {
 			entry := denials[0].Entry()

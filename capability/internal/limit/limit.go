@@ -29,3 +29,6 @@ func (f *Findings) Over(rule string) int {
 	f.counts[rule]++
 	return max(f.counts[rule]-PerRule, 0)
 }
+
+// Full reports whether a finding of a rule had no room.
+func (f *Findings) Full(rule string) bool { return f.counts[rule] > PerRule }
