@@ -151,8 +151,7 @@ func (r *appReader) capabilityFiles(dir string) ([]string, error) {
 		}
 		return nil, nil
 	}
-	files, err := r.filesBelow(folder)
-	return slices.Concat([]string{}, files), err // an empty folder is none that was not read
+	return r.filesBelow(folder)
 }
 
 func (a *App) loadManifests() error {

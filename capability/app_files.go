@@ -28,10 +28,12 @@ func exists(fsys fs.FS, name string, dir bool) bool {
 // documents reads files. Those that are named twice are read once.
 func (r *appReader) documents(files []string, parse func([]byte, Options) *Document) ([]*Document, error) {
 	docs := make([]*Document, 0, len(files))
-	for i, file := range files {
-		if slices.Contains(files[:i], file) {
+	seen := make(map[string]bool, len(files))
+	for _, file := range files {
+		if seen[file] {
 			continue
 		}
+		seen[file] = true
 		text, err := r.Read(file, limit.Bytes)
 		if err != nil {
 			return nil, err
