@@ -44,7 +44,7 @@ func load(t testing.TB, fsys fstest.MapFS) (*capability.App, *calls.Frontend) {
 	t.Helper()
 	app, err := capability.LoadApp(fsys, capability.AppOptions{Dir: "src-tauri"})
 	require.NoError(t, err)
-	f, err := calls.Read(context.Background(), fsys, app, calls.Options{})
+	f, err := calls.Read(context.Background(), fsys, app, calls.Options{Folders: []string{}}) // which are none
 	require.NoError(t, err)
 	return app, f
 }

@@ -62,7 +62,7 @@ func Read(ctx context.Context, fsys fs.FS, app *capability.App, o Options) (*Fro
 	if path.Base(r.root) == "src-tauri" {
 		r.root = path.Dir(r.root)
 	}
-	if r.folders == nil {
+	if len(r.folders) == 0 {
 		r.folders = []string{r.root}
 	}
 	r.findUnread()
