@@ -55,10 +55,12 @@ func (x *Explanation) Unknown() bool {
 	return x.Verdict == UnknownCommand || x.Verdict == UnknownPlugin
 }
 
-// NearMiss is a grant that would allow the command if the caller were another.
+// NearMiss is an entry of a capability that would allow the command if the caller were another.
 type NearMiss struct {
-	Grant    Grant    `json:"grant"`
+	Grant    Grant    `json:"grant"`    // that for the caller's origin, or for one of the others
 	Problems []string `json:"problems"` // each a clause: "its windows are …"
+
+	kinds int // of problems: there is one for each URL
 }
 
 // Explain decides like [Policy.Allowed] and explains why.
@@ -225,26 +227,38 @@ func exactness(identifier, command string) int {
 	return 0
 }
 
+// nearMisses returns the entries that allow a command to others, the nearest first.
 func (p *Policy) nearMisses(command Command, a *access, c Caller) []NearMiss {
+	ofSource := make(map[*grantSource]NearMiss) // all entries of a capability have the same problems
 	var near []NearMiss
+	var last Grant
 	for _, g := range append(slices.Clip(a.allowed), p.inactive(command)...) {
-		near = append(near, NearMiss{Grant: g, Problems: p.problems(&g, c)})
+		if g.source == last.source && g.entry == last.entry && g.expanded == last.expanded {
+			continue // the same for another origin
+		}
+		last = g
+		n, known := ofSource[g.source]
+		if !known {
+			n = p.nearMiss(g.source, c)
+			ofSource[g.source] = n
+		}
+		g.remote = n.Grant.remote
+		n.Grant = g
+		near = append(near, n)
 	}
-	slices.SortStableFunc(near, func(a, b NearMiss) int { return len(a.Problems) - len(b.Problems) })
-	return nearestOfEntry(near, c.Origin.IsLocal())
+	slices.SortStableFunc(near, func(a, b NearMiss) int { return a.kinds - b.kinds })
+	return near
 }
 
-// maxInactive limits the grants by capabilities for other platforms: [Resolve] does not count them.
-const maxInactive = 1000
-
-// inactive returns the grants of a command by capabilities that are for other platforms.
+// inactive returns the grants of a command by capabilities that are for other platforms, one for
+// all origins.
 func (p *Policy) inactive(command Command) (grants []Grant) {
 	if p.platform == "" {
 		return nil
 	}
 	r := p.manifests.quiet()
 	for _, source := range p.sources {
-		if source.capability.on(p.platform) {
+		if source.capability.on(p.platform) || len(source.contexts) == 0 {
 			continue
 		}
 		for i, e := range source.capability.Permissions {
@@ -254,67 +268,49 @@ func (p *Policy) inactive(command Command) (grants []Grant) {
 				if !x.Permission.inRelease(p.version) || !slices.Contains(x.Allow, command) {
 					continue
 				}
-				for _, remote := range source.contexts {
-					if len(grants) == maxInactive {
-						return grants
-					}
-					grants = append(grants, Grant{source: source, remote: remote, expanded: x, entry: int32(i)})
-				}
+				grants = append(grants, Grant{source: source, expanded: x, entry: int32(i)})
 			}
 		}
 	}
 	return grants
 }
 
-// nearestOfEntry leaves out what others of the same entry make irrelevant, as an entry makes a
-// grant for the application's own pages and one for each URL: those for the other kind of page than
-// the caller's, and those with the same problems as another and more.
-func nearestOfEntry(near []NearMiss, local bool) []NearMiss {
-	kept := make(map[string][]NearMiss)
-	sameKind := make(map[string]bool)
-	for _, n := range near {
-		if n.Grant.Local() == local {
-			sameKind[n.Grant.String()] = true
-		}
-	}
-	var nearest []NearMiss
-	for _, n := range near {
-		e := n.Grant.String()
-		if n.Grant.Local() != local && sameKind[e] || len(kept[e]) == maxNearOfEntry {
-			continue
-		}
-		if slices.ContainsFunc(kept[e], func(other NearMiss) bool {
-			return !slices.ContainsFunc(other.Problems, func(p string) bool { return !slices.Contains(n.Problems, p) })
-		}) {
-			continue
-		}
-		kept[e] = append(kept[e], n)
-		nearest = append(nearest, n)
-	}
-	return nearest
-}
+// maxURLs limits the URLs of which a near miss tells why they do not match.
+const maxURLs = 20
 
-// maxNearOfEntry limits the near misses of one entry, which may list thousands of URLs.
-const maxNearOfEntry = 20
-
-// problems returns the reasons why a grant does not apply to a caller.
-func (p *Policy) problems(g *Grant, c Caller) []string {
-	var problems []string
-	if other := g.Capability(); !other.on(p.platform) {
+// nearMiss returns the reasons why the entries of a capability do not apply to a caller.
+func (p *Policy) nearMiss(source *grantSource, c Caller) NearMiss {
+	n := NearMiss{Grant: Grant{source: source}}
+	if other := source.capability; !other.on(p.platform) {
 		if len(other.Platforms) == 0 {
-			problems = append(problems, "its platforms are empty, so it is never active")
+			n.Problems = append(n.Problems, "its platforms are empty, so it is never active")
 		} else {
-			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", words.Join(other.Platforms),
+			n.Problems = append(n.Problems, fmt.Sprintf("it is for %s only, not for %s", words.Join(other.Platforms),
 				p.platform))
 		}
 	}
-	if !g.labelMatches(c.Window, c.Webview) {
-		problems = append(problems, labelProblem(g, c))
+	if !n.Grant.labelMatches(c.Window, c.Webview) {
+		n.Problems = append(n.Problems, labelProblem(&n.Grant, c))
 	}
-	if !g.originMatches(&c.Origin) {
-		problems = append(problems, originProblem(g.remote, c.Origin))
+	n.kinds = len(n.Problems)
+	isOtherKind := func(remote *pattern.URL) bool { return (remote == nil) != c.Origin.IsLocal() }
+	contexts := slices.DeleteFunc(slices.Clone(source.contexts), isOtherKind)
+	if len(contexts) == 0 {
+		contexts = source.contexts
 	}
-	return problems
+	for _, n.Grant.remote = range contexts {
+		if n.Grant.originMatches(&c.Origin) {
+			return n
+		}
+	}
+	n.Grant.remote = contexts[0]
+	n.kinds++
+	for _, remote := range contexts[:min(len(contexts), maxURLs)] {
+		if problem := originProblem(remote, c.Origin); !slices.Contains(n.Problems, problem) {
+			n.Problems = append(n.Problems, problem)
+		}
+	}
+	return n
 }
 
 func labelProblem(g *Grant, c Caller) string {

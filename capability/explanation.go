@@ -3,7 +3,6 @@ package capability
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"lessonkit.example/capability/internal/words"
@@ -126,32 +125,18 @@ func (x *Explanation) denied(b *strings.Builder) {
 		"those of its capability. To allow the command, remove the denial.\n")
 }
 
-// noMatch lists the nearest misses, grouped by entry.
+// noMatch lists the nearest misses.
 func (x *Explanation) noMatch(b *strings.Builder) {
 	b.WriteString("\nCapabilities allow this command, but not to this caller:\n")
 	const most = 5
-	var order []string
-	problems := make(map[string][]string)
-	for _, n := range x.Near {
-		grant := n.Grant.String()
-		if problems[grant] == nil {
-			order = append(order, grant)
-		}
-		for _, problem := range n.Problems { // an entry makes a grant for each URL
-			if !slices.Contains(problems[grant], problem) {
-				problems[grant] = append(problems[grant], problem)
-			}
-		}
-	}
-	for i, grant := range order {
-		if i == most {
-			fmt.Fprintf(b, "\n   and %d more\n", len(order)-most)
-			break
-		}
-		fmt.Fprintf(b, "\n   %s\n", grant)
-		for _, problem := range problems[grant] {
+	for _, n := range x.Near[:min(len(x.Near), most)] {
+		fmt.Fprintf(b, "\n   %s\n", n.Grant)
+		for _, problem := range n.Problems {
 			fmt.Fprintf(b, "     but %s\n", problem)
 		}
+	}
+	if len(x.Near) > most {
+		fmt.Fprintf(b, "\n   and %d more\n", len(x.Near)-most)
 	}
 	if x.AddTo != "" && len(x.Offers) > 0 && x.idle == "" {
 		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n",
