@@ -405,10 +405,10 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 		URL        string   `json:"url,omitempty"`
 		Windows    []string `json:"windows"`
 		Webviews   []string `json:"webviews"`
-		Scope      int      `json:"scope,omitempty"`
+		Scope      *Scope   `json:"scope,omitempty"`
 		Place      *place   `json:"place,omitempty"`
 	}{Capability: g.Capability().Identifier, Permission: g.expanded.Chain[len(g.expanded.Chain)-1], Chain: g.Chain(),
-		Local: g.Local(), URL: g.Remote(), Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
+		Local: g.Local(), URL: g.Remote(), Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.scope}
 	if v := g.Entry().value; v.Exists() {
 		out.Place = &place{v.File(), v.Position()}
 	}

@@ -100,11 +100,14 @@ func TestExplain(t *testing.T) {
 	require.Empty(t, own.LoadPermissions(AppManifest, ParseValue([]byte(`{"permission":[{"identifier":"allow-greet",
 		"commands":{"allow":["greet"]}},{"identifier":"names","scope":{"allow":["x"]}}]}`),
 		Options{Name: "own.json"})))
-	of, ds = Resolve(capabilities(t, `{"identifier":"a","windows":["*"],"permissions":["allow-greet","names"]}`), own,
-		ResolveOptions{})
+	of, ds = Resolve(capabilities(t, `{"identifier":"a","windows":["*"],"permissions":[{"identifier":"allow-greet",
+		"deny":["y"]},"names"]}`), own, ResolveOptions{})
 	require.Empty(t, ds)
-	require.Contains(t, of.Explain(cmd("greet"), Caller{Window: "main"}).String(),
-		"A scope for all commands of the application allows \"x\"\n")
+	x := of.Explain(cmd("greet"), Caller{Window: "main"})
+	require.Contains(t, x.String(), "A scope for all commands of the application allows \"x\"\n")
+	text, err := json.Marshal(x.Grants)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"scope":{"deny":["y"]}`)
 	near := p.Explain(cmd("ping:ping"), Caller{Window: "main2"}).Near
 	require.Equal(t, "main", near[0].Grant.Capability().Identifier, "the nearest miss comes first")
 	require.Contains(t, p.Callable(Caller{Window: "main"}), cmd("ping:ping"))

@@ -89,7 +89,7 @@ func (x *Explanation) caller() string {
 func (x *Explanation) writeGrants(b *strings.Builder, grants []Grant) {
 	seen := make(map[string]bool)
 	for _, g := range grants {
-		line := fmt.Sprintf("\nby %s\n", g) + scopeLine("   with a scope that", x.policy.Scope(g.Scope()))
+		line := fmt.Sprintf("\nby %s\n", g) + scopeLine("   with a scope that", g.Scope())
 		if !seen[line] {
 			b.WriteString(line)
 			seen[line] = true

@@ -39,7 +39,6 @@ type granted struct {
 type byCommand struct {
 	commands map[Command]*access
 	order    []Command // the keys of commands
-	scopes   []Scope   // the scope numbered 1 comes first
 	global   map[string]Scope
 	unknown  []Grant // of permissions that no manifest explains
 	// mayAllow are the plugins of which these may allow something, with anyPlugin those of all.
@@ -94,17 +93,12 @@ func (b *byCommand) add(g *granted, x *Expansion) {
 // grantsOf returns the grants of one permission, one for each origin.
 func (b *byCommand) grantsOf(g *granted, x *Expansion) (grants []Grant) {
 	e := &g.source.capability.Permissions[g.entry]
-	scope := 0
+	var scope *Scope
 	if e.Allow != nil || e.Deny != nil || x.Permission.ScopeAllow != nil || x.Permission.ScopeDeny != nil {
-		b.scopes = append(b.scopes, Scope{
-			Allow: joined(e.Allow, x.Permission.ScopeAllow),
-			Deny:  joined(e.Deny, x.Permission.ScopeDeny),
-		})
-		scope = len(b.scopes)
+		scope = &Scope{joined(e.Allow, x.Permission.ScopeAllow), joined(e.Deny, x.Permission.ScopeDeny)}
 	}
 	for _, context := range g.source.contexts {
-		grants = append(grants, Grant{source: g.source, remote: context, expanded: x, entry: g.entry,
-			scope: int32(scope)})
+		grants = append(grants, Grant{source: g.source, remote: context, expanded: x, entry: g.entry, scope: scope})
 	}
 	return grants
 }
@@ -170,7 +164,7 @@ type Grant struct {
 	remote   *pattern.URL
 	expanded *Expansion
 	entry    int32
-	scope    int32
+	scope    *Scope // nil without one
 }
 
 // Capability returns the capability that grants.
@@ -209,8 +203,14 @@ func globTexts(globs []pattern.Glob) []string {
 	return texts
 }
 
-// Scope returns the number of the grant's scope for [Policy.Scope], 0 without one.
-func (g Grant) Scope() int { return int(g.scope) }
+// Scope returns what the entry and the permission together limit the command to, the zero Scope
+// without a limit.
+func (g Grant) Scope() Scope {
+	if g.scope == nil {
+		return Scope{}
+	}
+	return *g.scope
+}
 
 func (g *Grant) originMatches(o *Origin) bool {
 	if g.remote == nil || o.IsLocal() {
@@ -319,15 +319,6 @@ func (p *Policy) Denials(command Command) []Grant {
 		return slices.Clone(a.denied)
 	}
 	return nil
-}
-
-// Scope returns the scope with a number that [Grant.Scope] gave.
-func (p *Policy) Scope(number int) Scope {
-	scopes := p.byCommand().scopes
-	if number < 1 || number > len(scopes) {
-		return Scope{}
-	}
-	return scopes[number-1]
 }
 
 // GlobalScopes returns the scopes that apply to all commands of a plugin, by the plugin's name.

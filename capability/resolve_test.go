@@ -32,14 +32,14 @@ func capabilities(t testing.TB, text string) []Capability {
 	return d.Capabilities()
 }
 
-// snapshot writes a policy as lines: grants, denials, then scopes.
+// snapshot writes a policy as lines: grants and denials with their scopes, then those of plugins.
 func snapshot(p *Policy) []string {
 	var lines []string
 	line := func(verb, command string, g Grant) {
 		context := cmp.Or(g.Remote(), "local")
 		s := fmt.Sprintf("%s %s %s win%v web%v", verb, command, context, g.Windows(), g.Webviews())
-		if g.Scope() > 0 {
-			s += fmt.Sprintf(" scope %d", g.Scope())
+		if g.scope != nil {
+			s += " scope" + scopeText(*g.scope)
 		}
 		lines = append(lines, s)
 	}
@@ -50,9 +50,6 @@ func snapshot(p *Policy) []string {
 		for _, g := range p.Denials(command) {
 			line("deny", command.String(), g)
 		}
-	}
-	for i := range p.byCommand().scopes {
-		lines = append(lines, fmt.Sprintf("scope %d%s", i+1, scopeText(p.Scope(i+1))))
 	}
 	globals := p.GlobalScopes()
 	for _, key := range slices.Sorted(maps.Keys(globals)) {
@@ -70,7 +67,7 @@ func scopeText(s Scope) string {
 		if len(list.values) > 0 {
 			text += " " + list.name
 			for _, v := range list.values {
-				text += " " + v.Get("path").Text() + v.Get("command").Text()
+				text += " " + v.Get("path").Text() + v.Get("command").Text() + v.Get("url").Text()
 			}
 		}
 	}
@@ -102,44 +99,39 @@ func TestResolveLikeTheReference(t *testing.T) {
 		{"scopes of permissions",
 			`{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:allow-app","fs:deny-home",` +
 				`"fs:read-resources","fs:move-temp","fs:read-download"]}`, Linux,
-			[]string{"allow plugin:fs|move local win[main] web[] scope 2",
+			[]string{"allow plugin:fs|move local win[main] web[] scope allow $TEMP/*",
 				"allow plugin:fs|read_dir local win[main] web[]",
-				"allow plugin:fs|read_dir local win[main] web[] scope 1",
-				"allow plugin:fs|read_dir local win[main] web[] scope 3",
+				"allow plugin:fs|read_dir local win[main] web[] scope allow $RESOURCE/** $RESOURCE",
+				"allow plugin:fs|read_dir local win[main] web[] scope allow $DOWNLOAD $DOWNLOAD/**",
 				"allow plugin:fs|read_file local win[main] web[]",
-				"allow plugin:fs|read_file local win[main] web[] scope 1",
-				"scope 1 allow $RESOURCE/** $RESOURCE", "scope 2 allow $TEMP/*",
-				"scope 3 allow $DOWNLOAD $DOWNLOAD/**", "global fs allow $APP deny $HOME"}},
+				"allow plugin:fs|read_file local win[main] web[] scope allow $RESOURCE/** $RESOURCE",
+				"global fs allow $APP deny $HOME"}},
 		{"scopes of entries come first", `{"identifier":"a","windows":["main"],"permissions":[
 			{"identifier":"fs:read-both","allow":[{"path":"$HOME/.config/**"}]}, "fs:deny-home",
-			{"identifier":"fs:read-resources","deny":[{"path":"$RESOURCE/**/*.key"}]}, "fs:move-temp",
+			{"identifier":"fs:read-resources","deny":[{"path":"*.key"}]}, "fs:move-temp",
       "fs:read-download",
 			{"identifier":"fs:default","allow":[{"path":"$APP/**"}],"deny":[{"path":"$APP/*.db"}]}]}`, Linux,
-			[]string{"allow plugin:fs|move local win[main] web[] scope 3",
-				"allow plugin:fs|read_dir local win[main] web[] scope 1",
-				"allow plugin:fs|read_dir local win[main] web[] scope 2",
-				"allow plugin:fs|read_dir local win[main] web[] scope 4",
-				"allow plugin:fs|read_file local win[main] web[] scope 1",
-				"allow plugin:fs|read_file local win[main] web[] scope 2",
-				"scope 1 allow $HOME/.config/**", "scope 2 allow $RESOURCE/** $RESOURCE deny $RESOURCE/**/*.key",
-				"scope 3 allow $TEMP/*", "scope 4 allow $DOWNLOAD $DOWNLOAD/**",
+			[]string{"allow plugin:fs|move local win[main] web[] scope allow $TEMP/*",
+				"allow plugin:fs|read_dir local win[main] web[] scope allow $HOME/.config/**",
+				"allow plugin:fs|read_dir local win[main] web[] scope allow $RESOURCE/** $RESOURCE deny *.key",
+				"allow plugin:fs|read_dir local win[main] web[] scope allow $DOWNLOAD $DOWNLOAD/**",
+				"allow plugin:fs|read_file local win[main] web[] scope allow $HOME/.config/**",
+				"allow plugin:fs|read_file local win[main] web[] scope allow $RESOURCE/** $RESOURCE deny *.key",
 				"global fs allow $APP/** $APP deny $HOME $APP/*.db"}},
 		{"two windows; global scopes keep duplicates",
 			`[{"identifier":"main","windows":["main"],"permissions":["fs:move-temp","fs:allow-app","fs:deny-home"]},
 			{"identifier":"zz-external","windows":["external"],"permissions":["fs:read","fs:deny-home"]}]`, Linux,
-			[]string{"allow plugin:fs|move local win[main] web[] scope 1",
+			[]string{"allow plugin:fs|move local win[main] web[] scope allow $TEMP/*",
 				"allow plugin:fs|read_dir local win[external] web[]",
-				"allow plugin:fs|read_file local win[external] web[]",
-				"scope 1 allow $TEMP/*", "global fs allow $APP deny $HOME $HOME"}},
+				"allow plugin:fs|read_file local win[external] web[]", "global fs allow $APP deny $HOME $HOME"}},
 		{"linux", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, Linux,
-			[]string{"allow plugin:os|spawn local win[main] web[] scope 1",
-				"allow plugin:os|spawn local win[main] web[] scope 2", "scope 1 allow apt", "scope 2 allow servo",
-				"global os"}},
+			[]string{"allow plugin:os|spawn local win[main] web[] scope allow apt",
+				"allow plugin:os|spawn local win[main] web[] scope allow servo", "global os"}},
 		{"macOS", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, MacOS,
-			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow safari",
+			[]string{"allow plugin:os|spawn local win[main] web[] scope allow safari",
 				"global os allow $HOME/Library/**"}},
 		{"windows", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, Windows,
-			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow edge",
+			[]string{"allow plugin:os|spawn local win[main] web[] scope allow edge",
 				"global os deny $APP/EBWebView/**"}},
 		{"the order is that of identifiers",
 			`[{"identifier":"b","windows":["b"],"permissions":["ping:default"]},{"identifier":"a","windows":["a"],` +
@@ -148,11 +140,11 @@ func TestResolveLikeTheReference(t *testing.T) {
 		{"an entry's scope goes into every permission of a set",
 			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"fs:read","allow":[{"path":"x"}]}]}`,
 			Linux,
-			[]string{"allow plugin:fs|read_dir local win[m] web[] scope 1",
-				"allow plugin:fs|read_file local win[m] web[] scope 2", "scope 1 allow x", "scope 2 allow x"}},
+			[]string{"allow plugin:fs|read_dir local win[m] web[] scope allow x",
+				"allow plugin:fs|read_file local win[m] web[] scope allow x"}},
 		{"an empty scope is a scope",
 			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":[]}]}`, Linux,
-			[]string{"allow plugin:ping|ping local win[m] web[] scope 1", "scope 1"}},
+			[]string{"allow plugin:ping|ping local win[m] web[] scope"}},
 		{"a null scope is none",
 			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":null}]}`, Linux,
 			[]string{"allow plugin:ping|ping local win[m] web[]"}},

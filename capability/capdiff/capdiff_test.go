@@ -285,7 +285,7 @@ func given(t testing.TB, a *capability.App) map[string]bool {
 					call := fmt.Sprint(command, caller.Window, caller.Webview, url)
 					all[call] = true
 					for _, g := range policy.Explain(command, caller).Grants {
-						for _, v := range policy.Scope(g.Scope()).Allow {
+						for _, v := range g.Scope().Allow {
 							all[call+v.String()] = true
 						}
 					}

@@ -26,8 +26,8 @@ func (d *differ) note(c Change, platform capability.Platform) {
 
 func (d *differ) compare(old, now *capability.Policy, platform capability.Platform) {
 	before, after := grantsOf(old), grantsOf(now)
-	was, comparable := d.access(old, before)
-	is, alsoComparable := d.access(now, after)
+	was, comparable := d.access(before)
+	is, alsoComparable := d.access(after)
 	if old.TooLarge() || now.TooLarge() || !comparable || !alsoComparable {
 		d.note(Change{Kind: Incomparable}, platform)
 		return

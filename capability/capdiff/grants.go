@@ -76,14 +76,14 @@ type comparer struct {
 	urls   map[string]*pattern.URL
 }
 
-// access returns what a policy grants, and false if that is too much to compare.
-func (c *comparer) access(p *capability.Policy, granted map[subject][]capability.Grant) (access, bool) {
+// access returns what grants are for whom, and false if that is too much to compare.
+func (c *comparer) access(granted map[subject][]capability.Grant) (access, bool) {
 	all := make(access)
 	effort := 0
 	for subject, grants := range granted {
 		size, values := 0, 0
 		for _, g := range grants {
-			labels, s := len(g.Capability().Windows)+len(g.Capability().Webviews), p.Scope(g.Scope())
+			labels, s := len(g.Capability().Windows)+len(g.Capability().Webviews), g.Scope()
 			size += labels
 			values += labels * (len(s.Allow) + len(s.Deny))
 		}
@@ -93,7 +93,7 @@ func (c *comparer) access(p *capability.Policy, granted map[subject][]capability
 		audiences := make(map[audience]scope)
 		for _, g := range grants {
 			for _, a := range audiencesOf(g) {
-				c.add(audiences, a, p.Scope(g.Scope()))
+				c.add(audiences, a, g.Scope())
 			}
 		}
 		if len(audiences) > 0 {
