@@ -9,9 +9,6 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// maxSchemaSize limits the schema of a plugin's scopes, in bytes; real ones have up to 4 KiB.
-const maxSchemaSize = 64 << 10
-
 // Load adds the manifests of an application from its acl-manifests.json, which the build writes: an
 // object with one manifest per plugin. A plugin that is known already is replaced. What is wrong
 // with the file is returned; its sound parts are loaded all the same.
@@ -181,11 +178,7 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 			}
 		}
 	}
-	if at := schema.span(); at.End-at.Start > maxSchemaSize {
-		r.add(Diagnostic{Code: syntax.FaultTooLarge, at: syntax.Span{Start: at.Start, End: at.Start + 1},
-			Message: fmt.Sprintf("The schema of scopes has %d bytes; one of more than %d is not used.",
-				at.End-at.Start, maxSchemaSize)})
-	} else if schema.Kind() == Object {
+	if schema.Kind() == Object {
 		m.ScopeSchema = schema
 	}
 	for _, command := range r.strings(v.Get("commands"), "commands") { // after those that are listed

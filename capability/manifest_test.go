@@ -130,9 +130,4 @@ func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
 	partial := CoreManifests()
 	partial.Load("m.json", []byte(`{"x":{"commands":[`+list(limit.Grants+1)+`]}}`))
 	require.False(t, partial.Whole(), "a plugin that is missing for it is not reported")
-
-	schema := `{"enum":["` + strings.Repeat("a", maxSchemaSize) + `"]}`
-	found = partial.Load("m.json", []byte(`{"x":{"permissions":{},"global_scope_schema":`+schema+`}}`))
-	require.Contains(t, found[len(found)-1].Message, "65549 bytes; one of more than 65536 is not used")
-	require.False(t, partial.Get("x").ScopeSchema.Exists())
 }

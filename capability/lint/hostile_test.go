@@ -252,6 +252,7 @@ func TestHostileScopeSchemasAreNotUsed(t *testing.T) {
 			`"D%d":{"allOf":[{"$ref":"#/definitions/D%d"},{"$ref":"#/definitions/D%[2]d"}]}`, i, i+1))
 	}
 	for name, schema := range map[string]string{
+		"large":   `{"enum":["` + strings.Repeat("a", 64<<10) + `"]}`,
 		"itself":  `{"$ref":"#"}`,
 		"cycle":   `{"$ref":"#/definitions/X","definitions":{"X":{"anyOf":[{"$ref":"#/definitions/X"}]}}}`,
 		"escaped": `{"$ref":"#/definitions/~0","definitions":{"~":{"anyOf":[{"$ref":"#/definitions/~0"}]}}}`,

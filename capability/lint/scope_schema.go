@@ -47,8 +47,8 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if m == nil || !m.ScopeSchema.Exists() {
 		return nil
 	}
-	schema := &jsonschema.Schema{Schema: "http://json-schema.org/draft-07/schema#"}
-	if json.Unmarshal([]byte(m.ScopeSchema.String()), schema) != nil {
+	schema, text := &jsonschema.Schema{Schema: "http://json-schema.org/draft-07/schema#"}, m.ScopeSchema.String()
+	if len(text) > maxSchema || json.Unmarshal([]byte(text), schema) != nil {
 		return nil
 	}
 	// What the library has read: it takes keys in upper case too.
@@ -70,9 +70,13 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	return l.schemas[plugin]
 }
 
-// maxExpandedSchema limits the values of a schema with its references expanded: the validator
-// follows a reference to itself until the stack overflows. Real ones have up to 200.
-const maxExpandedSchema = 2000
+// maxSchema limits the bytes of a schema, of which real ones have up to 4 kB, and maxExpandedSchema
+// its values with the references expanded, of which they have up to 200: the validator follows a
+// reference to itself until the stack overflows.
+const (
+	maxSchema         = 64 << 10
+	maxExpandedSchema = 2000
+)
 
 // isSmall reports whether a schema is small with its references expanded. One that refers to itself
 // is not, nor is one whose references are not JSON pointers.
