@@ -42,8 +42,6 @@ func TestFolderAboveApplications(t *testing.T) {
 	code, out, errs = run("explain", "-command", "greet", "-window", "main", dir)
 	require.Equal(t, cli.ExitUsage, code, out)
 	require.Contains(t, errs, "there are 2 applications; run this in the folder of one, or name one of them: ")
-	code, out, _ = run("explain", "-command", "greet", "-window", "main", filepath.Join(dir, "one"))
-	require.Equal(t, cli.ExitClean, code, out)
 }
 
 // A folder of loose capability files may also contain files that are known to be something else.
