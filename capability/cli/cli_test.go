@@ -249,10 +249,11 @@ func TestApplicationBesideOneOfItsFiles(t *testing.T) {
 
 func TestWho(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"capabilities/main.json": sound})
+	dir := project(t, map[string]string{"capabilities/main.json": strings.Replace(sound, `"windows"`,
+		`"remote": {"urls": ["https://a.dev"]}, "windows"`, 1)})
 	code, out, _ := run("who", "-command", "core:window:close", dir)
 	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, "windows main, the application's own pages")
+	require.Contains(t, out, "windows main, the application's own pages, pages of https://a.dev\n    by ")
 	_, out, _ = run("who", "-window", "main", dir)
 	require.Contains(t, out, "  plugin:window|close\n")
 	_, out, _ = run("who", "-window", "main", "-format", "json", dir)

@@ -37,7 +37,7 @@ func Callable(w io.Writer, policy *capability.Policy, caller capability.Caller, 
 		page = "page " + caller.Origin.String()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "window %q, %s, may call %d commands", caller.Window, page, len(commands))
+	fmt.Fprintf(&b, "window %q, %s, may call %s", caller.Window, page, plural(len(commands), "command"))
 	if policy.AppOpen(caller.Origin) {
 		b.WriteString(" and all of the application's own, which no manifest limits")
 	}
@@ -59,8 +59,13 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 	}
 	b.WriteString(strings.Join(slices.Compact(denials), ""))
 	grants := policy.Grants(x.Command)
-	for _, g := range grants {
-		fmt.Fprintf(&b, "  %s, %s\n    by %s\n", callers(g), pages(g), g)
+	for i := 0; i < len(grants); { // one for each place, too
+		g := grants[i]
+		var from []string
+		for ; i < len(grants) && grants[i].String() == g.String(); i++ {
+			from = append(from, pages(grants[i]))
+		}
+		fmt.Fprintf(&b, "  %s, %s\n    by %s\n", callers(g), words.Some(from, maxListed), g)
 	}
 	switch {
 	case len(grants) > 0:
@@ -85,7 +90,10 @@ func Callers(w io.Writer, policy *capability.Policy, x *capability.Explanation) 
 	return err
 }
 
-const ownPages = "the application's own pages"
+const (
+	ownPages  = "the application's own pages"
+	maxListed = 20 // labels, or URLs, of a capability
+)
 
 func pages(g capability.Grant) string {
 	if g.Local() {
@@ -97,10 +105,10 @@ func pages(g capability.Grant) string {
 func callers(g capability.Grant) string {
 	var parts []string
 	if list := g.Windows(); len(list) > 0 {
-		parts = append(parts, "windows "+strings.Join(list, ", "))
+		parts = append(parts, "windows "+words.Some(list, maxListed))
 	}
 	if list := g.Webviews(); len(list) > 0 {
-		parts = append(parts, "webviews "+strings.Join(list, ", "))
+		parts = append(parts, "webviews "+words.Some(list, maxListed))
 	}
 	if len(parts) == 0 {
 		return "no window (the capability names none)"
