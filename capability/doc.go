@@ -26,11 +26,4 @@
 //
 // A diagnostic has severity [Error] if the framework's build refuses the files; what is likely a
 // mistake or a risk is a [Warning] or [Info].
-//
-// Parsing never fails: a document reports what is wrong with it.
-//
-// # Concurrency
-//
-// Documents, policies and manifests are immutable once they are loaded, and safe for concurrent
-// use.
 package capability
