@@ -253,6 +253,7 @@ func TestHostileScopeSchemasAreNotUsed(t *testing.T) {
 	}
 	for name, schema := range map[string]string{
 		"large":   `{"enum":["` + strings.Repeat("a", 64<<10) + `"]}`,
+		"null":    `{"anyOf":[null,{"properties":{"a":{}}}]}`,
 		"itself":  `{"$ref":"#"}`,
 		"cycle":   `{"$ref":"#/definitions/X","definitions":{"X":{"anyOf":[{"$ref":"#/definitions/X"}]}}}`,
 		"escaped": `{"$ref":"#/definitions/~0","definitions":{"~":{"anyOf":[{"$ref":"#/definitions/~0"}]}}}`,

@@ -59,7 +59,7 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	// Alternatives tell editors which keys go together. The plugin shell reads one form with all.
 	for _, part := range schema.AnyOf {
 		for _, key := range keys {
-			if part.Properties != nil && part.Properties[key] == nil {
+			if part != nil && part.Properties != nil && part.Properties[key] == nil {
 				part.Properties[key] = &jsonschema.Schema{}
 			}
 		}
