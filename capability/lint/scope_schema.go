@@ -55,7 +55,16 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if text, err := json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
 		return nil
 	}
-	keys := slices.Sorted(maps.Keys(properties(schema, schema, 0)))
+	known := make(map[string]*jsonschema.Schema) // what objects may have, by the schema or an alternative
+	for _, part := range append(slices.Clip(schema.AnyOf), schema) {
+		if part != nil && part.Ref != "" {
+			part = schema.Definitions[strings.TrimPrefix(part.Ref, "#/definitions/")]
+		}
+		if part != nil {
+			maps.Copy(known, part.Properties)
+		}
+	}
+	keys := slices.Sorted(maps.Keys(known))
 	// Alternatives tell editors which keys go together. The plugin shell reads one form with all.
 	for _, part := range schema.AnyOf {
 		for _, key := range keys {
@@ -126,23 +135,4 @@ func at(root capability.Value, reference string) capability.Value {
 		}
 	}
 	return root
-}
-
-// properties returns the keys of the objects that a schema accepts.
-func properties(s, root *jsonschema.Schema, depth int) map[string]bool {
-	keys := make(map[string]bool)
-	if s == nil || depth > 4 {
-		return keys
-	}
-	for key := range s.Properties {
-		keys[key] = true
-	}
-	parts := slices.Concat(s.AnyOf, s.OneOf, s.AllOf)
-	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
-		parts = append(parts, root.Definitions[name])
-	}
-	for _, part := range parts {
-		maps.Copy(keys, properties(part, root, depth+1))
-	}
-	return keys
 }
