@@ -2,11 +2,9 @@ package local_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -150,29 +148,6 @@ func TestAServerThatWorksIsSentTheRecordingAfterAnOutage(t *testing.T) {
 		refuses = false
 		_, err = recognize(t, rec)
 		require.NoError(t, err)
-	})
-}
-
-// As a machine that is off, behind a router that drops what is sent to it.
-func TestAServerThatCannotBeReachedIsNotBusy(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		dropped := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			time.Sleep(5 * time.Second) // the time limit of the dialer
-			return nil, context.DeadlineExceeded
-		}}
-		rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m", Transport: dropped})
-		opened := 0
-		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
-		open := audio.Open
-		audio.Open = func() (io.ReadCloser, error) { opened++; return open() }
-		for range 3 {
-			_, err := rec.Recognize(t.Context(), audio)
-			require.ErrorIs(t, err, asr.ErrUnavailable)
-		}
-		require.Equal(t, 1, opened, "nothing is converted for it")
-		require.False(t, rec.Check(t.Context()).Available)
-		time.Sleep(5 * time.Second) // a dial outlives its request
 	})
 }
 

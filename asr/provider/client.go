@@ -40,14 +40,10 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 
 // Do sends a request; redirects are not followed. Its error is the *asr.Error from reading the
 // recording, else one of class ErrUnavailable, or of class ErrLost if the connection broke after
-// the request had been sent. It is context.DeadlineExceeded only if there was a connection.
+// the request had been sent.
 func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Response, error) {
-	var connecting, sent atomic.Bool // also by a goroutine that outlives the call
-	trace := &httptrace.ClientTrace{
-		GetConn:      func(string) { connecting.Store(true) },
-		GotConn:      func(httptrace.GotConnInfo) { connecting.Store(false) },
-		WroteHeaders: func() { sent.Store(true) },
-	}
+	var sent atomic.Bool // also by a goroutine that outlives the call
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
 	resp, err := transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err == nil {
 		return resp, nil
@@ -57,9 +53,6 @@ func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Respon
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		err = fmt.Errorf("it does not speak TLS; perhaps it expects http://: %w", err)
-	}
-	if connecting.Load() && errors.Is(err, context.DeadlineExceeded) { // the server is not just busy
-		err = errors.New("the connection was not made in time")
 	}
 	if before, _, ok := strings.Cut(err.Error(), "malformed"); ok { // net/http repeats the line, which may be text
 		err = errors.New(before + "malformed answer")
