@@ -3,8 +3,8 @@ package provider
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -40,7 +40,8 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 
 // Do sends a request; redirects are not followed. Its error is the *asr.Error from reading the
 // recording, else one of class ErrUnavailable, or of class ErrLost if the connection broke after
-// the request had been sent.
+// the request had been sent. Its text does not contain addresses and names of hosts, which users of
+// a page need not know; what it wraps does, for errors.As.
 func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Response, error) {
 	var sent atomic.Bool // also by a goroutine that outlives the call
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
@@ -51,12 +52,7 @@ func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Respon
 	if e, ok := errors.AsType[*asr.Error](err); ok {
 		return nil, e
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		err = fmt.Errorf("it does not speak TLS; perhaps it expects http://: %w", err)
-	}
-	if before, _, ok := strings.Cut(err.Error(), "malformed"); ok { // net/http repeats the line, which may be text
-		err = errors.New(before + "malformed answer")
-	}
+	err = hideAddress(err, req.URL.Hostname())
 	e := &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer from the server", Err: err}
 	if sent.Load() {
 		e.Class = asr.ErrLost
@@ -65,6 +61,44 @@ func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Respon
 		}
 	}
 	return nil, e
+}
+
+// hidden is an error whose text does not contain the address.
+type hidden struct {
+	text string
+	error
+}
+
+func (h hidden) Error() string { return h.text }
+func (h hidden) Unwrap() error { return h.error }
+
+// hideAddress returns err with a text without the addresses in network errors, without host and
+// without lines of the answer.
+func hideAddress(err error, host string) error {
+	text := err.Error()
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Err != nil {
+		text = strings.ReplaceAll(text, e.Error(), e.Op+": "+hideAddress(e.Err, host).Error())
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		reason := "the host name could not be resolved"
+		if e.IsNotFound {
+			reason = "no such host"
+		}
+		text = strings.ReplaceAll(text, e.Error(), reason)
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		text = strings.ReplaceAll(text, e.Error(), "the certificate is for other host names")
+	}
+	if e, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		text = strings.ReplaceAll(text, e.Error(), "it does not speak TLS; perhaps it expects http://")
+	}
+	if before, _, ok := strings.Cut(text, "malformed"); ok { // net/http repeats the line, which may be text
+		text = before + "malformed answer"
+	}
+	if host != "" {
+		text = strings.ReplaceAll(text, host, "the server")
+	}
+	return hidden{text, err}
 }
 
 // conn reports a broken write only after the answer of the server has been read. A server that
