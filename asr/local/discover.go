@@ -235,7 +235,18 @@ type modelInfo struct {
 	Ready *bool  `json:"ready"` // FunASR
 	Task  string `json:"task"`  // speaches
 	// Languages are the languages of the model, if the server lists them; speaches does.
-	Languages []string `json:"language"`
+	Languages languages `json:"language"`
+}
+
+// languages is a list of language codes. JSON of another form is an empty list.
+type languages []string
+
+func (l *languages) UnmarshalJSON(b []byte) error {
+	var list []string
+	if json.Unmarshal(b, &list) == nil {
+		*l = list
+	}
+	return nil
 }
 
 func (m modelInfo) loading() bool { return m.Ready != nil && !*m.Ready }
@@ -306,9 +317,7 @@ func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, 
 	var answer struct {
 		Data *[]modelInfo `json:"data"`
 	}
-	err = json.Unmarshal(body, &answer)
-	_, other := errors.AsType[*json.UnmarshalTypeError](err) // fields of other forms are left out
-	if err != nil && !other || answer.Data == nil {
+	if json.Unmarshal(body, &answer) != nil || answer.Data == nil {
 		return nil, http.StatusNotFound, nil
 	}
 	for _, m := range *answer.Data {
