@@ -90,6 +90,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		says   string
 	}{
 		{"no file", nil, []string{"model=x"}, 400, `the form has no field \"file\"`},
+		{"empty file", nil, []string{"file=@"}, 400, "the recording is empty"},
 		{"two files", asrtest.WAV(0), []string{"file=@", "file=@"}, 400, "more than one"},
 		{"unknown format", asrtest.WAV(0), []string{"file=@", "response_format=xml"}, 400,
 			"must be json, text, verbose_json"},

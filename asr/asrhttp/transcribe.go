@@ -255,6 +255,8 @@ func (f *form) check() error {
 	switch {
 	case !f.hasFile:
 		return badRequest("file", "missing_file", `the form has no field "file" with the recording`)
+	case f.size == 0:
+		return badRequest("file", "invalid_audio", "the recording is empty")
 	case (f.words || f.segments) && f.format != "verbose_json":
 		return badRequest("timestamp_granularities[]", "invalid_value",
 			"timestamp_granularities needs response_format verbose_json")
