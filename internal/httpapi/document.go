@@ -1,8 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -33,12 +34,7 @@ var commonHeaders = map[string]string{
 // [Wrap] can answer with, and headers. Problems without anything special become references to
 // shared responses.
 func (d *document) complete(_ *huma.OpenAPI, op *huma.Operation) {
-	if !slices.Contains(d.paths, op.Path) {
-		d.paths = append(d.paths, op.Path)
-	}
-	if body := op.RequestBody; body != nil {
-		body.Extensions = map[string]any{"content": formFirst(body.Content)}
-	}
+	d.paths = append(d.paths, op.Path)
 	always := []int{http.StatusBadRequest, http.StatusInternalServerError}
 	if !op.SkipValidateParams {
 		always = append(always, http.StatusUnprocessableEntity) // an unknown query parameter
@@ -131,34 +127,67 @@ func (d *document) handler() http.HandlerFunc {
 }
 
 func (d *document) marshal() ([]byte, error) {
-	paths, err := object(d.paths, d.oapi.Paths)
+	plain, err := json.Marshal(d.oapi)
 	if err != nil {
 		return nil, err
 	}
-	ordered := *d.oapi
-	ordered.Extensions = map[string]any{"paths": paths} // takes the place of the sorted ones
-	return json.Marshal(&ordered)
-}
-
-// formFirst is the content of a body, with a form before audio/*: tools choose the first.
-type formFirst map[string]*huma.MediaType
-
-// MarshalJSON implements json.Marshaler.
-func (c formFirst) MarshalJSON() ([]byte, error) {
-	types := slices.Sorted(maps.Keys(c))
-	slices.Reverse(types)
-	return object(types, c)
-}
-
-// object returns a JSON object with its members in the order of names.
-func object[T any](names []string, values map[string]T) (json.RawMessage, error) {
-	var members []string
-	for _, name := range names {
-		value, err := json.Marshal(values[name])
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, fmt.Sprintf("%q:%s", name, value))
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return nil, err
 	}
-	return json.RawMessage("{" + strings.Join(members, ",") + "}"), nil
+	var out bytes.Buffer
+	err = d.write(&out, "", v)
+	return out.Bytes(), err
+}
+
+// write writes the value of the member name, with the members of each object ordered by rank and
+// then by name.
+func (d *document) write(out *bytes.Buffer, name string, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		keys := slices.SortedFunc(maps.Keys(v), func(a, b string) int {
+			return cmp.Or(cmp.Compare(d.rank(name, a), d.rank(name, b)), cmp.Compare(a, b))
+		})
+		for i, key := range keys {
+			out.WriteByte("{,"[min(i, 1)])
+			out.WriteString(strconv.Quote(key) + ":")
+			if err := d.write(out, key, v[key]); err != nil {
+				return err
+			}
+		}
+		if len(keys) == 0 {
+			out.WriteByte('{')
+		}
+		out.WriteByte('}')
+		return nil
+	case []any:
+		out.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			if err := d.write(out, "", item); err != nil {
+				return err
+			}
+		}
+		out.WriteByte(']')
+		return nil
+	}
+	b, err := json.Marshal(v)
+	out.Write(b)
+	return err
+}
+
+// rank is the position of a member of an object: paths are in the order of registration, and a form
+// is the first content of a request, which tools choose.
+func (d *document) rank(object, member string) int {
+	switch {
+	case object == "paths":
+		return slices.Index(d.paths, member)
+	case object == "content" && member != "multipart/form-data":
+		return 1
+	}
+	return 0
 }
