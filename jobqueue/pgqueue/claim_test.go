@@ -146,19 +146,28 @@ func claimRequest(worker int64, n int) driver.ExchangeRequest {
 // exchangeDuring returns the response of an exchange that may wait for tx, which is committed then.
 func exchangeDuring(
 	t *testing.T, pool *pgxpool.Pool, tx pgx.Tx, store *pgqueue.Store, x driver.ExchangeRequest,
-) driver.ExchangeResponse {
+) (res driver.ExchangeResponse) {
 	t.Helper()
-	exchanging, exchanged := context.WithCancel(t.Context())
+	during(t, pool, tx, func() (err error) {
+		res, err = store.Exchange(t.Context(), x)
+		return err
+	})
+	return res
+}
+
+// during calls f, which may wait for tx, and commits tx then.
+func during(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx, f func() error) {
+	t.Helper()
+	calling, called := context.WithCancel(t.Context())
 	committed := make(chan error, 1)
 	go func() {
-		waitUntilBlocking(exchanging, t, pool, tx)
+		waitUntilBlocking(calling, t, pool, tx)
 		committed <- tx.Commit(t.Context())
 	}()
-	res, err := store.Exchange(t.Context(), x)
-	exchanged()
+	err := f()
+	called()
 	require.NoError(t, err)
 	require.NoError(t, <-committed)
-	return res
 }
 
 // waitUntilBlocking waits until another transaction waits for tx or ctx ends.

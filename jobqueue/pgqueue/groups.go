@@ -82,7 +82,10 @@ select (select count(*) from done) + (select count(*) from unfinished),
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
 	defer rules.Classify(&err)
 	var keys []string
-	err = s.pool.QueryRow(ctx, s.sql(deleteGroupSQL), group, purgeBatch).Scan(&deleted, &keys)
+	// A job that others change or end during the statement is found only by the next one.
+	for look := 0; look < 2 && deleted == 0 && err == nil; look++ {
+		err = s.pool.QueryRow(ctx, s.sql(deleteGroupSQL), group, purgeBatch).Scan(&deleted, &keys)
+	}
 	if err == nil {
 		s.promoteAfter(ctx, keys, []string{group})
 	}

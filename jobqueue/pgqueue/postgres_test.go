@@ -153,6 +153,30 @@ select 'default', 'work', 2, 10, 'null', case when n % 2 = 0 then $1 else -1 end
 	require.Zero(t, number(t, pool, "select count(*) from jobqueue_worker"))
 }
 
+// A member of a group is deleted, too, when the transaction of its handler changes or ends it at
+// the same time.
+func TestDeleteGroupFindsWhatOthersChange(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	worker, client := register(t, store), jobqueue.NewClient(store)
+	for name, change := range map[string]func(tx pgx.Tx, job *jobqueue.Job) error{
+		"save":     func(tx pgx.Tx, job *jobqueue.Job) error { return store.SavePgx(t.Context(), tx, job, 1) },
+		"complete": func(tx pgx.Tx, job *jobqueue.Job) error { return store.CompletePgx(t.Context(), tx, job) },
+	} {
+		enqueued, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Group: "g"})
+		require.NoError(t, err)
+		require.Len(t, claimIDs(t, store, claimRequest(worker, 1)), 1)
+		job, err := client.Get(t.Context(), enqueued.ID)
+		require.NoError(t, err)
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, change(tx, job))
+		during(t, pool, tx, func() error { return client.DeleteGroup(t.Context(), "g") })
+		_, err = client.Get(t.Context(), enqueued.ID)
+		require.ErrorIs(t, err, jobqueue.ErrNotFound, name)
+	}
+}
+
 // The error of a result that will never be accepted is permanent, so that it does not block the
 // others.
 func TestRefusedResultIsPermanent(t *testing.T) {
