@@ -110,37 +110,26 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 		w.mu.Lock()
 		l := w.lease
 		w.mu.Unlock()
-		alive, err := false, error(nil)
-		for {
-			start := time.Now()
-			alive, err = w.heartbeat(ctx, l)
-			if err == nil || alive {
-				last = start
-				break
-			}
-			if ctx.Err() != nil || time.Since(last) >= w.cfg.Lease*9/10 {
-				break
-			}
+		start := time.Now()
+		alive, err := w.heartbeat(ctx, l)
+		if ctx.Err() != nil {
+			return
+		}
+		pause = w.cfg.Lease / 3
+		if err != nil { // also if it has renewed the lease, but does not know which jobs were cancelled
 			w.warn("heartbeat", "", err)
-			if !sleep(ctx, jitter(w.cfg.Lease/20)) {
-				return
-			}
+			pause = w.cfg.Lease / 20
 		}
 		switch {
-		case ctx.Err() != nil:
-			return
 		case alive:
-			pause = w.cfg.Lease / 3
-			if err != nil { // it does not know which jobs were cancelled
-				w.warn("heartbeat", "", err)
-				pause = w.cfg.Lease / 20
-			}
+			last = start
 			w.failStuck()
 			w.mu.Lock()
 			w.uncertain = w.uncertain || w.recheck
 			w.recheck = false
 			w.cond.Broadcast()
 			w.mu.Unlock()
+		case err != nil && time.Since(last) < w.cfg.Lease*9/10: // again soon
 		default:
 			started := w.loseLease(l)
 			if w.newLease(ctx) != nil {
