@@ -147,33 +147,27 @@ func (w *Worker) setListening(on bool) {
 func (w *Worker) signal(s driver.Signal) (started bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s.Schedules {
-		notify(w.wake.schedules)
-		return false
-	}
-	if s.Cancel != 0 {
-		w.checkCancelled(s.Cancel)
-		return false
-	}
-	if s == (driver.Signal{}) {
-		w.wakeAll(false)
-		return false
-	}
 	q := w.byName[s.Queue]
-	if q == nil || w.stopping {
-		return false
-	}
 	switch {
+	case s.Schedules:
+		notify(w.wake.schedules)
+	case s.Cancel != 0:
+		w.checkCancelled(s.Cancel)
+	case s == (driver.Signal{}):
+		w.wakeAll(false)
+	case q == nil || w.stopping:
 	case s.In > 0:
 		w.alarm(s.In)
-		return false
-	case s.In < -watermarkLag: // the job may be behind the watermark
-		q.scanned = time.Time{}
+	default:
+		if s.In < -watermarkLag { // the job may be behind the watermark
+			q.scanned = time.Time{}
+		}
+		q.changed = time.Now()
+		q.wake()
+		w.cond.Broadcast()
+		return w.lease != nil && q.busy < q.MaxWorkers
 	}
-	q.changed = time.Now()
-	q.wake()
-	w.cond.Broadcast()
-	return w.lease != nil && q.busy < q.MaxWorkers
+	return false
 }
 
 // checkCancelled looks for callbacks to call and, if this worker runs the job, sends a heartbeat,
