@@ -96,11 +96,11 @@ type QueueConfig struct {
 // start. The zero value means no limit.
 type Rate struct {
 	N   int
-	Per time.Duration // at least N microseconds
+	Per time.Duration // at least N microseconds, at most 366 days
 	// Burst is how many jobs may start at once when none has started for a while. Defaults to 1:
 	// then a claim takes one job, and the few milliseconds by which each starts late are lost, so
 	// that of 100 a second about 80 start. Rates above 20 a second need a Burst of as many jobs as
-	// are due in 50 ms: 5 for 100 a second.
+	// are due in 50 ms: 5 for 100 a second. At most 10,000.
 	Burst int
 }
 

@@ -92,8 +92,8 @@ type Store interface {
 	// DeleteGroup deletes members of a group, in any state, at most a few thousand, and returns how
 	// many; 0 means that there are no more. A worker has lost the lease of one that runs.
 	DeleteGroup(ctx context.Context, group string) (deleted int, err error)
-	// Retry makes a failed, cancelled or scheduled job wait to start now, with all its attempts. It
-	// returns ErrNotFound, ErrState or ErrDuplicate.
+	// Retry makes a failed or cancelled job wait, with all its attempts, and a scheduled one start
+	// now. It returns ErrNotFound, ErrState or ErrDuplicate.
 	Retry(ctx context.Context, id int64) error
 	// Cancel ends a job that is not running, and has Heartbeat report a running one to its worker.
 	// It returns ErrNotFound or ErrState.
