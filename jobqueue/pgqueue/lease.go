@@ -117,10 +117,7 @@ const (
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	rescued, err = s.rescue(ctx, orphans)
 	if err == nil {
-		// The exchange of a suspended process may have locked the keys too.
-		limited, cancel := context.WithTimeout(ctx, promoteTimeout)
-		defer cancel()
-		err = s.promoteIdle(limited)
+		err = s.promoteIdle(ctx)
 	}
 	return rescued, err
 }

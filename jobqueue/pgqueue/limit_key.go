@@ -139,6 +139,8 @@ func (s *Store) promote(ctx context.Context, keys []string) error {
 // promoteIdle does the same for the idle ones of idleWindow keys and groups, those after the last
 // ones of the call before.
 func (s *Store) promoteIdle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, promoteTimeout)
+	defer cancel()
 	keys, err := s.idle(ctx, idleKeysSQL, &s.lastKey)
 	if err == nil {
 		err = s.promote(ctx, keys)
