@@ -156,28 +156,22 @@ func (s *Store) EnqueueHook() jobqueue.EnqueueHook { return s.cfg.OnEnqueue }
 func (s *Store) sqlDB() *sql.DB {
 	pc := s.pool.Config()
 	before := func(ctx context.Context, cc *pgx.ConnConfig) error {
+		if pc.BeforeConnect == nil {
+			return nil
+		}
 		*cc = *cc.Copy() // the hook may change what it points to
-		if pc.BeforeConnect != nil {
-			if err := pc.BeforeConnect(ctx, cc); err != nil {
+		return pc.BeforeConnect(ctx, cc)
+	}
+	after := func(ctx context.Context, conn *pgx.Conn) error {
+		if pc.AfterConnect != nil {
+			if err := pc.AfterConnect(ctx, conn); err != nil {
 				return err
 			}
 		}
-		if s.cfg.Schema != "" {
-			if cc.RuntimeParams == nil {
-				cc.RuntimeParams = map[string]string{}
-			}
-			cc.RuntimeParams["search_path"] = quote(s.cfg.Schema)
-		}
-		return nil
-	}
-	after := func(ctx context.Context, conn *pgx.Conn) error {
-		if pc.AfterConnect == nil {
+		if s.cfg.Schema == "" {
 			return nil
 		}
-		if err := pc.AfterConnect(ctx, conn); err != nil || s.cfg.Schema == "" {
-			return err
-		}
-		_, err := conn.Exec(ctx, "set search_path to "+quote(s.cfg.Schema)) // the hook may have set another
+		_, err := conn.Exec(ctx, "set search_path to "+quote(s.cfg.Schema))
 		return err
 	}
 	return stdlib.OpenDB(*pc.ConnConfig, stdlib.OptionBeforeConnect(before), stdlib.OptionAfterConnect(after))
