@@ -113,16 +113,11 @@ func (s *Store) signalsOf(rs []driver.Record) []driver.Signal {
 		return nil
 	}
 	signals, _ := wake.Of(rs)
-	for _, group := range awaited(rs) {
+	_, groups := rules.Awaited(rs)
+	for _, group := range groups {
 		signals = append(signals, driver.Signal{AfterGroup: group})
 	}
 	return signals
-}
-
-// awaited returns the groups that new jobs wait for.
-func awaited(rs []driver.Record) []string {
-	_, groups := rules.Awaited(rs)
-	return groups
 }
 
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
@@ -138,7 +133,8 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 	if !notifies {
 		s.wake(rs)
 	}
-	s.promoteAfter(ctx, nil, awaited(rs))
+	_, groups := rules.Awaited(rs)
+	s.promoteAfter(ctx, nil, groups)
 	return results, nil
 }
 

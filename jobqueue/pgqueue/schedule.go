@@ -81,7 +81,8 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	})
 	if err == nil && enqueued {
 		s.wake(t.Jobs)
-		s.promoteAfter(ctx, nil, awaited(t.Jobs))
+		_, groups := rules.Awaited(t.Jobs)
+		s.promoteAfter(ctx, nil, groups)
 	}
 	return err
 }
