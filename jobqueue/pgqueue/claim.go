@@ -331,12 +331,6 @@ func (s *Store) claimed(c *claims) (again bool) {
 	return !c.keys && len(c.turned) > 0
 }
 
-// queueClaimLock adds the statements that take the lock of claims, until the transaction ends.
-func (s *Store) queueClaimLock(b *pgx.Batch) {
-	b.Queue(claimLockWaitSQL)
-	b.Queue(s.sql(claimLockSQL))
-}
-
 // The generic cell rate algorithm: every job moves a time forward by the interval between two, and
 // the time may be at most the burst ahead of now.
 

@@ -169,7 +169,8 @@ func (s *Store) exchange(
 	}
 	c := claims{ExchangeRequest: x, claimMode: s.claimMode(x), res: res}
 	if c.exclusive {
-		s.queueClaimLock(&b)
+		b.Queue(claimLockWaitSQL)
+		b.Queue(s.sql(claimLockSQL))
 	}
 	if len(x.Claims) > 0 {
 		s.queueClaims(&b, &c)
