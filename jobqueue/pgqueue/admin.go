@@ -160,10 +160,7 @@ func (s *Store) changeMany(
 // have just failed, the planner would sort all of them for every page. Nothing is compiled: a
 // plan that cannot do without some of these counts as so expensive that PostgreSQL would compile
 // for seconds what takes milliseconds.
-const pagePlanSQL = `
-select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-  set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
-  set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
+const pagePlanSQL = indexesSQL + `, set_config('enable_sort', 'off', true)`
 
 // change runs a statement that changes a page of jobs, and notifies workers.
 func (s *Store) change(ctx context.Context, query string, args ...any) (p driver.Page, err error) {

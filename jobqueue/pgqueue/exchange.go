@@ -103,10 +103,11 @@ returning j.id`
 // grown. With indexes alone one plan fits any arguments, so none is made for the arguments of a
 // claim, which would take longer than the claim. Nothing is compiled: that takes longer than any of
 // them. (SET LOCAL would warn about the missing BEGIN.)
-const planSQL = `
+const planSQL = indexesSQL + `, set_config('plan_cache_mode', 'force_generic_plan', true)`
+
+const indexesSQL = `
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
-  set_config('plan_cache_mode', 'force_generic_plan', true),
   set_config('jit', 'off', true)`
 
 // limitSQL has the server end an exchange after $1 milliseconds if its client is suspended or its
