@@ -117,15 +117,12 @@ const limitSQL = `, set_config('tcp_user_timeout', $1, true), set_config('tcp_ke
   case when current_setting('transaction_timeout', true) is not null then
     set_config('transaction_timeout', $1, true) end`
 
-// defaultLimit is that of an exchange whose context has no deadline.
-const defaultLimit = time.Minute
-
-// limit returns the milliseconds until the deadline of ctx: at least those of a second, at most
-// those of a day.
+// limit returns the milliseconds until the deadline of ctx, at least those of a second, and those
+// of a minute if it has none.
 func limit(ctx context.Context) string {
-	d := defaultLimit
+	d := time.Minute
 	if at, ok := ctx.Deadline(); ok {
-		d = min(max(time.Until(at), time.Second), 24*time.Hour)
+		d = max(time.Until(at), time.Second)
 	}
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
