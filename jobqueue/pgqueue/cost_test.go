@@ -14,12 +14,10 @@ import (
 // What enqueuing costs, counted, because counts do not depend on the machine.
 func TestCostOfEnqueuing(t *testing.T) {
 	t.Parallel()
-	pool, plans := explained(t)
+	pool, polling, plans := explained(t)
 	_, err := pool.Exec(t.Context(), "set auto_explain.log_wal = on")
 	require.NoError(t, err)
-	store := pgqueue.New(pool, pgqueue.Config{})
-	require.NoError(t, store.Migrate(t.Context()))
-	client := jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{PollOnly: true})) // no statements later on
+	store, client := pgqueue.New(pool, pgqueue.Config{}), jobqueue.NewClient(polling)
 	ps := []jobqueue.Params{{Kind: "work"}, {Kind: "work"}, {Kind: "work"}}
 	// statements and records of the log that f writes
 	cost := func(f func() error) (statements int, logged float64) {

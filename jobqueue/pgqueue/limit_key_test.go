@@ -118,9 +118,7 @@ func TestJobsWithKeysWaitForTheLock(t *testing.T) {
 // look at what else is held, of which the planner knows nothing yet.
 func TestPromotionLooksAtNoOtherHeldJobs(t *testing.T) {
 	t.Parallel()
-	pool, plans := explained(t)
-	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
-	require.NoError(t, store.Migrate(t.Context()))
+	pool, store, plans := explained(t)
 	job := jobqueue.Params{Kind: "work", LimitKey: "7", Group: "7"}
 	first, err := jobqueue.NewClient(store).Enqueue(t.Context(), job)
 	require.NoError(t, err)
@@ -145,9 +143,7 @@ from generate_series(1, 5000) n`)
 // Turns of a key with many jobs are found without a look at older jobs of others.
 func TestTurnsLookAtNoOtherJobs(t *testing.T) {
 	t.Parallel()
-	pool, plans := explained(t)
-	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
-	require.NoError(t, store.Migrate(t.Context()))
+	pool, store, plans := explained(t)
 	_, err := pool.Exec(t.Context(), `
 insert into jobqueue_job (queue, kind, priority, max_attempts, args, limit_key, key_limit, run_at)
 select 'default', 'work', 2, 1, '1', case when n > 18000 then 'k' end, 20,

@@ -102,9 +102,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 // table has been emptied and filled again.
 func TestPurgeReadsWhatIsNew(t *testing.T) {
 	t.Parallel()
-	pool, plans := explained(t)
-	store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
-	require.NoError(t, store.Migrate(t.Context()))
+	pool, store, plans := explained(t)
 	const n, batch = 20_000, 5000
 	fill := func(from int) { // one job a second until now, every other one in another queue
 		_, err := pool.Exec(t.Context(), `

@@ -43,6 +43,7 @@ func (s *Store) queueSaved(b *pgx.Batch, x driver.ExchangeRequest) {
 
 func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) error {
 	var b pgx.Batch
+	b.Queue(planSQL)
 	for _, r := range states {
 		b.Queue(s.sql(saveOneSQL), r.ID, r.Fence, worker, string(r.State))
 	}
