@@ -123,9 +123,6 @@ func (f cronField) parse(text string) (set uint64, err error) {
 		span, stepText, hasStep := strings.Cut(part, "/")
 		first, last, isRange := strings.Cut(span, "-")
 		low, high, step := f.min, f.max, 1
-		if f.name == "day of the week" && span == "*" {
-			high = 6
-		}
 		if span != "*" {
 			if low, err = f.value(first); err != nil {
 				return 0, err

@@ -47,10 +47,7 @@ func (w *Worker) emit(e Event) {
 
 // waited returns how long a job could have started before it was claimed.
 func waited(j *Job) time.Duration {
-	if j.RunAt.Before(j.CreatedAt) {
-		return j.ClaimedAt.Sub(j.CreatedAt)
-	}
-	return j.ClaimedAt.Sub(j.RunAt)
+	return min(j.ClaimedAt.Sub(j.RunAt), j.ClaimedAt.Sub(j.CreatedAt))
 }
 
 // report emits and logs the events of done.
