@@ -169,22 +169,6 @@ func TestSchedulePausesResumesAndRuns(t *testing.T) {
 	require.Equal(t, seldom.Next(last), stored(t, c).NextAt)
 }
 
-// A rule that is deployed later wins, and workers of an earlier version do not bring theirs back.
-func TestScheduleOfAnotherVersion(t *testing.T) {
-	t.Parallel()
-	store, c := newQueue(t, nil)
-	var old times
-	runWorker(t, store, scheduled(often), old.handle)
-	old.wait(t, 2)
-	runWorker(t, store, scheduled(seldom), func(*jobqueue.Worker) {})
-	poll(t, "the newer rule", func() bool { return stored(t, c).Spec == seldom.String() })
-	require.Equal(t, seldom.Next(time.Now()), stored(t, c).NextAt, "it starts with its next time")
-	seen := len(old.sorted())
-	require.NoError(t, c.RunSchedule(t.Context(), "s")) // makes the older worker look at its schedules
-	old.wait(t, seen+1)
-	require.Equal(t, seldom.String(), stored(t, c).Spec)
-}
-
 func TestScheduleDisappearsAfterAMonth(t *testing.T) {
 	t.Parallel()
 	store, _ := newQueue(t, nil)
