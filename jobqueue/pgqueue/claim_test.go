@@ -25,8 +25,8 @@ func TestLargeClaimWaitsForAnother(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), pgqueue.ClaimLock(pgqueue.New(pool, pgqueue.Config{Schema: "public"})))
-	require.NoError(t, err, "of the same tables, by their schema")
+	sameTables := pgqueue.New(pool, pgqueue.Config{Schema: "public"})
+	execSQL(t, tx, pgqueue.ClaimLock(sameTables))
 	began := time.Now()
 	x := claimRequest(worker, 600)
 	x.Results = []driver.Result{{Lease: driver.Lease{ID: -1}, Action: driver.Complete}}
@@ -47,12 +47,10 @@ func TestLargeClaimThatIsRolledBackReturnsNoJobs(t *testing.T) {
 	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Queue: "rated", Kind: "work"})
 	require.NoError(t, err)
 	worker := register(t, store)
-	_, err = pool.Exec(t.Context(), `insert into jobqueue_rate (queue, at) values ('rated', now())`)
-	require.NoError(t, err)
+	execSQL(t, pool, `insert into jobqueue_rate (queue, at) values ('rated', now())`)
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `select from jobqueue_rate for update`)
-	require.NoError(t, err)
+	execSQL(t, tx, `select from jobqueue_rate for update`)
 	x := claimRequest(worker, 499)
 	require.False(t, pgqueue.ClaimsExclusively(store, x))
 	x.Claims = append(x.Claims, driver.ClaimRequest{
@@ -91,8 +89,7 @@ func TestLargeClaimLeavesWhatAnotherTakes(t *testing.T) {
 
 		tx, err := pool.Begin(t.Context())
 		require.NoError(t, err)
-		_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, claimArgs(one, 100)...)
-		require.NoError(t, err)
+		execSQL(t, tx, pgqueue.ClaimSQL, claimArgs(one, 100)...)
 		res := exchangeDuring(t, pool, tx, store, claimRequest(two, 600))
 		stop()
 		<-stopped
@@ -111,8 +108,7 @@ func TestLargeClaimLeavesWhatAnotherTakes(t *testing.T) {
 		}
 		if !pgqueue.ClaimsExclusively(store, claimRequest(two, 600)) { // it has waited for too long, on a slow machine
 			require.Len(t, claimed, 600)
-			_, err = pool.Exec(t.Context(), `update jobqueue_job set worker = null`)
-			require.NoError(t, err)
+			execSQL(t, pool, `update jobqueue_job set worker = null`)
 			continue
 		}
 		require.Len(t, claimed, 500)
@@ -129,8 +125,7 @@ func TestLargeClaimLeavesWhatIsPutOff(t *testing.T) {
 	worker := register(t, store)
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `update jobqueue_job set run_at = now() + interval '1 hour' where id % 2 = 0`)
-	require.NoError(t, err)
+	execSQL(t, tx, `update jobqueue_job set run_at = now() + interval '1 hour' where id % 2 = 0`)
 	res := exchangeDuring(t, pool, tx, store, claimRequest(worker, 600))
 	require.Len(t, res.Jobs, 300)
 	for _, j := range res.Jobs {
@@ -203,13 +198,11 @@ func TestClaimsWriteOnlyWhatTheyClaim(t *testing.T) {
 				tx, err := pool.Begin(t.Context())
 				require.NoError(t, err)
 				defer tx.Rollback(t.Context())
-				_, err = tx.Exec(t.Context(), pgqueue.PlanSQL)
-				require.NoError(t, err)
-				tag, err := tx.Exec(t.Context(), query, claimArgs(worker, 10)...)
-				require.NoError(t, err)
+				execSQL(t, tx, pgqueue.PlanSQL)
+				changed := execSQL(t, tx, query, claimArgs(worker, 10)...)
 				require.NoError(t, tx.QueryRow(t.Context(),
 					`select txid_current_if_assigned() is not null`).Scan(&wrote))
-				return tag.RowsAffected(), wrote
+				return changed, wrote
 			}
 			jobs, wrote := claim(worker)
 			require.Zero(t, jobs)
@@ -253,9 +246,8 @@ func TestResultsFindJobsThatHaveMoved(t *testing.T) {
 	require.Equal(t, last.Row, uint64(place.BlockNumber)<<16|uint64(place.OffsetNumber))
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `update jobqueue_job set cancel = true where id = any ($1)`,
+	execSQL(t, tx, `update jobqueue_job set cancel = true where id = any ($1)`,
 		[]int64{res.Jobs[0].ID, res.Jobs[5].ID})
-	require.NoError(t, err)
 	require.Equal(t, []driver.Lease{x.Results[3].Lease}, exchangeDuring(t, pool, tx, store, x).Lost)
 	for i, j := range res.Jobs {
 		got, err := store.Get(t.Context(), j.ID)

@@ -15,8 +15,7 @@ import (
 func TestCostOfEnqueuing(t *testing.T) {
 	t.Parallel()
 	pool, polling, plans := explained(t)
-	_, err := pool.Exec(t.Context(), "set auto_explain.log_wal = on")
-	require.NoError(t, err)
+	execSQL(t, pool, "set auto_explain.log_wal = on")
 	store, client := pgqueue.New(pool, pgqueue.Config{}), jobqueue.NewClient(polling)
 	ps := []jobqueue.Params{{Kind: "work"}, {Kind: "work"}, {Kind: "work"}}
 	// statements and records of the log that f writes
@@ -35,7 +34,7 @@ func TestCostOfEnqueuing(t *testing.T) {
 		}
 		return len(seen), logged
 	}
-	_, err = client.EnqueueMany(t.Context(), ps) // the first pages
+	_, err := client.EnqueueMany(t.Context(), ps) // the first pages
 	require.NoError(t, err)
 	_, many := cost(func() error { _, err := client.EnqueueMany(t.Context(), ps); return err })
 	require.LessOrEqual(t, many, 3*3.0, "of each job its row, its place in the order of ids and that of waiting jobs")

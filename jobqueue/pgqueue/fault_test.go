@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,19 @@ func connect(t *testing.T, url string) *pgxpool.Pool {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
+}
+
+// execSQL executes a statement by a pool, a connection or a transaction, and returns how many rows
+// it has changed.
+func execSQL(
+	t *testing.T, db interface {
+		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+	}, query string, args ...any,
+) int64 {
+	t.Helper()
+	tag, err := db.Exec(t.Context(), query, args...)
+	require.NoError(t, err, query)
+	return tag.RowsAffected()
 }
 
 func number(t *testing.T, pool *pgxpool.Pool, query string, args ...any) (n int) {
@@ -105,9 +119,8 @@ func TestConnectionsFallSilent(t *testing.T) {
 	client := jobqueue.NewClient(other)
 	_, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "rescued", RunAt: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
-	_, err = direct.Exec(t.Context(), `update jobqueue_job set worker = $1, run_at = now() where kind = 'rescued'`,
+	execSQL(t, direct, `update jobqueue_job set worker = $1, run_at = now() where kind = 'rescued'`,
 		dead)
-	require.NoError(t, err)
 	proxy.silence()
 	silent := time.Now()
 	_, _, err = other.Heartbeat(t.Context(), dead, 0)

@@ -37,11 +37,8 @@ func claiming(t *testing.T, pool *pgxpool.Pool, store *pgqueue.Store, worker int
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(t.Context()) })
-	_, err = tx.Exec(t.Context(), pgqueue.ClaimLock(store))
-	require.NoError(t, err)
-	tag, err := tx.Exec(t.Context(), pgqueue.KeyedClaimSQL, claimArgs(worker, 10)...)
-	require.NoError(t, err)
-	return tx, tag.RowsAffected()
+	execSQL(t, tx, pgqueue.ClaimLock(store))
+	return tx, execSQL(t, tx, pgqueue.KeyedClaimSQL, claimArgs(worker, 10)...)
 }
 
 func ended(worker, id int64) driver.ExchangeRequest {
@@ -124,13 +121,11 @@ func TestPromotionLooksAtNoOtherHeldJobs(t *testing.T) {
 	require.NoError(t, err)
 	worker := register(t, store)
 	require.Len(t, claimIDs(t, store, claimRequest(worker, 1)), 1)
-	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_job`)
-	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `
+	execSQL(t, pool, `vacuum analyze jobqueue_job`)
+	execSQL(t, pool, `
 insert into jobqueue_job (queue, kind, priority, max_attempts, args, limit_key, after_group, worker)
 select 'default', 'work', 2, 1, '1', case when n % 2 = 0 then n / 10 end, case when n % 2 = 1 then n / 10 end, 0
 from generate_series(1, 5000) n`)
-	require.NoError(t, err)
 	plans()
 	x := ended(worker, first.ID)
 	x.Results[0].LimitKey, x.Results[0].Group = job.LimitKey, job.Group
@@ -144,14 +139,12 @@ from generate_series(1, 5000) n`)
 func TestTurnsLookAtNoOtherJobs(t *testing.T) {
 	t.Parallel()
 	pool, store, plans := explained(t)
-	_, err := pool.Exec(t.Context(), `
+	execSQL(t, pool, `
 insert into jobqueue_job (queue, kind, priority, max_attempts, args, limit_key, key_limit, run_at)
 select 'default', 'work', 2, 1, '1', case when n > 18000 then 'k' end, 20,
   now() + case when n > 18000 then '-1 s' else '1 day' end::interval
 from generate_series(1, 20000) n`)
-	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_job`)
-	require.NoError(t, err)
+	execSQL(t, pool, `vacuum analyze jobqueue_job`)
 	worker := register(t, store)
 	for range 2 { // the first claim finds out that there are keys
 		plans()

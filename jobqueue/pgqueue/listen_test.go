@@ -33,8 +33,7 @@ func listening(t *testing.T, pool *pgxpool.Pool) *pgx.Conn {
 	conn, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close(context.WithoutCancel(t.Context())) })
-	_, err = conn.Exec(t.Context(), "listen jobqueue")
-	require.NoError(t, err)
+	execSQL(t, conn, "listen jobqueue")
 	return conn
 }
 

@@ -21,18 +21,15 @@ func buffers(t *testing.T, pool *pgxpool.Pool, worker int64, after driver.Cursor
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), pgqueue.PlanSQL)
-	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "prepare claim_plan as "+pgqueue.ClaimSQL)
-	require.NoError(t, err)
+	execSQL(t, tx, pgqueue.PlanSQL)
+	execSQL(t, tx, "prepare claim_plan as "+pgqueue.ClaimSQL)
 	var text string
 	first := "'0001-01-01Z'"
 	require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf(
 		`explain (analyze, buffers, format json) execute claim_plan (%d, '{default}', '{1}',
   array[%s, '%s', %s, %s]::timestamptz[], '{0, %d, 0, 0}', '{work, a kind that no job has}')`,
 		worker, first, after.RunAt.Format(time.RFC3339Nano), first, first, after.ID)).Scan(&text))
-	_, err = tx.Exec(t.Context(), "deallocate claim_plan")
-	require.NoError(t, err)
+	execSQL(t, tx, "deallocate claim_plan")
 	require.NotContains(t, text, "{work", "a plan for any values")
 	var plans []struct{ Plan node }
 	require.NoError(t, json.Unmarshal([]byte(text), &plans))
@@ -71,8 +68,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	pin, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	require.NoError(t, err)
 	defer pin.Rollback(t.Context())
-	_, err = pin.Exec(t.Context(), "select count(*) from jobqueue_job")
-	require.NoError(t, err)
+	execSQL(t, pin, "select count(*) from jobqueue_job")
 	load(t, store, 20_000, 0, 0)
 	worker := register(t, store)
 	var after [4]driver.Cursor
@@ -91,8 +87,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 		_, err = store.Exchange(t.Context(), x)
 		require.NoError(t, err)
 	}
-	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
-	require.NoError(t, err)
+	execSQL(t, pool, `analyze jobqueue_job`)
 	with, without := buffers(t, pool, worker, after[1]), buffers(t, pool, worker, driver.Cursor{})
 	require.Less(t, with*5, without, "buffers with the watermark %d, without %d", with, without)
 	t.Logf("buffers with the watermark %d, without %d", with, without)
@@ -105,15 +100,13 @@ func TestPurgeReadsWhatIsNew(t *testing.T) {
 	pool, store, plans := explained(t)
 	const n, batch = 20_000, 5000
 	fill := func(from int) { // one job a second until now, every other one in another queue
-		_, err := pool.Exec(t.Context(), `
+		execSQL(t, pool, `
 insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority,
   queue, kind, args)
 select n, 4, at, at, at, 1, 1, 1, 2, case when n % 2 = 0 then 'short' else 'long' end, 'work', 'null'
 from generate_series($1::int, $1::int + $2::int - 1) n, lateral (
   select clock_timestamp() - ($1::int + $2::int - n) * interval '1 second' as at) t`, from, n)
-		require.NoError(t, err)
-		_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
-		require.NoError(t, err)
+		execSQL(t, pool, `vacuum analyze jobqueue_done`)
 	}
 	purge := func(f driver.PurgeFilter) (deleted int, end int64, reads float64) {
 		for {
@@ -138,8 +131,7 @@ from generate_series($1::int, $1::int + $2::int - 1) n, lateral (
 		require.LessOrEqual(t, reads, 2.0*n+2*batch, "each job once, and those that are deleted twice more")
 		short.After = end
 		if round == 1 {
-			_, err := pool.Exec(t.Context(), `delete from jobqueue_done where id <= $1`, n)
-			require.NoError(t, err)
+			execSQL(t, pool, `delete from jobqueue_done where id <= $1`, n)
 		}
 		deleted, _, reads = purge(long)
 		require.Zero(t, deleted)

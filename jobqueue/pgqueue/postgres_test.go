@@ -29,7 +29,7 @@ func migrated(t *testing.T) (*pgxpool.Pool, *pgqueue.Store) {
 
 func register(t *testing.T, store *pgqueue.Store) (worker int64) {
 	t.Helper()
-	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+	worker, err := store.Register(t.Context(), "w", nil, time.Hour)
 	require.NoError(t, err)
 	return worker
 }
@@ -77,12 +77,10 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, claimArgs(worker, 2)...)
-	require.NoError(t, err)
+	execSQL(t, tx, pgqueue.ClaimSQL, claimArgs(worker, 2)...)
 	altering, err := tx.Begin(t.Context()) // a savepoint
 	require.NoError(t, err)
-	_, err = altering.Exec(t.Context(), "lock table jobqueue_job")
-	require.NoError(t, err)
+	execSQL(t, altering, "lock table jobqueue_job")
 	config := pool.Config()
 	config.ConnConfig.RuntimeParams["lock_timeout"] = "10ms"
 	impatient, err := pgxpool.NewWithConfig(t.Context(), config)
@@ -104,8 +102,7 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	handlers, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer handlers.Rollback(t.Context())
-	_, err = handlers.Exec(t.Context(), "select from jobqueue_job limit 1 for update")
-	require.NoError(t, err)
+	execSQL(t, handlers, "select from jobqueue_job limit 1 for update")
 	var places [3]string
 	for i := range places {
 		n, err = store.Rescue(t.Context(), false)
@@ -133,11 +130,10 @@ func TestManyJobsAreRescuedInParts(t *testing.T) {
 	pool, store := migrated(t)
 	worker, err := store.Register(t.Context(), "w", nil, 0)
 	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `
+	execSQL(t, pool, `
 insert into jobqueue_job (queue, kind, priority, max_attempts, args, worker)
 select 'default', 'work', 2, 10, 'null', case when n % 2 = 0 then $1 else -1 end from generate_series(1, 21000) n`,
 		worker)
-	require.NoError(t, err)
 	n, err := store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, 21_000, n)
@@ -176,14 +172,9 @@ func TestRefusedResultIsPermanent(t *testing.T) {
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
 	worker := register(t, store)
-	res, err := store.Exchange(t.Context(), claimRequest(worker, 1))
-	require.NoError(t, err)
-	j := res.Jobs[0]
-	_, err = pool.Exec(t.Context(), `alter table jobqueue_done add check (id < 0)`)
-	require.NoError(t, err)
-	_, err = store.Exchange(t.Context(),
-		driver.ExchangeRequest{Worker: worker,
-			Results: []driver.Result{{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}}}})
+	id := claimIDs(t, store, claimRequest(worker, 1))[0]
+	execSQL(t, pool, `alter table jobqueue_done add check (id < 0)`)
+	_, err := store.Exchange(t.Context(), ended(worker, id))
 	var p interface{ Permanent() bool }
 	require.ErrorAs(t, err, &p)
 	require.True(t, p.Permanent())
@@ -210,12 +201,10 @@ func TestResultsWaitWhileTheirTableIsGone(t *testing.T) {
 	for range jobs {
 		within(t, begun)
 	}
-	_, err := pool.Exec(t.Context(), "alter table jobqueue_done rename to moved")
-	require.NoError(t, err)
+	execSQL(t, pool, "alter table jobqueue_done rename to moved")
 	close(end)
 	eventually(t, "the results are tried again", func() bool { return counted.failures.Load() >= 12 })
-	_, err = pool.Exec(t.Context(), "alter table moved rename to jobqueue_done")
-	require.NoError(t, err)
+	execSQL(t, pool, "alter table moved rename to jobqueue_done")
 	eventually(t, "all results are recorded", func() bool {
 		return number(t, pool, "select count(*) from jobqueue_done where state = 4 and attempt = 1") == jobs
 	})
@@ -253,8 +242,7 @@ func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 			for _, s := range []string{
 				"role " + role + " login", "schema tenant authorization " + role, "schema jobs authorization " + role,
 			} {
-				_, err := base.Exec(t.Context(), "create "+s)
-				require.NoError(t, err)
+				execSQL(t, base, "create "+s)
 			}
 			pc := base.Config()
 			pc.ConnConfig.User = "nobody"

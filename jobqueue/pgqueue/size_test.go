@@ -105,19 +105,16 @@ func TestSize(t *testing.T) {
 	t.Parallel()
 	const jobs = 50_000
 	pool, store, plans := explained(t)
-	_, err := pool.Exec(t.Context(), `vacuum analyze`)
-	require.NoError(t, err)
+	execSQL(t, pool, `vacuum analyze`)
 	saved := []driver.Saved{{Lease: driver.Lease{ID: 1, Fence: 1}, State: []byte("1")}}
 	for range 6 { // after five times, PostgreSQL may keep its plan, for an empty table
 		require.NoError(t, store.Save(t.Context(), 1, saved))
 	}
-	_, err = pool.Exec(t.Context(), seedSQL, jobs)
-	require.NoError(t, err)
+	execSQL(t, pool, seedSQL, jobs)
 	plans()
 	require.NoError(t, store.Save(t.Context(), 1, saved))
 	require.LessOrEqual(t, rowsRead(t, plans()), 10.0)
-	_, err = pool.Exec(t.Context(), `vacuum analyze`)
-	require.NoError(t, err)
+	execSQL(t, pool, `vacuum analyze`)
 	for _, step := range sizeSteps(t, store, jobs) {
 		plans()
 		require.NoError(t, step.do(t.Context()), step.name)
@@ -135,12 +132,7 @@ type sizeStep struct {
 
 // sizeSteps returns what two new workers and a page do.
 func sizeSteps(t *testing.T, store *pgqueue.Store, jobs int) []sizeStep {
-	register := func() int64 {
-		worker, err := store.Register(t.Context(), "w", []string{"default"}, time.Hour)
-		require.NoError(t, err)
-		return worker
-	}
-	worker, dead := register(), register()
+	worker, dead := register(t, store), register(t, store)
 	claim := func(worker int64, n int) func(context.Context) error {
 		return func(ctx context.Context) error {
 			res, err := store.Exchange(ctx, claimRequest(worker, n))

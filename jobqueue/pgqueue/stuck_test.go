@@ -38,10 +38,9 @@ func TestServerEndsAnExchangeThatIsNotRead(t *testing.T) {
 	pool := connect(t, server.URL())
 	store := pgqueue.New(pool, pgqueue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
-	_, err := pool.Exec(t.Context(), `
+	execSQL(t, pool, `
 insert into jobqueue_job (queue, kind, priority, max_attempts, args)
 select 'default', 'work', 2, 10, ('0' || repeat(' ', 100000))::json from generate_series(1, $1)`, jobs)
-	require.NoError(t, err)
 
 	var frozen atomic.Bool
 	release := make(chan struct{})
