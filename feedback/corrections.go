@@ -54,14 +54,14 @@ func corrections(ctx context.Context, recognised []string, saved string) ([]stri
 			for n := 1; n <= maxCorrected && i+n <= len(was); n++ {
 				said := transcript[was[i].start:was[i+n-1].end]
 				for _, name := range names[around(was, i, i+n)] {
-					if strings.EqualFold(said, name) {
+					if strings.EqualFold(said, name) ||
+						slices.ContainsFunc(found, func(f string) bool { return strings.Contains(name, f) }) {
 						continue
 					}
 					if compared++; compared > maxCompared || len(found) == maxCorrections {
 						return found, nil
 					}
-					if sound.Alike(said, name) && !strings.Contains(all, strings.ToLower(name)) &&
-						!slices.ContainsFunc(found, func(f string) bool { return strings.Contains(name, f) }) {
+					if sound.Alike(said, name) && !strings.Contains(all, strings.ToLower(name)) {
 						found = append(found, name)
 					}
 				}

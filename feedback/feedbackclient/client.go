@@ -131,6 +131,14 @@ func (r request) String() string {
 	return r.method + " " + path
 }
 
+// withoutQuery returns an error of an address without the query.
+func withoutQuery(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		e.URL, _, _ = strings.Cut(e.URL, "?")
+	}
+	return err
+}
+
 // do sends a request and decodes its answer; without out, the caller reads and closes the body. An
 // error answer is returned as a *Problem.
 func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
@@ -188,7 +196,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, strings.TrimSuffix(c.Base, "/")+r.path, body)
 	if err != nil {
-		return nil, err
+		return nil, withoutQuery(err)
 	}
 	if r.body != nil {
 		req.ContentLength = size // -1 if unknown
@@ -197,10 +205,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	maps.Copy(req.Header, r.header)
 	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			e.URL, _, _ = strings.Cut(e.URL, "?") // see request.String
-		}
-		return nil, err
+		return nil, withoutQuery(err)
 	}
 	// Where http.Client follows a redirect with a GET, nothing was done, whatever the answer.
 	if resp.Request != nil && resp.Request.Method != r.method ||

@@ -37,6 +37,7 @@ func TestPageStartsAndRecordsWithoutANetwork(t *testing.T) {
 	b.waitText("Recording starts lesson 1")
 	b.eval(`location.hash = "#/"; ""`)
 	b.waitText("All students")
+	require.Empty(t, b.eval(`document.querySelector(".state").innerText`), "what is kept may not be the last record")
 	n.recover()
 	n.away.Store(true)
 	b.reload()

@@ -65,7 +65,7 @@ func TestSigningOutLeavesNothing(t *testing.T) {
 	b.eval(`localStorage.setItem("lessonkit-draft-other-student", "another teacher's"); ""`)
 	n.fail(unreachable)
 	b.clickButton("Listen")
-	b.waitText("The recording is not found at the moment.")
+	b.until(`() => document.querySelector("p.error")?.innerText === "The server cannot be reached."`, "")
 	b.enter("textarea", "Mine.")
 	b.addFiles(sample(t, "lesson1-segment1.mp3"))
 	b.waitText("not sent yet: 1")

@@ -127,6 +127,7 @@ export async function all(path, query, seconds) {
 /** Those of the last visit, which go with the sign-in. @returns {Profile[]} */
 export const keptStudents = () => stored(studentsKey) ?? [];
 
+/** Those of the server, or with the problem those that are kept. @returns {Promise<Profile[] & { problem?: any }>} */
 export async function students() {
 	const kept = studentsKey in localStorage;
 	const { teacher } = account;
@@ -140,7 +141,7 @@ export async function students() {
 		return found;
 	} catch (/** @type {any} */ error) {
 		if (!kept || error.refused) throw error;
-		return keptStudents();
+		return Object.assign(keptStudents(), { problem: error });
 	}
 }
 

@@ -49,7 +49,7 @@ export class Work extends EventTarget {
 			const complete = lesson.state === "finished" && known.length > 0 && !known.some(isWaiting);
 			lesson.segments = complete ? known : await all(`feedback-lessons/${lesson.lesson_id}/segments`);
 		}
-		if (end.signal.aborted && !body) return; // completed or left meanwhile
+		if (end.signal.aborted && (!body || end !== this.end)) return; // completed, or left with nothing to save
 		if (session?.state === "completed") { // elsewhere
 			this.completed();
 			return this.refresh();

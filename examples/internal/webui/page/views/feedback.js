@@ -9,9 +9,6 @@ import { isWaiting, textOf } from "../work.js";
 /** What saves a draft later, also when its section was left. @type {Record<string, number>} */
 const timers = {};
 
-/** What was sent and had no answer: session, day and text. @type {Set<string>} */
-const tried = new Set();
-
 /** The sentence of each code, and behind it what the server names. @param {Generated} made */
 export function warningsOf({ warning = "", warning_codes }) {
 	return warning.split(/\n(?!- )/).map((block, i) => // the server's sentence is its first line
@@ -36,6 +33,8 @@ export function feedbackSection(work, saved) {
 		h("div.row.end", {}, field(t("date"), date), guardian, generate), warned, check, sources, message);
 
 	const { profile_id } = work.profile;
+	/** What was sent and had no answer: session, day and text. @type {Set<string>} */
+	const tried = new Set();
 	const draft = draftKey(profile_id);
 	const open = openKey(profile_id);
 	const early = openKey("sent-" + profile_id); // a record that may have had no answer
@@ -146,6 +145,7 @@ export function feedbackSection(work, saved) {
 			return;
 		}
 		conflict = true;
+		tried.clear();
 		/** @param {boolean} mine */
 		const choose = (mine) => {
 			forgetDraft();

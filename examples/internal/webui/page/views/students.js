@@ -1,6 +1,6 @@
 // Today, with all students; one student; and the form of a student.
 
-import { account, all, keptStudents, request, requestKey, students } from "../api.js";
+import { all, keptStudents, request, requestKey, students } from "../api.js";
 import { announce, ask, button, collator, dayName, delay, explain, field, fields, form, h, once, t, today, write } from "../dom.js";
 import { draftKey, openKey } from "../outbox.js";
 import { Work } from "../work.js";
@@ -29,6 +29,7 @@ const lately = 28; // days
 /** @type {View} */
 export async function todayView(root) {
 	const profiles = await students();
+	const { problem } = profiles;
 	let now = "";
 	/** @param {Profile} p */
 	const isOver = (p) => (p.end_time || p.start_time) <= now;
@@ -41,7 +42,7 @@ export async function todayView(root) {
 	function row(p, ofToday) {
 		const day = p.last_feedback_date ?? "";
 		const state = openKey(p.profile_id) in localStorage ? h("span.hint.state.open", {}, t("draft"))
-			: account.offline ? h("span.hint.state", {}) // the kept day may be an older one
+			: problem ? h("span.hint.state", {}) // the kept day may be an older one
 				: day === today() ? h("span.hint.state.done", {}, t("doneToday"))
 					: h("span.hint.state", {}, day < today(lately) ? t("noneLately")
 						: t("lastRecord", { date: dayName(day, { month: "short", day: "numeric" }) }));
@@ -97,6 +98,7 @@ export async function todayView(root) {
 			profiles.length > 0 && field(t("search"), search), count, found));
 	drawTimes();
 	if (profiles.length === 0) return;
+	if (problem && problem.code !== "offline") void once(count, async () => { throw problem; });
 	const clock = setInterval(drawTimes, 5000); // the page may stay open for days
 	return async () => clearInterval(clock);
 }

@@ -234,7 +234,9 @@ export function transcript(work) {
 			? URL.createObjectURL(await (await request("GET", path, { seconds: 600 })).response.blob()) : "api/v1/" + path;
 		if (player.parentElement !== row) row.append(player);
 		player.focus();
-		await player.play().catch(({ name }) => { if (name === "NotSupportedError") throw { code: "recording_missing" }; });
+		await player.play().catch(async ({ name }) => { // it does not say why
+			if (name === "NotSupportedError") await request("GET", path, { headers: { Range: "bytes=0-0" } });
+		});
 	}
 
 	function silence() {
