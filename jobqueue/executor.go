@@ -60,7 +60,6 @@ type exchange struct {
 	lease *lease
 	done  []*attempt // those of Results
 	begun time.Time
-	stuck bool     // the results are of Worker.stuck
 	wakes []uint64 // queue.wakes of each queue in Claims when it was requested
 }
 
@@ -73,7 +72,7 @@ func (w *Worker) next(results []driver.Result) (exchange, bool) {
 	for {
 		l := w.lease
 		switch {
-		case w.closed && (len(w.finished)+len(w.stuck) == 0 || l == nil):
+		case w.closed && (len(w.finished) == 0 || l == nil):
 			return exchange{}, false
 		case l == nil:
 		case w.uncertain:
@@ -86,19 +85,14 @@ func (w *Worker) next(results []driver.Result) (exchange, bool) {
 				lease: l, begun: time.Now(),
 				ExchangeRequest: driver.ExchangeRequest{Worker: l.worker, Kinds: w.kinds},
 			}
-			if len(w.stuck) > 0 && !w.waiting {
-				n := recordable(w.stuck, w.maxStuck)
-				x.done, w.stuck = w.stuck[:n:n], w.stuck[n:]
-				x.stuck, w.waiting = true, true
-			} else {
-				w.addClaims(&x)
-				n := recordable(w.finished, w.maxResults)
-				x.done, w.finished = w.finished[:n:n], w.finished[n:]
-			}
-			if len(x.Claims) == 0 && len(x.done) == 0 {
+			w.addClaims(&x)
+			if len(x.Claims) == 0 && len(w.finished) == 0 {
 				break
 			}
-			x.Results = slices.Grow(results, len(x.done))
+			n := w.recordable()
+			x.done = w.finished[:n:n]
+			w.finished = w.finished[n:]
+			x.Results = slices.Grow(results, n)
 			for _, a := range x.done {
 				x.Results = append(x.Results, a.result)
 			}
@@ -112,18 +106,14 @@ func (w *Worker) next(results []driver.Result) (exchange, bool) {
 	}
 }
 
-const (
-	maxResults = 5000 // of one exchange, so that it ends long before the lease
-	// maxStuck limits those of Worker.stuck: where no result can be recorded, all are there, and no
-	// further jobs are claimed.
-	maxStuck = 500
-)
+// maxResults limits one exchange, so that it ends long before the lease.
+const maxResults = 5000
 
-// recordable returns how many results of as one exchange records, at most n.
-func recordable(as []*attempt, n int) int {
-	n = min(n, len(as))
+// recordable returns how many results the next exchange records. Worker.mu is held.
+func (w *Worker) recordable() int {
+	n := min(len(w.finished), w.maxResults)
 	size := 0
-	for i, a := range as[:n] {
+	for i, a := range w.finished[:n] {
 		if size += a.result.Size(); size > driver.MaxExchangeBytes {
 			return max(i, 1)
 		}
@@ -135,7 +125,7 @@ func recordable(as []*attempt, n int) int {
 // step over the rows that the first one has locked. Large claims take turns instead, so the next
 // one may begin while the jobs of the last are on their way from the database.
 func (w *Worker) addClaims(x *exchange) {
-	if w.stopping || w.claims > 1 || w.claims > 0 && !w.overlap || len(w.stuck) > maxStuck {
+	if w.stopping || w.claims > 1 || w.claims > 0 && !w.overlap {
 		return
 	}
 	now := time.Now()
@@ -208,9 +198,6 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	w.mu.Lock()
 	w.uncount(x)
 	w.maxResults = min(2*w.maxResults, maxResults)
-	if x.stuck {
-		w.maxStuck = min(2*w.maxStuck, maxStuck)
-	}
 	unreported := x.done[:0]
 	for _, a := range x.done {
 		if !a.lost {
@@ -284,7 +271,6 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 // uncount undoes what next has counted. Worker.mu is held.
 func (w *Worker) uncount(x exchange) {
 	w.exchanges--
-	w.waiting = w.waiting && !x.stuck
 	if len(x.Claims) > 0 {
 		w.claims--
 	}
@@ -344,12 +330,7 @@ func (w *Worker) takeBack(x exchange, err error) (unrecordable *attempt) {
 	if isPermanent(err) && len(done) > 0 {
 		done, unrecordable = w.isolateRefused(done, err)
 	}
-	if len(done) > 0 && errors.Is(err, context.DeadlineExceeded) {
-		w.maxStuck = min(max(1, len(done)/2), maxStuck) // so that the others are recorded soon
-		w.stuck = append(w.stuck, done...)
-	} else {
-		w.finished = append(w.finished, done...)
-	}
+	w.finished = append(w.finished, done...)
 	if len(x.Claims) > 0 {
 		w.uncertain, w.recheck = true, true
 	}

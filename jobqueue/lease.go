@@ -80,7 +80,7 @@ func (w *Worker) loseLease(l *lease) (started []driver.Lease) {
 		lost = append(lost, a)
 	}
 	clear(l.held)
-	w.finished, w.stuck = nil, nil
+	w.finished = nil
 	w.cond.Broadcast()
 	w.mu.Unlock()
 

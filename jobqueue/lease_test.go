@@ -80,50 +80,6 @@ func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 	})
 }
 
-// lockedJobs is a store in which transactions of their handlers have locked the first jobs: results
-// wait for them.
-type lockedJobs struct {
-	*model
-	n int64
-}
-
-func (s lockedJobs) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
-	if slices.ContainsFunc(x.Results, func(r driver.Result) bool { return r.ID <= s.n }) {
-		<-ctx.Done()
-	}
-	return s.model.Exchange(ctx, x)
-}
-
-// Handlers are stuck in their transactions, or they have returned and the server does not know yet
-// that their connections are broken.
-func TestOpenTransactionsKeepOnlyTheirJobs(t *testing.T) {
-	t.Parallel()
-	const locked = 3
-	for name, took := range map[string]time.Duration{"stuck": 15 * time.Minute, "broken connection": 0} {
-		synctest.Test(t, func(t *testing.T) {
-			m := newModel()
-			began := time.Now()
-			for i := range 2000 {
-				m.add(began.Add(time.Duration(i)*300*time.Millisecond), began, 2)
-			}
-			stop := run(t, lockedJobs{m, locked}, WorkerConfig{Timeout: time.Minute},
-				func(_ context.Context, job *Job) error {
-					if job.ID <= locked {
-						time.Sleep(took)
-					}
-					return nil
-				})
-			time.Sleep(15 * time.Minute)
-			stop()
-			require.Len(t, m.done, 2000-locked, name)
-			for _, j := range m.done {
-				late := time.Second + max(0, began.Add(3*time.Minute).Sub(j.RunAt)) // until they are found
-				require.Less(t, j.claimed.Sub(j.RunAt), late, name)
-			}
-		})
-	}
-}
-
 // The callback of a job that has failed by its timeout has as much time again as the handler.
 func TestCallbackIsNotStuckBeforeItsOwnTimeout(t *testing.T) {
 	t.Parallel()

@@ -176,25 +176,20 @@ type Worker struct {
 	cond       *sync.Cond // some of the following has changed
 	queues     []*queue   // in the order in which the next claim serves them
 	byName     map[string]*queue
-	lease      *lease     // nil while there is none
-	finished   []*attempt // with a result to be recorded
-	maxResults int        // of one exchange
-	// stuck have a result whose exchange ended by its deadline: an open transaction of a handler
-	// may have locked one of the jobs. Neither claims nor other results wait with them.
-	stuck     []*attempt
-	maxStuck  int                   // of one exchange
-	waiting   bool                  // an exchange has some of them
-	exchanges int                   // in progress
-	claims    int                   // those of them that claim jobs
-	overlap   bool                  // two of them may be in progress
-	uncertain bool                  // the database may hold jobs for us that we do not know of
-	recheck   bool                  // … and may still commit some until the next heartbeat
-	running   int                   // handlers running, and callbacks of cancelled jobs
-	stopping  bool                  // claim no jobs
-	closed    bool                  // executors return once finished and stuck are empty
-	unsaved   map[*attempt]struct{} // whose saved states are not stored yet
-	warned    map[string]time.Time  // when by what was tried: see warn
-	overdue   map[string]overdue    // schedules by name, of scheduleLoop
+	lease      *lease                // nil while there is none
+	finished   []*attempt            // with a result to be recorded
+	maxResults int                   // of one exchange
+	exchanges  int                   // in progress
+	claims     int                   // those of them that claim jobs
+	overlap    bool                  // two of them may be in progress
+	uncertain  bool                  // the database may hold jobs for us that we do not know of
+	recheck    bool                  // … and may still commit some until the next heartbeat
+	running    int                   // handlers running, and callbacks of cancelled jobs
+	stopping   bool                  // claim no jobs
+	closed     bool                  // executors return once finished is empty
+	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
+	warned     map[string]time.Time  // when by what was tried: see warn
+	overdue    map[string]overdue    // schedules by name, of scheduleLoop
 	// endCallback ends the context of the last callback of a cancelled job; nil: there was none.
 	endCallback context.CancelCauseFunc
 	polling     polling
@@ -221,8 +216,8 @@ func newWakeups() wakeups {
 func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
-		byName: map[string]*queue{}, maxResults: maxResults, maxStuck: maxStuck, wake: newWakeups(),
-		unsaved: map[*attempt]struct{}{}, warned: map[string]time.Time{}, overdue: map[string]overdue{},
+		byName: map[string]*queue{}, maxResults: maxResults, wake: newWakeups(), unsaved: map[*attempt]struct{}{},
+		warned: map[string]time.Time{}, overdue: map[string]overdue{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {
@@ -352,7 +347,7 @@ func (w *Worker) settledWithin(d time.Duration) bool {
 	defer timer.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !late && (w.running > 0 || len(w.finished)+len(w.stuck) > 0 || w.exchanges > 0) {
+	for !late && (w.running > 0 || len(w.finished) > 0 || w.exchanges > 0) {
 		w.cond.Wait()
 	}
 	return !late
