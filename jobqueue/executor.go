@@ -122,8 +122,8 @@ func (w *Worker) recordable() int {
 }
 
 // addClaims requests jobs for free workers, unless a claim is in progress: a second one would only
-// step over the rows that the first one has locked. Large claims take turns instead, so the next
-// one may begin while the jobs of the last are on their way from the database.
+// step over the rows that the first one has locked. Large claims take turns instead, so a large one
+// may begin while the jobs of the last are on their way from the database.
 func (w *Worker) addClaims(x *exchange) {
 	if w.stopping || w.claims > 1 || w.claims > 0 && !w.overlap {
 		return
@@ -138,7 +138,7 @@ func (w *Worker) addClaims(x *exchange) {
 		if q.Limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
 			notify(w.wake.slots)
 		}
-		if !q.ready || n <= 0 {
+		if !q.ready || n <= 0 || w.claims > 0 && n < overlapFrom/2 {
 			continue
 		}
 		claim := driver.ClaimRequest{Queue: q.name, Limit: n, Rate: q.rate}
@@ -245,7 +245,9 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		}
 		full := got[q.name] == claim.Limit
 		q.many = full || got[q.name] >= smallClaim // others may have taken a part of what it found
-		if !full && q.wakes == x.wakes[i] {
+		if full {
+			q.wake() // whatever another claim at the same time found
+		} else if q.wakes == x.wakes[i] {
 			q.ready = false
 			if q.scanned.Before(q.changed) { // the new job may be behind the watermark
 				w.alarmAt(q.scanned.Add(fullScanEvery))

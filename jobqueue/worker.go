@@ -126,7 +126,7 @@ const (
 	maxClaim       = 3000        // jobs claimed by one exchange; fewer wait for the disk more often
 	smallClaim     = 400         // … as long as there are fewer: an engine may let large claims take turns
 	executors      = 2           // so that a claim need not wait for the commit of results
-	overlapFrom    = 1000        // jobs of a claim, for two at the same time
+	overlapFrom    = 1000        // jobs of a claim, for another of half as many at the same time
 	overlapWithin  = 50 * time.Millisecond
 	orphansEvery   = 5 * time.Minute
 	stuckThreshold = time.Minute // how long a handler may run after its timeout

@@ -1,6 +1,8 @@
 package pgqueue
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -223,6 +225,8 @@ func (s *Store) queueClaims(b *pgx.Batch, c *claims) {
 			return err
 		})
 	}
+	// All lock the rows of queues in the same order.
+	slices.SortFunc(rated, func(a, b driver.ClaimRequest) int { return cmp.Compare(a.Queue, b.Queue) })
 	for _, r := range rated {
 		s.queueRateClaim(b, c, r)
 	}

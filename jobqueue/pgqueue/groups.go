@@ -82,8 +82,8 @@ select (select count(*) from done) + (select count(*) from unfinished),
 func (s *Store) DeleteGroup(ctx context.Context, group string) (deleted int, err error) {
 	defer rules.Classify(&err)
 	var keys []string
-	// A job that others change or end during the statement is found only by the next one.
-	for look := 0; look < 2 && deleted == 0 && err == nil; look++ {
+	// A job that others claim, change or end during the statement is found only by the next one.
+	for look := 0; look < 3 && deleted == 0 && err == nil; look++ {
 		err = s.pool.QueryRow(ctx, s.sql(deleteGroupSQL), group, purgeBatch).Scan(&deleted, &keys)
 	}
 	if err == nil {
