@@ -36,7 +36,7 @@ type Explanation struct {
 	Verdict  Verdict    `json:"verdict"`
 	Grants   []Grant    `json:"grants,omitempty"`      // those that match the caller
 	Denials  []Grant    `json:"denials,omitempty"`     // those that deny
-	Near     []NearMiss `json:"nearMisses,omitempty"`  // grants that do not match, the nearest first
+	Near     []NearMiss `json:"nearMisses,omitempty"`  // entries that do not match, the nearest first
 	Offers   []string   `json:"permissions,omitempty"` // permissions that would allow the command
 	Similar  []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
@@ -233,8 +233,8 @@ func (p *Policy) nearMisses(command Command, a *access, c Caller) []NearMiss {
 	var near []NearMiss
 	var last Grant
 	for _, g := range append(slices.Clip(a.allowed), p.inactive(command)...) {
-		if g.source == last.source && g.entry == last.entry && g.expanded == last.expanded {
-			continue // the same for another origin
+		if g.source == last.source && g.entry == last.entry && slices.Equal(g.expanded.Chain, last.expanded.Chain) {
+			continue // the same for another origin, or listed twice in a set
 		}
 		last = g
 		n, known := ofSource[g.source]
@@ -249,6 +249,9 @@ func (p *Policy) nearMisses(command Command, a *access, c Caller) []NearMiss {
 	slices.SortStableFunc(near, func(a, b NearMiss) int { return a.kinds - b.kinds })
 	return near
 }
+
+// maxInactive limits the grants by capabilities for other platforms: [Resolve] does not count them.
+const maxInactive = 1000
 
 // inactive returns the grants of a command by capabilities that are for other platforms, one for
 // all origins.
@@ -267,6 +270,9 @@ func (p *Policy) inactive(command Command) (grants []Grant) {
 				x := &expansions[k]
 				if !x.Permission.inRelease(p.version) || !slices.Contains(x.Allow, command) {
 					continue
+				}
+				if len(grants) == maxInactive {
+					return grants
 				}
 				grants = append(grants, Grant{source: source, expanded: x, entry: int32(i)})
 			}
