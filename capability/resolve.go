@@ -229,7 +229,7 @@ func (r *resolver) contexts(c *Capability, report bool) []*pattern.URL {
 		}
 		if p.err == nil {
 			contexts = append(contexts, p.url)
-		} else if report {
+		} else if report && !r.counts.Full(string(codeRemotePattern)) {
 			r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), p.err.Error()+".")
 		}
 	}
@@ -242,7 +242,7 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, report bo
 		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
-		} else if report {
+		} else if report && !r.counts.Full(string(codeWindowPattern)) {
 			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}
