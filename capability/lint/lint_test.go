@@ -33,8 +33,10 @@ const scopedPlugin = `{
       "properties": {"path": {"type": "string"}}}]}},
   "http": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
     "allow-fetch": {"identifier": "allow-fetch", "description": "", "commands": {"allow": ["fetch"], "deny": []}}}},
-  "sql": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
-    "allow-load": {"identifier": "allow-load", "description": "", "commands": {"allow": ["load"], "deny": []}}}}
+  "sql": {"default_permission": null, "permission_sets": {}, "permissions": {
+    "allow-load": {"identifier": "allow-load", "description": "", "commands": {"allow": ["load"], "deny": []}}},
+    "global_scope_schema": {"oneOf": [{"required": ["db"], "properties": {"db": {}}}],
+      "allOf": [{"properties": {"key": {}}}]}}
 }`
 
 func lintManifests(t testing.TB) *capability.Manifests {
@@ -95,6 +97,8 @@ func TestLintRules(t *testing.T) {
 			"the keys path", "scope-mismatch"},
 		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"y","dir":"z"}]}]}`,
 			"/permissions/0/allow/0", "the keys args, cmd, name, sidecar", "scope-mismatch"},
+		{head + `"permissions":[{"identifier":"sql:allow-load","allow":[{}]}]}`, "/permissions/0/allow/0",
+			"the keys db, key", "scope-mismatch"},
 		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`,
 			"redundant-permission"},
 		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed",

@@ -55,8 +55,8 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if text, err := json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
 		return nil
 	}
-	known := make(map[string]*jsonschema.Schema) // what objects may have, by the schema or an alternative
-	for _, part := range append(slices.Clip(schema.AnyOf), schema) {
+	known := make(map[string]*jsonschema.Schema) // what objects may have, by the schema or a part of it
+	for _, part := range slices.Concat(schema.AnyOf, schema.OneOf, schema.AllOf, []*jsonschema.Schema{schema}) {
 		if part != nil && part.Ref != "" {
 			part = schema.Definitions[strings.TrimPrefix(part.Ref, "#/definitions/")]
 		}
