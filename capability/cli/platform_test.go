@@ -86,3 +86,14 @@ func TestConfigurationOfAPlatform(t *testing.T) {
 	code, _ = ask("")
 	require.Equal(t, cli.ExitFindings, code, "the first configuration that is there counts")
 }
+
+func TestCallsOnAPlatform(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}", "src-tauri/capabilities/a.json": `{
+  "identifier": "a", "windows": ["main"], "platforms": ["macOS"], "permissions": ["fs:allow-stat"]}`,
+		"src/a.ts": "import {stat} from '@tauri-apps/plugin-fs'; stat('x')"})
+	for platform, want := range map[string]int{"macOS": cli.ExitClean, "linux": cli.ExitFindings, "": cli.ExitClean} {
+		code, out, errs := run("calls", "-platform", platform, dir)
+		require.Equal(t, want, code, out+errs)
+	}
+}
