@@ -253,18 +253,6 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	require.Equal(t, codeRemotePattern, ds[len(ds)-1].Code)
 }
 
-// Patterns beyond the findings that are listed cost no message.
-func TestBadPatternsBeyondTheLimit(t *testing.T) {
-	c := &Capability{Windows: slices.Repeat([]string{"m**"}, 300),
-		Remote: slices.Repeat([]string{"https://[::1]"}, 300)}
-	r := &resolver{remotes: make(map[string]remote)}
-	r.source(c, true)
-	allocations := func(report bool) float64 {
-		return testing.AllocsPerRun(10, func() { r.source(c, report) })
-	}
-	require.InDelta(t, allocations(false), allocations(true), 200, "there are 300 of each kind")
-}
-
 func TestPartialManifestsTakePermissionsByTheirNames(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t,
