@@ -98,7 +98,6 @@ func (p Performer) Perform(ctx context.Context, t *Task, attempt int, save func(
 	images := &taskSink{files: p.Files, id: t.ID}
 	result, err := p.generate(ctx, t, p.convert(images, t), save)
 	_, unfetched := errors.AsType[*imagegen.WaitError](err)
-	unfetched = unfetched || errors.Is(err, imagegen.ErrStore)
 	switch {
 	case err != nil && t.Upstream != "" && ctx.Err() != nil: // even if some of its images are stored
 		return waitError{err}

@@ -176,8 +176,7 @@ func (m missing) Wait(ctx context.Context, _ string, sink imagegen.Sink) (*image
 	return r, errors.Join(err, m.err)
 }
 
-// Nor because the process stopped while it was fetched, its service does not have it now, or the
-// disk has only room for some of its images.
+// Nor because the process stopped while it was fetched, or its service does not have it now.
 func TestPaidTaskThatIsNotFetchedIsNotEnded(t *testing.T) {
 	t.Parallel()
 	stopped, stop := context.WithCancel(t.Context())
@@ -190,7 +189,6 @@ func TestPaidTaskThatIsNotFetchedIsNotEnded(t *testing.T) {
 		{stopped, &imagegen.PartialError{Failed: map[int]error{1: gone}}},
 		{stopped, &imagegen.WaitError{Err: gone}},
 		{t.Context(), &imagegen.WaitError{Err: gone}},
-		{t.Context(), &imagegen.PartialError{Failed: map[int]error{1: imagegen.ErrStore}}},
 	} {
 		task := gateway.Task{Created: time.Now(), Progress: gateway.Progress{Started: true, Upstream: "x"}}
 		p := gateway.Performer{Generator: missing{submitter{fixed: fixed{size: 10}}, test.err},
