@@ -22,6 +22,12 @@ func TestCropIsTheLargestOfItsRatio(t *testing.T) {
 	})
 }
 
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	require.True(t, Ratio("16:9").Matches(1920, 1090))
+	require.False(t, Ratio("16:9").Matches(1920, 1110))
+}
+
 func TestNearestRatio(t *testing.T) {
 	t.Parallel()
 	for _, r := range Ratios() {
