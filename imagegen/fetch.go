@@ -42,13 +42,16 @@ func (c *call) fetchImage(
 			return nil, e
 		}
 		expired := e.Status == 403 || e.Status == 404 || e.Status == 410
-		switch {
-		case expired && refresh != nil:
-			images, err := refresh(ctx) // a new poll returns newly signed URLs
-			if err == nil && info.Index < len(images) && images[info.Index].URL != "" {
-				address = string(images[info.Index].URL)
+		if expired && refresh != nil {
+			if images, err := refresh(ctx); err == nil { // a new poll returns newly signed URLs
+				if info.Index < len(images) && images[info.Index].URL != "" {
+					address = string(images[info.Index].URL)
+				}
+				refresh = nil
+				continue
 			}
-			refresh = nil
+		}
+		switch {
 		case try >= fetchTries || !expired && !e.retryFetch(),
 			try >= referenceTries && time.Since(began) > fetchPeriod:
 			return nil, e

@@ -97,10 +97,13 @@ func TestTaskOutcomes(t *testing.T) {
 		require.Len(t, r.Images, 1)
 		require.Equal(t, 2, fake.Counts().Files)
 	})
-	synctestRun(t, "or fetched again, if that poll fails", func(t *testing.T) {
-		_, err := polled(t, `{"data":{"status":"completed","result":{"images":[{"url":"/x"}]}}}`, "", "",
-			string(pngHead)).Generate(t.Context(), fox(), imagegen.Memory())
+	synctestRun(t, "or fetched again, if that poll fails, and then replaced by the next", func(t *testing.T) {
+		poll := `{"data":{"status":"completed","result":{"images":[{"url":"/x"}]}}}`
+		_, err := polled(t, poll, "", "", "", poll, string(pngHead)).Generate(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
+		_, err = polled(t, append([]string{poll}, make([]string, 2*7)...)...).Generate(t.Context(), fox(),
+			imagegen.Memory())
+		require.ErrorContains(t, err, "404", "seven tries")
 	})
 }
 
