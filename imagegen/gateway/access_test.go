@@ -68,7 +68,11 @@ func TestParseKeys(t *testing.T) {
 // What is never sent or read holds a connection for a minute, also without a key.
 func TestStalledConnectionsEnd(t *testing.T) {
 	t.Parallel()
+	refused := "POST /v1/images/edits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key +
+		"\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 999\r\n\r\n" +
+		"--x\r\nContent-Disposition: form-data; name=mask; filename=x\r\n\r\n" // and then nothing
 	for request, answer := range map[string]string{
+		refused: "HTTP/1.1 400",
 		"POST /v1/images/edits HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n": "HTTP/1.1 401",
 		"GET /v1/tasks/x HTTP/1.1\r\nHost: x\r\n\r\n":                            "", // which is not read in time
 	} {

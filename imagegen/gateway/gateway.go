@@ -70,11 +70,15 @@ func (g *Gateway) handle(method, path string, h http.HandlerFunc) {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK, conn: http.NewResponseController(w)}
-	if r.Body != nil && r.Body != http.NoBody { // the server reads what is left of it before it responds
-		_ = rec.conn.SetReadDeadline(time.Now().Add(idleTimeout / 2)) // so that it can still respond
-		r.Body = deadlineBody{r.Body, rec.conn}
+	body := &deadlineBody{ReadCloser: r.Body, conn: rec.conn, ended: r.Body == nil || r.Body == http.NoBody}
+	if !body.ended {
+		body.limitRest()
+		r.Body = body
 	}
 	g.mux.ServeHTTP(rec, r)
+	if !body.ended {
+		body.limitRest()
+	}
 	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method),
 		slog.String("path", r.Pattern), slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes),
 		slog.Duration("elapsed", time.Since(began)), slog.String("caller", rec.caller))
@@ -85,12 +89,18 @@ const idleTimeout = time.Minute // of a caller that neither sends nor receives a
 // deadlineBody ends a request body that stays idle.
 type deadlineBody struct {
 	io.ReadCloser
-	conn *http.ResponseController
+	conn  *http.ResponseController
+	ended bool // or could not be read
 }
 
-func (b deadlineBody) Read(p []byte) (int, error) {
+// limitRest limits the time for what is left of a body, which the server reads before it responds,
+// so that it can still respond.
+func (b *deadlineBody) limitRest() { _ = b.conn.SetReadDeadline(time.Now().Add(idleTimeout / 2)) }
+
+func (b *deadlineBody) Read(p []byte) (int, error) {
 	_ = b.conn.SetReadDeadline(time.Now().Add(idleTimeout)) // some servers do not support deadlines
 	n, err := b.ReadCloser.Read(p)
+	b.ended = err != nil
 	if err == io.EOF {
 		_ = b.conn.SetReadDeadline(time.Time{}) // the response may take longer
 	}
