@@ -252,7 +252,7 @@ func (b *batch) perform(ctx context.Context, e *entry) {
 		} else {
 			r, err = b.resumed.Wait(ctx, rec.Task, sink)
 		}
-		stopped := ctx.Err() != nil || errors.Is(err, imagegen.ErrStore)
+		stopped := rec.Event == eventTask && ctx.Err() != nil || errors.Is(err, imagegen.ErrStore)
 		if r != nil && r.TaskID != "" && err != nil && stopped { // another run fetches all images
 			r, err = nil, &imagegen.WaitError{TaskID: r.TaskID, Err: err}
 		}
@@ -444,7 +444,7 @@ func (b *batch) report(entries []*entry) (status int, err error) {
 	}
 	again := b.stop == nil
 	if e, ok := errors.AsType[*imagegen.Error](b.stop); ok {
-		again = !e.Permanent() && !concernsAll(e) && !errors.Is(e, imagegen.ErrStore)
+		again = !e.Permanent() && !concernsAll(e) && !errors.Is(b.stop, imagegen.ErrStore)
 	}
 	switch {
 	case s.Left > 0 && again:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,5 +204,42 @@ func TestBatchOfWrongLinesSendsNothing(t *testing.T) {
 		require.Equal(t, cli.ExitUsage, code)
 		require.Contains(t, stderr, says)
 		require.Empty(t, p.fake.Counts().Posts)
+	}
+}
+
+// A flag that is left out of the repeated command would pay for all lines once more.
+func TestBatchWithOtherFlagsThanBeforeSendsNothing(t *testing.T) {
+	t.Parallel()
+	flags := []string{"-size", "16:9", "-n", "2", "-model", "m"}
+	for _, left := range []int{0, 2, 4} {
+		p := setup(t, imagegentest.Options{})
+		file := prompts(t, p.dir, `{"prompt":"a"}`, `{"prompt":"b","size":"1:1","n":1,"model":"x"}`)
+		run := func(flags ...string) (int, string, string) {
+			return p.run(t, "", append([]string{"-batch", file, "-out", "DIR"}, flags...)...)
+		}
+		code, _, stderr := run(flags...)
+		require.Equal(t, cli.ExitDone, code, stderr)
+		code, _, stderr = run(slices.Delete(slices.Clone(flags), left, left+2)...)
+		require.Equal(t, cli.ExitUsage, code)
+		require.Contains(t, stderr, `line 1: it was sent with -size "16:9", -model "m" and -n 2: repeat these flags`)
+		require.Len(t, p.fake.Counts().Posts, 2)
+		prompts(t, p.dir, `{"prompt":"b","size":"1:1","n":1,"model":"x"}`, `{"prompt":"a","size":"1:1"}`)
+		code, _, stderr = run()
+		require.Equal(t, cli.ExitDone, code, stderr)
+		require.Len(t, p.fake.Counts().Posts, 3, "another line")
+	}
+}
+
+// What was refused without a charge may be sent with another flag.
+func TestBatchWithAFlagThatWasRefusedIsSentWithAnother(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 404} {
+		p := setup(t, imagegentest.Options{})
+		p.fake.Script(imagegentest.Status(status, 0))
+		args := []string{"-batch", prompts(t, p.dir, `{"prompt":"a"}`), "-out", "DIR", "-model"}
+		code, _, _ := p.run(t, "", append(args, "wrong")...)
+		require.Equal(t, cli.ExitFailed, code)
+		code, _, stderr := p.run(t, "", append(args, "right")...)
+		require.Equal(t, cli.ExitDone, code, stderr)
 	}
 }
