@@ -261,6 +261,6 @@ func TestNearMissesOnOtherPlatformsAreLimited(t *testing.T) {
 	p, _ := Resolve([]Capability{c}, CoreManifests(), ResolveOptions{Platform: Linux})
 	x := p.Explain(cmd("core:window:close"), Caller{Window: "main", Origin: origin(t, "https://x.dev")})
 	require.Equal(t, NoMatch, x.Verdict)
-	require.Equal(t, maxInactive, len(x.Near))
+	require.Len(t, x.Near, maxInactive)
 	require.Len(t, x.Near[0].Problems, 1+maxURLs)
 }
