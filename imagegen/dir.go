@@ -38,9 +38,9 @@ func (s dirSink) Prepare(_ context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	block := make([]byte, 1<<20)
+	block := make([]byte, 256<<10)
 	_, _ = rand.Read(block) // some file systems have room for any number of zeros
-	for range min(max(n, 1), 16) {
+	for range 4 * min(max(n, 1), 16) {
 		if _, err = b.Write(block); err != nil {
 			return errors.Join(err, b.Abort())
 		}
