@@ -195,6 +195,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	})
 	claimed := w.newAttempts(x.lease, res.Jobs)
 	now := time.Now()
+	overlap := mayOverlap(res.Jobs, now.Sub(x.begun))
 	w.mu.Lock()
 	w.uncount(x)
 	w.maxResults = min(2*w.maxResults, maxResults)
@@ -216,7 +217,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	}
 	w.uncertain = w.uncertain || w.lease == x.lease && res.Excess > 0
 	if len(x.Claims) > 0 {
-		w.overlap = mayOverlap(res.Jobs, now.Sub(x.begun))
+		w.overlap = overlap
 	}
 	got := map[string]int{}
 	if w.lease != x.lease || w.stopping {

@@ -40,7 +40,8 @@ func (t *Time) Scan(src any) error {
 	return nil
 }
 
-// Date is a date in the form YYYY-MM-DD, which SQLite stores as text and PostgreSQL as a date.
+// Date is a date in the form YYYY-MM-DD, which SQLite stores as text and PostgreSQL as a date, or
+// "" for NULL.
 type Date string
 
 // Scan implements sql.Scanner.

@@ -38,18 +38,21 @@ export async function todayView(root) {
 	/** @param {Profile} p */
 	const isNow = (p) => p.start_time <= now && !isOver(p);
 
+	/** @param {Profile} p */
+	function stateOf({ profile_id, last_feedback_date: day = "" }) {
+		if (openKey(profile_id) in localStorage) return h("span.hint.state.open", {}, t("draft"));
+		if (problem) return h("span.hint.state", {}); // the kept day may be an older one
+		if (day === today()) return h("span.hint.state.done", {}, t("doneToday"));
+		return h("span.hint.state", {}, day < today(lately) ? t("noneLately")
+			: t("lastRecord", { date: dayName(day, { month: "short", day: "numeric" }) }));
+	}
+
 	/** @param {Profile} p @param {boolean} ofToday */
 	function row(p, ofToday) {
-		const day = p.last_feedback_date ?? "";
-		const state = openKey(p.profile_id) in localStorage ? h("span.hint.state.open", {}, t("draft"))
-			: problem ? h("span.hint.state", {}) // the kept day may be an older one
-				: day === today() ? h("span.hint.state.done", {}, t("doneToday"))
-					: h("span.hint.state", {}, day < today(lately) ? t("noneLately")
-						: t("lastRecord", { date: dayName(day, { month: "short", day: "numeric" }) }));
 		return h(ofToday && isNow(p) ? "li.now" : "li", {},
 			ofToday && h("span.when", {}, p.start_time, isNow(p) && h("span.badge", {}, t("now"))),
 			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
-				h("span.hint", {}, [p.grade, p.subject].filter(Boolean).join(" · ")), state),
+				h("span.hint", {}, [p.grade, p.subject].filter(Boolean).join(" · ")), stateOf(p)),
 			button(t("record"), () => recordAtOnce(p), { class: "start", of: fullName(p) }));
 	}
 
